@@ -3,7 +3,7 @@ import { canonicalJson } from '../base/json.ts'
 import type { AskedCall, Effects } from '../event/effects.ts'
 import { formerly } from '../event/limits.ts'
 import type { Spent } from '../event/meter.ts'
-import { parsePlace, part, type Place, placeText } from '../event/place.ts'
+import { parsePlace, part, type Place, placeText, withoutCall } from '../event/place.ts'
 import { passOn } from './attempt.ts'
 import { callText } from './call-text.ts'
 import { askedRequest } from '../event/permission.ts'
@@ -16,16 +16,15 @@ import {
   createMatcher,
   isSameKey,
   keyAsRecorded,
-  type Match,
   maskedComparison,
+  type Match,
   type StartedRecord,
   textsIn,
 } from './matching.ts'
-import type { JournalRecord } from './record.ts'
+import type { JournalRecord, RecordOf } from './record.ts'
 import type { RunIndex } from './run-index.ts'
 import type { SecretMask } from './secrets.ts'
-import { createShownAgain, type OnShow } from './shown-again.ts'
-import { belongsTo, type Location, type PlaceNode } from './tree.ts'
+import { belongsTo, type Location, type PlaceNode, showsBelow } from './tree.ts'
 import { encodeValue, timeless } from './value.ts'
 
 /** An effect that was in progress when a run was interrupted, and that is repeated. */
@@ -350,5 +349,43 @@ function isSameContent(read: () => unknown, recorded: unknown, mask: SecretMask)
   } catch {
     // it can no longer be read
     return false
+  }
+}
+
+/** Called for each event that is shown again. */
+type OnShow = (record: RecordOf<'show'>) => void
+
+/** Replays, in order, the events of parts that are answered from a record and not done again. */
+interface ShownAgain {
+  /** Replays what a call has shown: below its place, and in its section before it returned. */
+  readonly ofCall: (at: Place) => void
+  /** Replays what was shown in a boundary that is reused. */
+  readonly ofBoundary: (node: PlaceNode) => void
+}
+
+function createShownAgain({ tree, source, shows }: RunIndex, onShow: OnShow): ShownAgain {
+  /** How much of each unfinished section was shown again. */
+  const shownIn = new Map<PlaceNode, number>()
+
+  function show(record: JournalRecord): void {
+    if (record.k === 'show') onShow(record)
+  }
+
+  return {
+    ofCall(at) {
+      const section = tree.find(placeText(withoutCall(at)))
+      const node = tree.find(placeText(at))
+      if (section === undefined || node?.returned === undefined) return
+      const own = section.shows ?? []
+      const first = shownIn.get(section) ?? 0
+      let end = first
+      while ((own[end] ?? Infinity) < node.returned) end += 1
+      shownIn.set(section, end)
+      const below = [...own.slice(first, end), ...showsBelow(node)]
+      for (const location of below.toSorted((left, right) => left - right)) show(source.at(location))
+    },
+    ofBoundary(node) {
+      for (const record of shows(node)) show(record)
+    },
   }
 }

@@ -1,5 +1,13 @@
 import type { Json } from '../base/json.ts'
-import type { Allow, AskedCall, EffectRequest, Effects, FileChangeRecord, PlanChange } from '../event/effects.ts'
+import type {
+  Allow,
+  AskedCall,
+  EffectKind,
+  EffectRequest,
+  Effects,
+  FileChangeRecord,
+  PlanChange,
+} from '../event/effects.ts'
 import type { Permission } from '../event/permission.ts'
 import type { Spent } from '../event/meter.ts'
 import { isWithin, originOf, type Place, placeText } from '../event/place.ts'
@@ -14,7 +22,7 @@ import { cutMessage } from '../base/error.ts'
 import { boundaryEnd, openError, recordedError } from './recorded-error.ts'
 import type { RunIndex } from './run-index.ts'
 import { type Location, type PlaceNode, stepsBelow } from './tree.ts'
-import { always, changedText, newText } from './why-again.ts'
+import { callText } from './call-text.ts'
 
 /** A finished part of an earlier run. */
 export interface FinishedPart {
@@ -289,4 +297,30 @@ export function createVerification(options: VerifyOptions): Verification {
 
 function valueOf(result: Attempt<unknown>): unknown {
   return result.status === 'ok' ? result.value : undefined
+}
+
+/** Why a part with an effect of this kind is always repeated. */
+const always: { readonly [K in EffectKind]: string } = {
+  model: 'it calls a model',
+  http: 'it makes an HTTP request',
+  command: 'it runs a command',
+  tool: 'it uses a tool',
+  mcp: 'it uses a tool server',
+  file: 'it changes files',
+  git: 'it uses git',
+  agent: 'it starts an agent of another program',
+  message: 'it sends a message',
+  approval: 'it asks for approval',
+}
+
+/** Why a part is repeated that reads something different than before. */
+function changedText({ name, args, reads }: AskedCall): string {
+  return reads === undefined ? `${callText(name, args)} returns something else` : `${reads} changed`
+}
+
+/** Why a part is repeated that reads something it did not read before. */
+function newText({ name, args, reads }: AskedCall): string {
+  return reads === undefined
+    ? `it calls ${callText(name, args)}, which it did not before`
+    : `it did not read ${reads} before`
 }

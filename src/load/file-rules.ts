@@ -20,11 +20,11 @@ export const nameRules: readonly FileRule<void>[] = [
       settings.tools !== undefined ||
       settings.disallowed_tools !== undefined ||
       [...agents, ...(settings.workflow?.steps ?? [])].some(({ options }) => options['tools'] !== undefined),
-    problems: async (spec) => asErrors(await (await import('./named-tools.ts')).toolIssues(spec)),
+    problems: async (spec) => asErrors(await (await import('./named.ts')).toolIssues(spec)),
   },
   {
     applies: ({ settings }) => settings.context_resources !== undefined,
-    problems: async (spec) => asErrors(await (await import('./named-resources.ts')).resourceIssues(spec)),
+    problems: async (spec) => asErrors(await (await import('./named.ts')).resourceIssues(spec)),
   },
   { applies: () => true, problems: modeProblems },
 ]

@@ -113,7 +113,7 @@ export async function loadPromptTarget(options: TargetOptions, callers: readonly
   const toolNotes = [
     ...(spec.toolNotes ?? []),
     ...starts.flatMap(({ child }) => child?.spec.toolNotes ?? []),
-    ...(startable.some(isForeign) ? await (await import('./named-tools.ts')).missingToolsOf(startable, spec) : []),
+    ...(startable.some(isForeign) ? await (await import('./named.ts')).missingToolsOf(startable, spec) : []),
   ]
   return {
     kind: 'prompt',
@@ -149,7 +149,7 @@ function isForeign({ agent }: AgentDefinition): boolean {
 
 /** Most files are ours, and load no code for it. */
 async function withoutMissing(spec: RunSpec): Promise<RunSpec> {
-  return spec.foreignTools === undefined ? spec : (await import('./named-tools.ts')).withoutMissingTools(spec)
+  return spec.foreignTools === undefined ? spec : (await import('./named.ts')).withoutMissingTools(spec)
 }
 
 const noRoles: PromptTarget['roles'] = new Map()

@@ -2,23 +2,27 @@ import { isBatonError } from '../base/error.ts'
 import { defined } from '../base/json.ts'
 import type { AgentRequest, CommandAgent, PromptInput, PromptRequest, ScriptRequest } from '../event/agent.ts'
 import { below, type RunContext, withScope, withServices } from '../event/context.ts'
-import { part, placeText } from '../event/place.ts'
+import { member as memberPlace, part, placeText } from '../event/place.ts'
 import type { FileSet } from '../run/files.ts'
 import type { TaskPlan } from '../run/plan.ts'
 import type { PromptTarget } from '../load/prompt-target.ts'
 import { type ChainState, variableInput } from '../stage/state.ts'
 import { runTask } from '../run/task.ts'
-import { type Ask, decidedBy, type Drift, figuresOf, grown, isOpen, joinAsks, planAsk } from './ask.ts'
+import { type Ask, decidedBy, type Drift, figuresOf, grown, isOpen, joinAsks, planAsk, type Range } from './ask.ts'
 import { followUpsOf } from './follow-ups.ts'
 import { planChild, type Planner } from './planner.ts'
-import { type PlannedAlone, planEnsemble } from './ensemble.ts'
-import type { AnswerPlan, SingleAnswerPlan } from './plan.ts'
+import type { AnswerPlan, MemberPlan, RolePlan, SingleAnswerPlan, TeamPlan } from './plan.ts'
 import { planLeaf } from './script.ts'
 import { type PlannedStage, planStage } from './stage.ts'
-import { planTeam } from './team.ts'
 import { planTools } from './tools.ts'
 import { planWorkflow } from './workflow.ts'
 import type { Round } from '../run/strategy.ts'
+import type { Ensemble } from '../config/ensemble.ts'
+import { aggregateTarget, prepareMembers, withoutEnsemble } from '../strategies/ensemble/member.ts'
+import { judgeQuestion, synthesisQuestion, viewsOf } from '../strategies/ensemble/aggregate.ts'
+import { nothingSpent } from '../event/meter.ts'
+import type { AgentDefinition } from '../config/agent-definitions.ts'
+import { keptTools } from '../load/roles.ts'
 
 export interface TaskCall {
   readonly target: PromptTarget
@@ -223,5 +227,151 @@ export function asksOf(answer: AnswerPlan): readonly Ask[] {
       const { members, joined_by: last } = answer
       return [...members.map((member) => member.answer), ...(last === null ? [] : [last])].flatMap(asksOf)
     }
+  }
+}
+
+/** The answer of one agent or model. */
+interface PlannedAlone {
+  readonly asked: {
+    readonly answer: SingleAnswerPlan
+    /** Its maximum length; null: no limit is known. */
+    readonly tokens: number | null
+  }
+  readonly inputTokens: number | null
+  readonly problem: string | null
+}
+
+interface EnsembleCall extends TaskCall {
+  readonly ensemble: Ensemble
+  /** Plans one answer, as if the file had no ensemble: the callback to the caller. */
+  readonly alone: (call: TaskCall, planner: Planner, context: RunContext) => Promise<PlannedAlone>
+}
+
+interface PlannedEnsemble extends Pick<PlannedAlone, 'inputTokens' | 'problem'> {
+  readonly asked: { readonly answer: AnswerPlan; readonly tokens: number | null }
+}
+
+/** The answers of all members, and what combines them. */
+async function planEnsemble(
+  { ensemble, alone, ...call }: EnsembleCall,
+  planner: Planner,
+  context: RunContext,
+): Promise<PlannedEnsemble> {
+  const { aggregate, quorum, retries } = ensemble
+  const prepared = await prepareMembers(ensemble, call.target)
+  const state = withoutEnsemble(call.state)
+  const members: MemberPlan[] = []
+  const planned: PlannedAlone[] = []
+  for (const { name, kind, target } of prepared) {
+    const one = await alone({ ...call, target, state }, planner, below(context, memberPlace(name)))
+    planned.push(one)
+    members.push({ name, kind, answer: tried(one.asked.answer, retries + 1) })
+  }
+  const tokens = planned.map((one) => one.asked.tokens)
+  const [first] = planned
+  const { inputTokens, problem } = first ?? { inputTokens: null, problem: null }
+  const plan = { by: 'ensemble', aggregate, quorum, members } as const
+  if (aggregate === 'vote' || aggregate === 'first') {
+    const most = tokens.includes(null) ? null : Math.max(...tokens.map((each) => each ?? 0))
+    return { asked: { answer: { ...plan, joined_by: null }, tokens: most }, inputTokens, problem }
+  }
+  const target = await aggregateTarget(ensemble, call.target)
+  const ends = new Map(prepared.map(({ name }) => [name, nothingAnswered]))
+  const views = viewsOf(prepared, ends)
+  const question =
+    ensemble.isolation === 'worktree'
+      ? judgeQuestion(views, new Map())
+      : synthesisQuestion({ views, isText: target.output === undefined })
+  const asked = target.answerAgent === undefined ? { ...state, prompts: [...state.prompts, question] } : state
+  const at = below(context, part('aggregate'))
+  const last = await alone({ ...call, target, state: asked, drift: driftAfter(call.drift, tokens, at) }, planner, at)
+  return {
+    asked: { answer: { ...plan, joined_by: last.asked.answer }, tokens: last.asked.tokens },
+    inputTokens,
+    problem,
+  }
+}
+
+const nothingAnswered = { status: 'answered', content: '', response: {}, spent: nothingSpent, seconds: 0 } as const
+
+/** The last request contains all answers. */
+function driftAfter(drift: Drift, tokens: readonly (number | null)[], { scope }: RunContext): Drift {
+  const known = tokens.flatMap((each) => each ?? [])
+  const more = grown(
+    drift,
+    known.reduce((sum, each) => sum + each, 0),
+  )
+  return known.length === tokens.length ? more : decidedBy(more, placeText(scope.at))
+}
+
+/** The same answer, including retries of a failed member. */
+function tried(answer: SingleAnswerPlan, times: number): SingleAnswerPlan {
+  if (times === 1) return answer
+  const most = (asks: readonly Ask[]): readonly Ask[] =>
+    asks.map((ask) => ({
+      ...ask,
+      requests: raised(ask.requests, times),
+      input_tokens: raised(ask.input_tokens, times),
+      output_tokens: raised(ask.output_tokens, times),
+      usd: ask.usd && raised(ask.usd, times),
+    }))
+  return answer.by === 'model'
+    ? { ...answer, asks: most(answer.asks) }
+    : { ...answer, step: { ...answer.step, asks: most(answer.step.asks) } }
+}
+
+function raised(range: Range, times: number): Range {
+  return { ...range, at_most: range.at_most === null ? null : range.at_most * times }
+}
+
+/**
+ * The agents that the model of a prompt file may start. How many, and what they do, is its choice: their models may be
+ * called any number of times, or not at all, within the budgets.
+ */
+async function planTeam(
+  { settings, roles }: Pick<PromptTarget, 'settings' | 'roles'>,
+  { models, onNote }: Pick<Planner, 'models' | 'onNote'>,
+): Promise<TeamPlan | undefined> {
+  const { collab } = settings
+  if (collab === undefined) return undefined
+  const planned: RolePlan[] = []
+  const asks: Ask[] = []
+  for (const [name, role] of roles) {
+    const kept = keptTools(role, settings)
+    if (kept.length > 0)
+      onNote(
+        `the role ${name} is not given ${kept.join(', ')}: the tools of the file do not include ${kept.length === 1 ? 'it' : 'them'}`,
+      )
+    const { model } = role.settings
+    const own = typeof model === 'string' ? await models.chooseOrNote(model) : undefined
+    if (own !== undefined) asks.push(perhaps(own))
+    planned.push({
+      name,
+      agent: agentOf(role, collab.roles[name]),
+      model: own?.label ?? null,
+      tools: role.tools ?? null,
+    })
+  }
+  const { maxAgents, maxDepth, budget = null } = collab
+  return { max_agents: maxAgents, max_depth: maxDepth, budget, roles: planned, asks: joinAsks(asks) }
+}
+
+function agentOf({ agent }: AgentDefinition, written: { readonly agent?: unknown } | undefined): string | null {
+  return typeof written?.agent === 'string' ? agent.name : null
+}
+
+const any: Range = { at_least: 0, as_written: 0, at_most: null }
+
+function perhaps({ label, kind, priced }: Awaited<ReturnType<Planner['models']['choose']>>): Ask {
+  const isFree = priced?.isFree === true
+  const usd = isFree ? { at_least: 0, as_written: 0, at_most: 0 } : priced === undefined ? null : any
+  return {
+    model: label,
+    model_kind: kind,
+    requests: any,
+    input_tokens: any,
+    output_tokens: any,
+    usd,
+    output_assumed: true,
   }
 }

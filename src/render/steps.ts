@@ -3,11 +3,10 @@ import { changeFailureText } from '../event/error-info.ts'
 import { harmless, harmlessName } from '../base/terminal-text.ts'
 import { isWithin } from '../event/place.ts'
 import type { FileChange, RunEvent } from '../event/event.ts'
-import { countOf, formatCost, formatClock, formatDuration, formatUsage, oneLine } from './format.ts'
+import { countOf, formatClock, formatCost, formatDuration, formatUsage, oneLine } from './format.ts'
 import { isNested, type Renderer, type Write } from './renderer.ts'
 import type { Paint } from './style.ts'
 import { createTeamMembers, isOfTeam } from './team-members.ts'
-import { teamLine } from './team-steps.ts'
 import { callText, failureText, resultLines, teamCallText } from './tool-text.ts'
 
 type EndEvent = Extract<RunEvent, { readonly type: 'run.completed' | 'run.failed' }>
@@ -327,4 +326,38 @@ function total({ usage, cost_usd: cost, unpriced }: EndEvent, paint: Paint): str
 function sandboxText({ mode, program, network }: Extract<RunEvent, { readonly type: 'sandbox.used' }>): string {
   if (program === undefined) return `${mode}: none`
   return `${mode}, ${network.length === 0 ? 'no network' : `network: ${network.join(' ')}`}`
+}
+
+interface TeamContext {
+  readonly paint: Paint
+  /** Name and description of the agent at the place of the event. */
+  readonly about: string | undefined
+}
+
+/** The events of a team worth a line: an agent has ended its work, an item is done. */
+function teamLine(event: RunEvent, { paint, about }: TeamContext): string | undefined {
+  switch (event.type) {
+    case 'agent.completed': {
+      if (about === undefined || !isOfTeam(event.agent)) return undefined
+      const how = event.stop_reason === 'stopped' ? paint('yellow', 'stopped') : paint('green', 'done')
+      const paid = paidText(event)
+      return `${how} ${oneLine(about, 100)}${paid === '' ? '' : `: ${paid}`}`
+    }
+    case 'agent.failed':
+      if (about === undefined || !isOfTeam(event.agent)) return undefined
+      return `${paint('red', 'failed')} ${oneLine(about, 100)}: ${oneLine(event.error.message, 200)}`
+    case 'delegate.item': {
+      const { id, subject, status, owner } = event
+      if (status !== 'completed') return undefined
+      return `${paint('green', 'item')} ${oneLine(id, 20)} done${owner === undefined ? '' : ` by ${oneLine(owner, 40)}`}: ${oneLine(subject, 100)}`
+    }
+    default:
+      return undefined
+  }
+}
+
+type AgentEnd = Extract<RunEvent, { readonly type: 'agent.completed' | 'agent.failed' }>
+
+function paidText({ usage, cost_usd: cost = 0 }: AgentEnd): string {
+  return [usage === undefined ? '' : formatUsage(usage), formatCost(cost)].filter((text) => text !== '').join(', ')
 }

@@ -1,34 +1,30 @@
-import { modelText } from '../base/model-text.ts'
 import { join, resolve } from 'node:path'
+import { modelText } from '../base/model-text.ts'
 import { displayPath, realPath } from '../base/files.ts'
 import { sha256 } from '../base/hash.ts'
 import type { Settings } from '../config/settings.ts'
 import type { ModelResult } from '../event/agent.ts'
 import { below, emit, narrow, type RunContext } from '../event/context.ts'
 import { textMessage } from '../event/message.ts'
-import type { Protection } from '../event/permission.ts'
+import type { Action, Protection } from '../event/permission.ts'
 import { item, part } from '../event/place.ts'
 import { type Directive, namesNoFile } from '../tool/changes/directive.ts'
 import { createTextThread } from '../tool/changes/text-thread.ts'
 import { dryTransaction } from '../tool/changes/dry-transaction.ts'
-import type { PlannedChanges } from '../tool/changes/plan-transaction.ts'
-import { applyTransaction, type TransactionResult } from '../tool/changes/transaction.ts'
+import { notDone, type PlannedChanges, previewTransaction } from '../tool/changes/plan-transaction.ts'
+import { applyTransaction, type TransactionOptions, type TransactionResult } from '../tool/changes/transaction.ts'
 import { responseOf, type Said, type TaskAnswer, unusableAnswer } from './answer.ts'
-import {
-  changedFiles,
-  changesFailed,
-  goneFiles,
-  isOnlyGone,
-  notApplied,
-  nothingApplied,
-  problemText,
-  type Refused,
-  repairMessage,
-} from './change-problems.ts'
-import { applyApproved, type Rejected } from './ask-person.ts'
 import { loadFiles } from './files.ts'
 import type { Conversation } from './main-agent.ts'
-import type { LoadedFile } from './messages.ts'
+import { type LoadedFile, quoteFiles, quoteLines } from './messages.ts'
+import { BatonError, isBatonError } from '../base/error.ts'
+import { isObject } from '../base/json.ts'
+import type { FileChange } from '../event/event.ts'
+import type { ShownChange } from '../tool/changes/preview.ts'
+import { askingFirst } from '../tool/permission.ts'
+import type { FileCall } from '../tool/workspace-files.ts'
+import { permitWhileWorking } from '../tool/permit.ts'
+import { changeFailureText } from '../event/error-info.ts'
 
 export interface Editing {
   readonly settings: Settings
@@ -233,4 +229,219 @@ export function answered(
   const { reasoning } = outcome.answer
   const [spent, calls] = [conversation.spent(), conversation.calls()]
   return { text, response: responseOf({ text, reasoning, calls }, spent), fileChanges: outcome.items, spent }
+}
+
+/** The user wants different changes and described them. Nothing was applied. */
+interface Rejected {
+  readonly kind: 'rejected'
+  readonly remark: string
+}
+
+/**
+ * Shows each change of a set to the user and applies the approved ones. Each question is an approval below the place of
+ * the call, recorded with the diff that was shown; a change whose diff has become a different one is refused.
+ * @throws BatonError NEEDS_INPUT if nobody can be asked, WAITING_FOR_APPROVAL if the answer is to be given later
+ */
+async function applyApproved(
+  directives: readonly Directive[],
+  options: TransactionOptions,
+  call: FileCall,
+): Promise<TransactionResult | Rejected> {
+  const planned = await previewTransaction(directives, options, call)
+  if (planned.kind !== 'planned') return planned
+  const approved: ShownChange[] = []
+  for (const change of planned.changes) {
+    const decision = await decide(change, call)
+    if (typeof decision === 'object') return { kind: 'rejected', remark: decision.remark }
+    if (decision === 'allow') approved.push(change)
+  }
+  const shown = new Set(planned.changes.map(({ index }) => index))
+  const agreed = new Set(approved.map(({ index }) => index))
+  const isDeclined = (index: number): boolean => shown.has(index) && !agreed.has(index)
+  const kept = directives.filter((_, index) => !isDeclined(index))
+  const result = await applyTransaction(
+    kept,
+    { ...options, approved: approved.map(({ diff }) => diff) },
+    { context: call.context, at: [...call.at, part('approval')] },
+  )
+  if (result.kind !== 'applied') return result
+  const done = [...result.items]
+  const declined = (report: FileChange): FileChange => ({
+    ...report,
+    success: false,
+    declined: true,
+    error_msg: 'declined',
+  })
+  const items = planned.items.map((report, index) => (isDeclined(index) ? declined(report) : (done.shift() ?? report)))
+  return { ...result, items }
+}
+
+async function decide(
+  { path, isDeletion, diff, index }: ShownChange,
+  { context, at }: FileCall,
+): Promise<'allow' | 'deny' | { readonly remark: string }> {
+  const { effects, permission } = context.services
+  const shown = displayPath(context.scope.folders.workspace, path)
+  const action: Action = { kind: isDeletion ? 'delete' : 'write', path, named: path, shown, diff }
+  try {
+    await permitWhileWorking(context, {
+      effects: effects.under(askingFirst(permission)),
+      at: [...at, item(index)],
+      action,
+    })
+    return 'allow'
+  } catch (error) {
+    if (!isBatonError(error) || error.code !== 'UNTRUSTED') throw error
+    const { cause } = error
+    return isObject(cause) && typeof cause['remark'] === 'string' ? { remark: cause['remark'] } : 'deny'
+  }
+}
+
+/** Changes of an answer that were not applied. */
+type Unapplied = Exclude<TransactionResult, { readonly kind: 'applied' }>
+
+/** Problems that the model can correct. */
+type Refused = Exclude<Unapplied, { readonly kind: 'rolled_back' }>
+
+/** One thing that is wrong with the changes of an answer. */
+interface Problem {
+  /** Relative to the base folder; `unknown` for a change that names no file. */
+  readonly path: string
+  /** The text after the name of the file, for the user. */
+  readonly reason: string
+  /** The same for the model, if it needs different words. */
+  readonly advice?: string
+  readonly hunks: NonNullable<FileChange['error_hunks']>
+}
+
+function problemsOf(outcome: Refused): readonly Problem[] {
+  switch (outcome.kind) {
+    case 'refused':
+      return outcome.items
+        .filter(({ success, error_msg: error }) => !success && error !== notDone)
+        .map(({ file_path: path, error_msg: reason = '', error_hunks: hunks = [] }) => ({ path, reason, hunks }))
+    case 'stale': {
+      const listed = (paths: readonly string[], reason: string, advice: string): readonly Problem[] =>
+        paths.map((path) => ({ path, reason, advice, hunks: [] }))
+      return [
+        ...listed(outcome.unseen, 'would be changed, deleted, moved or copied without having been shown', unseenAdvice),
+        ...listed(outcome.paths, 'changed while the model answered', modelText`it changed after you were shown it`),
+        ...listed(outcome.gone ?? [], 'was deleted while the model answered', goneAdvice),
+      ]
+    }
+  }
+}
+
+const unseenAdvice = modelText`it exists, and you were not shown its content. Leave it unchanged and in place, do not copy it, or give the new file a different name.`
+const goneAdvice = modelText`it was deleted in the meantime. Create it again only if it is still needed.`
+
+/** Shown files that were deleted since. */
+function goneFiles(outcome: Refused): readonly string[] {
+  return outcome.kind === 'stale' ? (outcome.gone ?? []) : []
+}
+
+/** Whether all problems are about deleted files: then no change at all is a valid answer. */
+function isOnlyGone(outcome: Refused): boolean {
+  return outcome.kind === 'stale' && outcome.unseen.length + outcome.paths.length === 0
+}
+
+/** Shown files whose content has changed. */
+function changedFiles(outcome: Refused): readonly string[] {
+  return outcome.kind === 'refused' ? outcome.changed : outcome.paths
+}
+
+/** The problems in one line, for the user. `name`: how a path is shown. */
+function problemText(outcome: Refused, name: (path: string) => string): string {
+  return problemsOf(outcome)
+    .map(({ path, reason }) =>
+      outcome.kind === 'stale'
+        ? `${name(path)} ${reason}`
+        : changeFailureText({ file_path: name(path), error_msg: reason }),
+    )
+    .join('; ')
+}
+
+/** Failed hunks shown in messages to models and users; further ones are only counted. */
+const mostHunks = { model: 20, people: 3 } as const
+
+interface Present {
+  /** Files that changed since they were shown to the model, with their current content. */
+  readonly present: readonly LoadedFile[]
+  /** Of all other files, only the names are sent. */
+  readonly wasShown: (path: string) => boolean
+}
+
+/** Asks a model to send its changes again. Quotes only files that it was shown before. */
+function repairMessage(outcome: Refused, { present, wasShown }: Present): string {
+  let left = mostHunks.model
+  const lines = problemsOf(outcome).map(({ path, reason, advice = reason, hunks }) => {
+    const shown = hunks.slice(0, left)
+    left -= shown.length
+    const isWhole = present.some((file) => file.path === path)
+    const parts = shown.map(({ hunk_body: body, cause, nearest }) => {
+      const hunk = modelText`This part does not match: ${cause}\n\n<part lines="${body.split('\n').length}">\n${body}\n</part>`
+      if (nearest === undefined || isWhole || !wasShown(path)) return hunk
+      return modelText`${hunk}\n\nThe nearest place in the current file:\n\n${quoteLines(path, nearest)}`
+    })
+    const more = hunks.length > shown.length ? [modelText`${hunks.length - shown.length} more parts do not match.`] : []
+    return [`- ${path === 'unknown' ? '' : `${path}: `}${advice}`, ...parts, ...more].join('\n\n')
+  })
+  const now =
+    present.length === 0 ? '' : modelText`\n\nThese are the current contents of the files:\n\n${quoteFiles(present)}`
+  return modelText`None of your file changes was applied. The problems:
+
+${lines.join('\n\n')}${now}
+
+Send all changes of your last answer again, including the correct ones, based on the current files and in the format that the first message describes.`
+}
+
+/** The error of a task whose changes were not applied, with the hunks that did not match and the nearest places. */
+function notApplied(outcome: Unapplied, name: (path: string) => string): BatonError {
+  if (outcome.kind === 'rolled_back') {
+    const back = `${outcome.error}; the files already written were restored`
+    const kept = outcome.notRestored.join('; ')
+    if (kept === '') return changesFailed(back, nothingApplied)
+    return changesFailed(`${back}, except: ${kept}`, 'Check these files before you continue.')
+  }
+  const diff = misfits(outcome, name)
+  return unusableAnswer(changesFailed(problemText(outcome, name), `${nothingApplied} ${cures[outcome.kind]}`, diff))
+}
+
+const cures = {
+  refused: 'Run it again, or set partial = true to apply what can be applied.',
+  stale:
+    'Only files that the model was shown can be replaced, moved, copied, deleted or appended to: add them to context_globs.',
+} as const
+
+/** Says "of this answer", because other answers of the run may have been applied. */
+const nothingApplied = 'Nothing of this answer was applied.'
+
+function changesFailed(reason: string, hint: string, diff?: string): BatonError {
+  return new BatonError('CHANGES_FAILED', `the answer's file changes were not applied: ${reason}`, { hint, diff })
+}
+
+/** The hunks that did not match, each with the content at the nearest place in the file. */
+function misfits(outcome: Refused, name: (path: string) => string): string | undefined {
+  const all = problemsOf(outcome).flatMap(({ path, hunks }) => hunks.map((hunk) => ({ path, ...hunk })))
+  if (all.length === 0) return undefined
+  const shown = all
+    .slice(0, mostHunks.people)
+    .flatMap(({ path, hunk_body: body, nearest }) => [
+      `@@ does not match ${name(path)}`,
+      ...cut(body.split('\n').filter((line) => !line.startsWith('@@'))),
+      ...(nearest === undefined
+        ? [`@@ no similar lines in ${name(path)}`]
+        : [
+            `@@ nearest place: ${name(path)}:${nearest.line}`,
+            ...cut(nearest.text.split('\n').map((line) => ` ${line}`)),
+          ]),
+    ])
+  const more = all.length - mostHunks.people
+  return [...shown, ...(more > 0 ? [`@@ and ${more} more`] : [])].join('\n')
+}
+
+const mostLines = 20
+
+function cut(lines: readonly string[]): readonly string[] {
+  return lines.length <= mostLines ? lines : [...lines.slice(0, mostLines), '…']
 }

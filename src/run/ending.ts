@@ -1,9 +1,9 @@
 import type { Json } from '../base/json.ts'
 import type { ApprovalView } from '../event/asked-action.ts'
-import { isBatonError, isSuspension, isWaitingForApproval, StopSignal } from '../base/error.ts'
+import { BatonError, isBatonError, isSuspension, isWaitingForApproval, StopSignal } from '../base/error.ts'
 import type { RunTotal } from '../event/meter.ts'
 import type { Repeated } from '../journal/resumed-effects.ts'
-import type { EventBody, RunStopReason } from '../event/event.ts'
+import type { EventBody, RunEvent, RunStopReason } from '../event/event.ts'
 import { errorInfo } from '../event/error-info.ts'
 import { exitCodeOf } from '../event/exit-code.ts'
 import { LuaError } from '../script/engine.ts'
@@ -87,7 +87,7 @@ export interface EndFacts extends RunTotal {
 }
 
 /** A denied tool call. */
-export interface Denial {
+interface Denial {
   readonly tool: string
   /** The id of the call, as in its events. */
   readonly id: string
@@ -126,4 +126,71 @@ export function endingEvent(
     ...(skipped === undefined ? {} : { reason: skipped.reason }),
     ...(error === undefined ? {} : { error: errorInfo(error) }),
   }
+}
+
+interface Denials {
+  readonly add: (event: RunEvent) => void
+  readonly all: () => readonly Denial[]
+}
+
+/** Collects denied tool calls for the last event of a run. */
+export function createDenials(): Denials {
+  const inputs = new Map<string, Json>()
+  const denials: Denial[] = []
+  return {
+    add(event: RunEvent) {
+      if (event.type === 'tool.started') inputs.set(event.id, event.input)
+      if (event.type !== 'tool.completed') return
+      const { id, name: tool, output: reason, denied } = event
+      if (denied === true) denials.push({ tool, id, input: inputs.get(id) ?? null, reason })
+      inputs.delete(id)
+    },
+    all: () => denials,
+  }
+}
+
+/** Tracks the file changes that a run and its agents left out. */
+export interface LeftOut {
+  /** To be called with every event of the run; replaced rounds do not count. */
+  readonly add: (event: RunEvent) => void
+  /** Turns an ending without an error into one with an error if something was left out. */
+  readonly judge: (ending: Ending) => Ending
+}
+
+export function createLeftOut(): LeftOut {
+  let found: { readonly agent: string; readonly paths: readonly string[] }[] = []
+
+  return {
+    add(event) {
+      // a later iteration supersedes what an earlier one left out
+      if (event.type === 'iteration.started') {
+        const around = event.agent.replace(/\/?iteration\/\d+$/, '')
+        found = found.filter(({ agent }) => !isWithin(agent, around))
+      }
+      if (event.type === 'redo') found = found.filter(({ agent }) => !isWithin(agent, event.agent))
+      if (event.type === 'changes.left_out') found.push({ agent: event.agent, paths: event.paths })
+    },
+    judge(ending) {
+      const paths = found.flatMap((one) => one.paths)
+      if (paths.length === 0 || (ending.stopReason !== 'done' && ending.stopReason !== 'skipped')) return ending
+      const { tasks, outputs } = ending
+      return { stopReason: 'error', tasks, outputs, error: leftOutError(paths), isFinal: true }
+    },
+  }
+}
+
+function isWithin(place: string, around: string): boolean {
+  return around === '' || place === around || place.startsWith(`${around}/`)
+}
+
+function leftOutError(paths: readonly string[]): BatonError {
+  const what = paths.length === 1 ? 'a file change was left out' : `${paths.length} file changes were left out`
+  const hint = 'With partial = true the others are applied. Set partial_is_success = true in [changes] to exit with 0.'
+  return new BatonError('CHANGES_FAILED', `${what}: ${namesOf(paths)}`, { hint })
+}
+
+function namesOf(paths: readonly string[], most = 3): string {
+  const names = [...new Set(paths)]
+  const rest = names.length - most
+  return rest > 0 ? `${names.slice(0, most).join(', ')} and ${rest} more` : names.join(', ')
 }

@@ -1,10 +1,26 @@
 import { type Ending, suspensionReason } from './ending.ts'
 import type { Execution } from './execute.ts'
 import { type GivenInputs, textInputs } from '../load/inputs.ts'
-import { keepTranscript } from './transcript.ts'
 import { type PromptOutcome, runPrompt } from './prompt-run.ts'
 import type { PromptTarget } from '../load/prompt-target.ts'
 import type { TaskOutcome } from './strategy.ts'
+import { BatonError, isBatonError, messageOf } from '../base/error.ts'
+import {
+  displayPath,
+  isInside,
+  leavingLink,
+  maxSourceBytes,
+  newTemporaryName,
+  readSourceFile,
+  realPath,
+  replaceFile,
+} from '../base/files.ts'
+import { sha256 } from '../base/hash.ts'
+import { emit, type RunContext } from '../event/context.ts'
+import { nothingSpent, type Spent } from '../event/meter.ts'
+import { item, part } from '../event/place.ts'
+import { replaceTranscript, type TranscriptBlock, transcriptText } from '../prompt/transcript-text.ts'
+import type { FileCall } from '../tool/workspace-files.ts'
 
 /** Runs a prompt file to its end and keeps its transcript; see `execute`. */
 export async function executePrompt(
@@ -75,4 +91,154 @@ function promptEnding(outcome: PromptOutcome): Ending {
   // what was repeated to its end is not repeated again, even if it failed
   const isFinal = isFailed && repeated !== undefined
   return { stopReason: isFailed ? 'error' : 'done', tasks, outputs: [], ...(isFinal ? { isFinal } : {}) }
+}
+
+interface TranscriptWrite {
+  /** Absolute path of the prompt file, which had a `====` line when the run started. */
+  readonly file: string
+  /** One for each task, in input order. */
+  readonly blocks: readonly TranscriptBlock[]
+  readonly hide?: (text: string) => string
+}
+
+/**
+ * Replaces the text below the `====` line of a prompt file. The file is read again, so edits above the line during the
+ * run are kept. One file effect and `file.changed`; a link stays a link. Needs no permission, because permissions are
+ * about actions of agents, and this is Baton's own write. `gone`: nothing was written and a warning says why: the line
+ * or the file no longer exists, the file cannot be read as text, or it would become too long to be read again.
+ * @throws BatonError FILE_FAILED if writing fails; the file is then unchanged
+ */
+export function rewriteTranscript(write: TranscriptWrite, { context, at }: FileCall): 'written' | 'gone' {
+  const path = displayPath(context.scope.folders.workspace, write.file)
+  let refusal: string | undefined
+  const isWritten = context.services.effects.changeFile(at, { op: 'write', path }, () => {
+    const change = planChange(write, context.scope.folders.workspace)
+    if (change.kind === 'refused') {
+      refusal = change.reason
+      return undefined
+    }
+    const { before, after, target } = change
+    const temporaryName = newTemporaryName()
+    return {
+      record: { op: 'write', path, before: sha256(before), after: sha256(after), temp: temporaryName },
+      act: (disk) => {
+        const place = disk(write.file)
+        writeAnswers(place === write.file ? target : place, { after, path, temporaryName })
+      },
+    }
+  })
+  if (!isWritten)
+    return warn(`the answers were not written to ${path}: ${refusal ?? 'for the same reason as before'}`, context)
+  emit(context, { type: 'file.changed', op: 'write', path })
+  return 'written'
+}
+
+function writeAnswers(
+  file: string,
+  { after, path, temporaryName }: { readonly after: string; readonly path: string; readonly temporaryName: string },
+): void {
+  try {
+    replaceFile(file, after, { temporaryName })
+  } catch (error) {
+    throw new BatonError('FILE_FAILED', `the answers cannot be written to ${path}: ${messageOf(error)}`, {
+      hint: 'Remove its ==== line to get answers only on stdout.',
+      cause: error,
+    })
+  }
+}
+
+type Change =
+  | {
+      readonly kind: 'change'
+      readonly before: string
+      readonly after: string
+      /** The path of the file, links resolved. */
+      readonly target: string
+    }
+  | { readonly kind: 'refused'; readonly reason: string }
+
+function planChange({ file, blocks, hide }: TranscriptWrite, workspace: string): Change {
+  const transcript = transcriptText(blocks)
+  try {
+    const link = leavingLink(file, (real) => isInside(workspace, real))
+    if (link !== undefined) {
+      return { kind: 'refused', reason: `it is a link that leads out of the workspace, to ${realPath(file)}` }
+    }
+    const before = readSourceFile(file)
+    const after = replaceTranscript({ file, text: before }, hide === undefined ? transcript : hide(transcript))
+    if (after === undefined) return { kind: 'refused', reason: 'its ==== line was removed' }
+    if (Buffer.byteLength(after) > maxSourceBytes) {
+      return { kind: 'refused', reason: 'it would exceed 10 MB and could not be read again' }
+    }
+    return { kind: 'change', before, after, target: realPath(file) }
+  } catch (error) {
+    if (!isBatonError(error)) throw error
+    return { kind: 'refused', reason: error.message }
+  }
+}
+
+function warn(message: string, context: RunContext): 'gone' {
+  emit(context, { type: 'warning', message, hint: 'They are on stdout and in the record of the run.' })
+  return 'gone'
+}
+
+interface Transcript {
+  readonly outcomes: readonly TaskOutcome[]
+  readonly hide: (text: string) => string
+}
+
+/**
+ * Writes the answers of a run below the `====` line of its prompt file, if it has one. A run without answers keeps
+ * those of the previous run, and so does a dry run.
+ * @throws BatonError FILE_FAILED
+ */
+function keepTranscript({ spec }: PromptTarget, { outcomes, hide }: Transcript, context: RunContext): void {
+  if (
+    spec.source === 'text' ||
+    spec.document.transcriptLine === undefined ||
+    context.scope.dry !== undefined ||
+    outcomes.every((outcome) => answerOf(outcome) === undefined)
+  )
+    return
+  const answers = outcomes
+    .toSorted((left, right) => left.index - right.index)
+    .map((outcome) => {
+      const { model, usage, costUsd } = answerOf(outcome)?.spent ?? nothingSpent
+      return {
+        runId: context.scope.runId,
+        label: outcome.label,
+        model,
+        usage,
+        costUsd,
+        result: transcriptResult(outcome),
+      }
+    })
+  // a resumed run that gets different answers writes them, although the run has written some before
+  const at = [...context.scope.at, part('transcript'), item(sha256(JSON.stringify(answers)).slice(0, 12))]
+  const now = { name: 'time.now', args: [] }
+  const time = new Date(
+    context.services.effects.observe([...at, part('time')], now, () => context.services.now().getTime()),
+  )
+  rewriteTranscript({ file: spec.file, blocks: answers.map((answer) => ({ time, ...answer })), hide }, { context, at })
+}
+
+function answerOf(outcome: TaskOutcome): { readonly spent: Spent } | undefined {
+  if (outcome.status === 'done') return outcome
+  return outcome.status === 'failed' ? outcome.answer : undefined
+}
+
+function transcriptResult(outcome: TaskOutcome): TranscriptBlock['result'] {
+  switch (outcome.status) {
+    case 'done':
+      return { kind: 'answer', text: outcome.content }
+    case 'skipped':
+      return { kind: 'skipped', reason: outcome.reason }
+    case 'suspended':
+      return { kind: 'skipped', reason: `suspended: ${outcome.error.message}` }
+    case 'failed': {
+      const { answer, error } = outcome
+      if (answer === undefined) return { kind: 'failed', message: error.message }
+      return { kind: 'answer', text: `error: ${error.message}\n\n${answer.text}` }
+    }
+  }
 }

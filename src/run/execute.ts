@@ -35,7 +35,7 @@ async function executeAgent(
   if (target.settings.isolation !== 'worktree' || context.scope.dry !== undefined) {
     return work(context)
   }
-  const { runAgentIsolated } = await import('./isolation/agent.ts')
+  const { runAgentIsolated } = await import('./isolation/isolated.ts')
   return runAgentIsolated(target, work, context)
 }
 

@@ -1,21 +1,22 @@
 import { displayPath } from '../base/files.ts'
 import { defined, type Json, type JsonObject } from '../base/json.ts'
-import { narrow, type RunContext } from '../event/context.ts'
+import { emit, narrow, type RunContext } from '../event/context.ts'
 import { placeOf } from '../prompt/document.ts'
 import { type ChainServices, runChain } from '../stage/chain.ts'
 import { type ChainState, variableInput } from '../stage/state.ts'
-import { createDelivery } from './delivery.ts'
+import { createDelivery, workOnce } from './tasks.ts'
 import { fileInputs } from './files.ts'
 import { targetHere } from './isolation/placed-target.ts'
 import type { PromptTarget } from '../load/prompt-target.ts'
 import { maxRedo, type RoundOutcome, runRounds } from './execute.ts'
 import { emptyInstruction, isWithoutWork, valueOf, withoutGivenUp } from './task.ts'
 import { createResources, type ResourcesOf } from './resources.ts'
-import { workOnce } from './tasks.ts'
-import { warnOfUnoffered } from './unoffered-tools.ts'
 import { limitsOfTools } from '../load/limits.ts'
 import { strategyIn } from '../load/strategy.ts'
-import type { Repeated, PromptRun, Strategy, WorkOnTasks, TaskOutcome } from './strategy.ts'
+import type { PromptRun, Repeated, Strategy, TaskOutcome, WorkOnTasks } from './strategy.ts'
+import type { Settings } from '../config/settings.ts'
+import { isWriter } from '../tool/toolbox/rows.ts'
+import { writesFiles } from './main-agent.ts'
 
 export type PromptOutcome =
   | {
@@ -38,7 +39,7 @@ export type PromptOutcome =
 export async function runPrompt(run: PromptRun, around: RunContext): Promise<PromptOutcome> {
   // a dry run changes nothing
   if (run.target.settings.isolation !== 'worktree' || around.scope.dry !== undefined) return runHere(run, around)
-  const { runPromptIsolated } = await import('./isolation/prompt.ts')
+  const { runPromptIsolated } = await import('./isolation/isolated.ts')
   return runPromptIsolated(run.target, (inside) => runHere(run, inside), around)
 }
 
@@ -171,4 +172,13 @@ function responseOf(outcome: TaskOutcome): JsonObject {
     case 'suspended':
       return { ...base, error: outcome.error.message }
   }
+}
+
+/** Warns about tools that a file names but no model gets, because they change files. */
+function warnOfUnoffered(settings: Pick<Settings, 'tools' | 'write_mode'>, context: RunContext): void {
+  const { tools = [] } = settings
+  const named = tools.filter(isWriter)
+  if (named.length === 0 || writesFiles(settings, context)) return
+  const message = `${named.join(' and ')} ${named.length === 1 ? 'is' : 'are'} not offered to the model, because the file may not change files`
+  emit(context, { type: 'warning', message, hint: 'Set write_mode = true, or write_mode = "ask".' })
 }

@@ -11,12 +11,11 @@ import type { AgentTarget } from '../load/target.ts'
 import type { ChainServices } from '../stage/chain.ts'
 import type { ChainState } from '../stage/state.ts'
 import type { GivenAnswer, TaskAnswer } from './answer.ts'
-import type { Delivery } from './delivery.ts'
+import type { Delivery, WorkDone } from './tasks.ts'
 import type { Ending } from './ending.ts'
 import type { FileSet } from './files.ts'
 import type { TaskPlan } from './plan.ts'
 import type { ResourcesOf } from './resources.ts'
-import type { WorkDone } from './work-done.ts'
 
 /**
  * How a prompt is worked on, other than by one call of a model for each task: one row of `src/strategies/`. It answers

@@ -1,7 +1,7 @@
 import { isRunTooLarge, isSuspension, stopsRun } from '../base/error.ts'
 import { sha256 } from '../base/hash.ts'
 import { canonicalJson, defined, type Json, type JsonObject } from '../base/json.ts'
-import type { InOrder } from '../base/concurrency.ts'
+import { createInOrder, type InOrder } from '../base/concurrency.ts'
 import type { Settings } from '../config/settings.ts'
 import { below, emit, type RunContext, withServices } from '../event/context.ts'
 import { errorInfo } from '../event/error-info.ts'
@@ -15,9 +15,9 @@ import { planTasks, type TaskPlan } from './plan.ts'
 import { endsAll } from './ending.ts'
 import { strategyIn } from '../load/strategy.ts'
 import { runTask } from './task.ts'
-import { watchWork } from './work-done.ts'
 import { createLocalQueue, mapQueued, type QueuedWork, type TaskQueue } from './task-queue.ts'
-import type { RoundTasks, Working, Worked, TasksEnd, TaskOutcome, Round, PromptRun } from './strategy.ts'
+import type { PromptRun, Round, RoundTasks, TaskOutcome, TasksEnd, Worked, Working } from './strategy.ts'
+import type { Spent } from '../event/meter.ts'
 
 /** Works on all tasks, with the current files. */
 export async function workOnce(
@@ -229,4 +229,59 @@ function announce(outcome: TaskOutcome, context: RunContext): void {
     case 'suspended':
       return emit(context, { type: 'task.suspended', index, label, error: outcome.error })
   }
+}
+
+/** Receives outcomes in input order. */
+export interface Delivery {
+  /** Starts with this number of tasks. */
+  of(count: number): InOrder<TaskOutcome>
+  /** Held outcomes are replaced by the following ones. */
+  restart(): void
+  /** Uses these if nothing was delivered since the last restart. */
+  deliver(outcomes: readonly TaskOutcome[]): void
+  release(): void
+}
+
+/** `held`: passes nothing on before the release, because later outcomes may replace earlier ones. */
+export function createDelivery(
+  onOutcome: (outcome: TaskOutcome, count: number) => void,
+  { held }: { readonly held: boolean },
+): Delivery {
+  let current: InOrder<TaskOutcome> | undefined
+  function begin(count: number): InOrder<TaskOutcome> {
+    return (current = createInOrder((outcome: TaskOutcome) => onOutcome(outcome, count), { held }))
+  }
+  return {
+    of: begin,
+    restart: () => (current = undefined),
+    deliver(outcomes) {
+      if (current !== undefined) return
+      const order = begin(outcomes.length)
+      for (const outcome of outcomes) order.add(outcome.index, outcome)
+    },
+    release: () => current?.release(),
+  }
+}
+
+/** The work of a part of an iteration. Plain JSON. */
+export interface WorkDone {
+  /** Including that of sub-agents. */
+  readonly spent: Spent
+  /** The changed files, relative to the workspace, sorted. */
+  readonly changed: readonly string[]
+}
+
+/** Does some work, and returns what it used and which files it changed. */
+export async function watchWork<T>(
+  work: (context: RunContext) => Promise<T>,
+  context: RunContext,
+): Promise<WorkDone & { readonly value: T }> {
+  const { scope, services } = context
+  const changed = new Set<string>()
+  const events: typeof services.events = (place, event) => {
+    if (event.type === 'file.changed') changed.add(event.path)
+    services.events(place, event)
+  }
+  const { value, spent } = await services.meter.measure(scope.at, () => work(withServices(context, { events })))
+  return { value, spent, changed: [...changed].toSorted() }
 }

@@ -66,7 +66,16 @@ export async function loadTests(name: string, { cwd, env, home, overrides }: Loa
   const workspace = findWorkspace({ cwd: dirname(file), env, home })
   const files = new Set<string>()
   const reads = readsInto(files)
-  const target = await loadTarget({ file, cwd: workspace, env, home, builtInDir, strategies, reads, flags: { overrides } })
+  const target = await loadTarget({
+    file,
+    cwd: workspace,
+    env,
+    home,
+    builtInDir,
+    strategies,
+    reads,
+    flags: { overrides },
+  })
   const main = target.kind === 'agent' ? target.agent.file : file
   if (!isInside(workspace, main)) {
     throw new BatonError('USAGE', `${name} is not in the workspace ${workspace}: its tests cannot be run here`, {

@@ -23,10 +23,17 @@ import { removeEndedWorktrees, removeRunWorktrees } from '../journal/worktrees.t
 import { createTally, type Tally } from '../journal/tally.ts'
 import { createMask, type LiveMask } from '../journal/secrets.ts'
 import { packageRoot } from '../package-root.ts'
-import { type Ending, endingEvent, exitCodeFor, failedEnding, type Waiting } from '../run/ending.ts'
+import {
+  createDenials,
+  createLeftOut,
+  type Ending,
+  endingEvent,
+  exitCodeFor,
+  failedEnding,
+  type LeftOut,
+  type Waiting,
+} from '../run/ending.ts'
 import { execute, type Execution } from '../run/execute.ts'
-import { createDenials } from '../run/denials.ts'
-import { createLeftOut, type LeftOut } from '../run/left-out.ts'
 import { type Invocation, recordEnd, resultHash } from '../run/record.ts'
 import type { Reuse } from '../run/reuse.ts'
 import type { SourceLog } from '../run/source-log.ts'

@@ -1,5 +1,5 @@
-import { systemClock } from '../base/clock.ts'
 import { resolve } from 'node:path'
+import { systemClock } from '../base/clock.ts'
 import { createAgentExecutor } from '../agent/executor.ts'
 import { holdToPack } from '../agent/hold-to-pack.ts'
 import type { Plugins } from '../agent/plugins/plugin.ts'
@@ -9,8 +9,15 @@ import { inheritedOptions } from '../config/agent-options.ts'
 import { aipackBaseFolder, userFolders, whyNoWorkspace } from '../config/locate.ts'
 import { sandboxMode, type Settings } from '../config/settings.ts'
 import type { Bus } from '../event/bus.ts'
-import { rootScope, withServices, type RunContext, type RunFolders, type RunScope } from '../event/context.ts'
-import { makesFile } from '../event/effects.ts'
+import {
+  rootScope,
+  type RunContext,
+  type RunFolders,
+  type RunScope,
+  type RunServices,
+  withServices,
+} from '../event/context.ts'
+import { type Effects, makesFile } from '../event/effects.ts'
 import type { AskPerson } from '../event/mcp.ts'
 import type { Meter } from '../event/meter.ts'
 import { placeText } from '../event/place.ts'
@@ -32,7 +39,6 @@ import type { Target } from '../load/target.ts'
 import type { ProgramSecrets } from './program-secrets.ts'
 import { createPermission } from '../tool/permission.ts'
 import { toolRules, writtenRules } from '../tool/rule-list.ts'
-import { withoutChanges } from './without-changes.ts'
 import { createRunEffects, type EffectParts, type Past, recordShown, type Replay } from './run-effects.ts'
 import { version } from '../version.ts'
 import type { RunServers } from './run-servers.ts'
@@ -258,4 +264,28 @@ function possibleFiles(target: Target): readonly string[] {
   return starts.flatMap(({ agent: { name } }) =>
     [workspace, spec.promptDir].flatMap((baseDir) => possibleAgentFiles(name, { packRoots, baseDir })),
   )
+}
+
+/**
+ * The effects of a run that previews its file changes and makes none: each change is examined, reported in a warning,
+ * and recorded as a read. The caller finds the files unchanged.
+ */
+function withoutChanges(effects: Effects, events: RunServices['events']): Effects {
+  return {
+    ...effects,
+    changeFile(at, asked, plan, permit) {
+      const look: typeof plan = (allow) => {
+        if (plan(allow) !== undefined) {
+          events(at, {
+            type: 'warning',
+            message: `not done in a dry run, and not previewed: ${asked.op} ${asked.path}`,
+          })
+        }
+        return undefined
+      }
+      effects.changeFile(at, asked, look, permit)
+      return false
+    },
+    under: (permission) => withoutChanges(effects.under(permission), events),
+  }
 }

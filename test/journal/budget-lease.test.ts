@@ -1,8 +1,7 @@
 import { expect, it } from 'vitest'
 import type { BudgetLimits, Estimate } from '../../src/event/effects.ts'
 import { createBudget, type RunBudget } from '../../src/journal/budget.ts'
-import { lend } from '../../src/journal/budget-lease.ts'
-import { createPlacedBudgets } from '../../src/journal/placed-budgets.ts'
+import { createPlacedBudgets, lend } from '../../src/journal/placed-budgets.ts'
 import { type AnyEffect, effectOf, placeAt } from '../helpers/effects.ts'
 
 const quiet = { at: placeAt('a'), signal: new AbortController().signal }

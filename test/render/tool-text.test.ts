@@ -5,7 +5,7 @@ import { createProgress } from '../../src/render/progress.ts'
 import { createStepRenderer } from '../../src/render/steps.ts'
 import { createPaint } from '../../src/render/style.ts'
 import { callText } from '../../src/render/tool-text.ts'
-import { composeView } from '../../src/render/view.ts'
+import { composeView } from '../../src/render/live.ts'
 import { answered, asking, event, planned, started } from '../helpers/run-events.ts'
 
 const paint = createPaint({ env: {}, isTerminal: false })

@@ -1,23 +1,29 @@
-import { join } from 'node:path'
-import { isBatonError, rewordError } from '../../base/error.ts'
+import { join, resolve } from 'node:path'
+import { existsSync, readFileSync } from 'node:fs'
+import { BatonError, isBatonError, rewordError } from '../../base/error.ts'
 import { isJsonObject } from '../../base/json.ts'
 import { harmless } from '../../base/terminal-text.ts'
 import { findChat, listChats } from '../../chat/chat-list.ts'
 import { openChat, reopenChat } from '../../chat/chat.ts'
 import { undoneBy } from '../../journal/undone.ts'
 import { openChanges } from '../../undo/open-changes.ts'
-import { noMask } from '../../journal/secrets.ts'
+import { createMask, noMask } from '../../journal/secrets.ts'
 import { packageRoot } from '../../package-root.ts'
 import { countOf, formatCost, formatUsage } from '../../render/format.ts'
 import { usageError } from '../command.ts'
 import { undoCommand } from '../commands/undo.ts'
 import { workspaceRuns } from '../runs-folder.ts'
 import { fileCommands } from './file-commands.ts'
-import { saveChat } from './save.ts'
 import type { Session } from './session.ts'
 import { builtinCommands, type BuiltinName } from './slash/builtin.ts'
-import { readIter } from './slash/iter.ts'
 import { wordsOf } from './slash/words.ts'
+import { displayPath, writeFileAtomic } from '../../base/files.ts'
+import { textOf } from '../../event/message.ts'
+import { findLayout, metaBlock } from '../../prompt/layout.ts'
+import { linesOf } from '../../prompt/lines.ts'
+import { withoutMark } from '../../base/text-lines.ts'
+import { saidBefore } from '../../journal/said-before.ts'
+import { conditionForms, type IterationCondition, parseCondition } from '../../config/iteration.ts'
 
 type Action = (rest: string, session: Session) => Promise<void>
 
@@ -225,4 +231,89 @@ function valueOf(key: string, { chat }: Session): string | undefined {
 function set(key: string, value: string, { chat }: Session): void {
   const others = chat.settings().overrides.filter((one) => !one.startsWith(`${key}=`))
   chat.change({ overrides: [...others, `${key}=${value}`] })
+}
+
+/**
+ * Writes a chat as a prompt file: the user's messages are its text, the last answer is below its `====` line, and the
+ * settings are its front matter. An existing file is not replaced.
+ * @returns its path, for display
+ * @throws BatonError USAGE if there is no message yet or the file exists, FILE_FAILED
+ */
+async function saveChat(name: string, { chat, flags, around }: Session): Promise<string> {
+  const last = chat.last()
+  if (last === undefined) throw usageError('there is nothing to save yet', 'Send a message first.')
+  const path = resolve(around.cwd, name.endsWith('.md') ? name : `${name}.md`)
+  const shown = displayPath(around.cwd, path)
+  if (existsSync(path))
+    throw new BatonError('USAGE', `${shown} already exists`, { hint: 'Name another file, or remove it.' })
+  const { folder } = await workspaceRuns(flags, around)
+  const { messages } = await saidBefore(folder, last, createMask(around.env))
+  const asked = messages.filter(({ role }) => role === 'user').map((message) => textOf(message).trim())
+  const answer = messages.findLast(({ role }) => role === 'assistant')
+  const text = [
+    frontMatterOf(chat.settings(), around.cwd),
+    asked.join('\n\n'),
+    '',
+    '====',
+    '',
+    answer === undefined ? '' : textOf(answer).trim(),
+    '',
+  ]
+  // like records, it must not contain secrets
+  writeFileAtomic(path, createMask(around.env).hide(text.join('\n')))
+  return shown
+}
+
+/** The front matter of the chat's prompt file, else the settings made by its commands. */
+function frontMatterOf({ file, model, overrides }: ReturnType<Session['chat']['settings']>, cwd: string): string {
+  const own = file === undefined ? undefined : writtenFrontMatter(resolve(cwd, file))
+  if (own !== undefined) return own
+  const lines = [
+    ...(model === undefined ? [] : [`model = ${JSON.stringify(model)}`]),
+    'tools = ["*"]',
+    ...overrides.map((one) => one.replace('=', ' = ')),
+  ]
+  return `+++\n${lines.join('\n')}\n+++\n`
+}
+
+function writtenFrontMatter(path: string): string | undefined {
+  if (!existsSync(path)) return undefined
+  const text = withoutMark(readFileSync(path, 'utf8'))
+  const prompt = { file: path, text, lines: linesOf(text) }
+  const block = metaBlock(prompt, findLayout(prompt))
+  return block && `${prompt.lines.slice(block.start, block.end + 1).join('\n')}\n\n`
+}
+
+/** The arguments of `/iter` (R86). */
+interface IterArguments {
+  readonly isBackground: boolean
+  /** A count or a duration, unparsed. */
+  readonly condition: string
+  readonly parsed: IterationCondition
+  readonly prompt: string
+}
+
+const usage =
+  'Usage: /iter [--background] COUNT|DURATION "PROMPT", for example /iter 5 "fix the tests" or /iter 2h "improve it".'
+
+/**
+ * Reads the arguments of `/iter` (R86, TV12). The prompt may be quoted; without quotes it is the rest of the line.
+ * @throws BatonError USAGE
+ */
+export function readIter(rest: string): IterArguments {
+  const words = wordsOf(rest)
+  const isBackground = words[0]?.text === '--background'
+  const [condition, first, second] = isBackground ? words.slice(1) : words
+  const parsed = condition === undefined ? undefined : parseCondition(condition.text)
+  if (condition === undefined) throw usageError('/iter needs a condition and a prompt', usage)
+  if (parsed === undefined) {
+    throw usageError(
+      `/iter: ${JSON.stringify(condition.text)} is neither a count nor a duration`,
+      `Write ${conditionForms}. ${usage}`,
+    )
+  }
+  if (first === undefined) throw usageError('/iter: the prompt is missing', usage)
+  const prompt = second === undefined ? first.text : rest.slice(first.start).trim()
+  if (prompt.trim() === '') throw usageError('/iter: the prompt is empty', usage)
+  return { isBackground, condition: condition.text, parsed, prompt }
 }

@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { isBatonError, isSuspension, messageOf as errorText, StopSignal } from '../../base/error.ts'
+import { messageOf as errorText, isBatonError, isSuspension, StopSignal } from '../../base/error.ts'
 import { harmless } from '../../base/terminal-text.ts'
 import type { Listener } from '../../event/bus.ts'
-import type { Chat, ChatHost, Outgoing } from '../../chat/chat.ts'
+import type { Chat, ChatHost, Outgoing, Watching } from '../../chat/chat.ts'
 import type { TakenMessage } from '../../chat/taken.ts'
 import type { ChatCommands } from '../../config/chat-commands.ts'
 import { issueText } from '../../config/issue.ts'
@@ -13,14 +13,20 @@ import type { RunReport } from '../../wiring/conduct.ts'
 import type { Flags } from '../command-specs.ts'
 import type { CommandIo, Surroundings } from '../io.ts'
 import { describeError } from '../report.ts'
-import { showAnswer } from './answering.ts'
-import { type Background, type BackgroundTask, createBackground } from './background.ts'
 import { runBuiltin } from './actions.ts'
 import { fileCommands, messageOf } from './file-commands.ts'
 import type { ChatInput } from './input.ts'
-import { runShellLine } from './shell-line.ts'
-import { readTyped } from './slash/read.ts'
 import type { TerminalInput } from './terminal-input.ts'
+import { createStreamedAnswer } from '../../render/streamed-answer.ts'
+import { createPerson } from '../approver.ts'
+import { isAttended } from '../confirm.ts'
+import { presentRun } from '../present-run.ts'
+import { runProcess } from '../../base/process.ts'
+import { loadTargetConfig } from '../../config/target-config.ts'
+import { judgeCall } from '../../load/rules-in-force.ts'
+import { usageError } from '../command.ts'
+import { nearest } from '../../base/suggest.ts'
+import { builtinCommands, type BuiltinName, isBuiltin } from './slash/builtin.ts'
 
 const noCommands: ChatCommands = { byName: new Map(), warnings: [] }
 
@@ -253,4 +259,210 @@ function endText({ id, text, report, iterations: { ended, succeeded } }: Backgro
   const counts = `${succeeded}/${ended} iterations succeeded`
   const state = report?.stopReason === 'done' ? 'done' : (report?.stopReason ?? 'stopped')
   return `${id} ${state}, ${counts}: ${harmless(text)}`
+}
+
+const patienceMs = 10 * 60_000
+
+/** What showing the messages of a chat takes. */
+interface AnswerPlace {
+  readonly flags: Flags<'chat'>
+  readonly around: Surroundings
+  readonly io: CommandIo
+  /** See `StepOptions`. */
+  readonly said: Set<string>
+  /** Where the user types; undefined: messages come from a pipe. */
+  readonly terminal: Pick<TerminalInput, 'typed' | 'lend'> | undefined
+}
+
+/**
+ * Shows how a message is answered: the streamed answer, tool calls, questions, and how it ended. Ctrl-C stops the
+ * message but not the chat; a second Ctrl-C stops both.
+ */
+async function showAnswer(
+  { flags, around, io, said, terminal }: AnswerPlace,
+  answer: (watching: Watching, listener: Listener) => Promise<RunReport>,
+): Promise<RunReport> {
+  const turn = new AbortController()
+  const stopTurn = (): boolean => {
+    if (turn.signal.aborted) return false
+    turn.abort(new StopSignal('SIGINT', 130))
+    return true
+  }
+  const endInterrupts = io.onInterrupt(stopTurn)
+  const signal = AbortSignal.any([io.signal, turn.signal])
+  const shown = { ...flags, dry: undefined, output: undefined }
+  const turnIo = { ...io, signal }
+  try {
+    const view = { answers: createStreamedAnswer, below: terminal?.typed, said }
+    return await presentRun({ flags: shown, around, isChat: true, ...view }, turnIo, (listener, hold) => {
+      const person = createPerson(flags, { ...turnIo, cwd: around.cwd, hold, lend: terminal?.lend, span: 'chat' })
+      const asking = flags.onAsk === 'suspend' ? { onAsk: flags.onAsk } : {}
+      return answer({ signal, isAttended: isAttended(flags, io), patienceMs, ...asking, ...person }, listener)
+    })
+  } finally {
+    endInterrupts()
+  }
+}
+
+/** A message that runs while the chat continues. */
+interface BackgroundTask {
+  /** The id of its run. */
+  readonly id: string
+  readonly text: string
+  /** Omitted while it is running. */
+  readonly report?: RunReport
+  /** How many iterations have ended, and how many of those succeeded. */
+  readonly iterations: { readonly ended: number; readonly succeeded: number }
+}
+
+/** The background tasks of one chat. */
+interface Background {
+  /** Starts a task, and resolves to its id once its run is recorded. Rejects if it cannot start. */
+  readonly start: (
+    text: string,
+    answer: (watching: Watching, listener: Listener) => Promise<RunReport>,
+  ) => Promise<string>
+  readonly tasks: () => readonly BackgroundTask[]
+  /** The tasks that have ended since the last call. */
+  readonly news: () => readonly BackgroundTask[]
+  /** Stops one running task, or all; returns their ids. They can be resumed. */
+  readonly stop: (id?: string) => readonly string[]
+  /** Resolves when no task is running. */
+  readonly settled: () => Promise<void>
+}
+
+function createBackground(signal: AbortSignal): Background {
+  const tasks = new Map<string, BackgroundTask>()
+  /** Stop functions of the running tasks, by id. */
+  const running = new Map<string, () => void>()
+  const ends = new Set<Promise<unknown>>()
+  let told = new Set<string>()
+
+  return {
+    start(text, answer) {
+      const own = new AbortController()
+      return new Promise<string>((resolve, reject) => {
+        let id = ''
+        const counts = { ended: 0, succeeded: 0 }
+        const report = answer(
+          {
+            signal: AbortSignal.any([signal, own.signal]),
+            onBegin(run) {
+              id = run
+              tasks.set(run, { id: run, text, iterations: counts })
+              running.set(run, () => own.abort(new StopSignal('SIGINT', 130)))
+              resolve(run)
+            },
+          },
+          (event) => {
+            if (event.type !== 'iteration.completed') return
+            counts.ended += 1
+            if (event.success) counts.succeeded += 1
+          },
+        )
+        const ended = report.then(
+          (end) => {
+            running.delete(id)
+            if (id !== '') tasks.set(id, { id, text, iterations: counts, report: end })
+            // a run that could not start is not recorded
+            else reject(end.error instanceof Error ? end.error : new Error('the task could not start'))
+          },
+          (error: unknown) => {
+            running.delete(id)
+            reject(error as Error)
+          },
+        )
+        ends.add(ended)
+        void ended.finally(() => ends.delete(ended))
+      })
+    },
+    tasks: () => [...tasks.values()],
+    news() {
+      const fresh = [...tasks.values()].filter(({ id, report }) => report !== undefined && !told.has(id))
+      told = new Set([...told, ...fresh.map(({ id }) => id)])
+      return fresh
+    },
+    stop(id) {
+      const stopped = id === undefined ? [...running.keys()] : [...running.keys()].filter((one) => one.startsWith(id))
+      for (const one of stopped) running.get(one)?.()
+      return stopped
+    },
+    async settled() {
+      await Promise.allSettled(ends)
+    },
+  }
+}
+
+const timeLimitMs = 10 * 60_000
+const maxOutputBytes = 1024 * 1024
+/** Characters of its output that the model gets. */
+const mostTold = 20_000
+
+/**
+ * Runs a command line that the user typed, with the rights of the user. Shows its output, which the model gets with the
+ * next message.
+ * @throws BatonError USAGE for one that `[permission]` denies
+ */
+async function runShellLine(command: string, { chat, around, io }: Session): Promise<void> {
+  const { overrides } = chat.settings()
+  const config = await loadTargetConfig({ ...around, flags: { overrides } })
+  const { verdict } = await judgeCall(`bash ${command}`, config)
+  if (verdict === 'deny') {
+    throw usageError(`[permission] denies this command: ${command}`, 'See baton config --permission "bash …".')
+  }
+  const { end, stdout, stderr } = await runProcess(
+    {
+      command: 'sh',
+      args: ['-c', command],
+      cwd: around.cwd,
+      environment: variablesOf(around.env),
+      timeLimitMs,
+      maxOutputBytes,
+    },
+    io.signal,
+  )
+  const output = [stdout.text, stderr.text]
+    .filter((text) => text !== '')
+    .join('\n')
+    .trimEnd()
+  if (output !== '') io.out(`${io.outIsTerminal ? harmless(output) : output}\n`)
+  const how = end.kind === 'exited' ? `exit code ${end.code}` : end.kind
+  if (end.kind !== 'exited' || end.code !== 0) io.err(`${how}\n`)
+  chat.note(`I ran the command ${command} (${how}), which printed:\n${output.slice(0, mostTold)}`)
+}
+
+function variablesOf(env: Session['around']['env']): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  )
+}
+
+/** What the user typed into a chat. */
+type Typed =
+  | { readonly kind: 'message'; readonly text: string }
+  /** `!command`: a shell command of the user. */
+  | { readonly kind: 'shell'; readonly command: string }
+  | { readonly kind: 'builtin'; readonly name: BuiltinName; readonly rest: string }
+  /** A command defined by a file. */
+  | { readonly kind: 'command'; readonly name: string; readonly rest: string }
+
+/**
+ * Reads a line of a chat. `//…` is a message that starts with a slash, and so is a line that starts with a path.
+ * @param commands names of command files
+ * @throws BatonError USAGE for a command that does not exist
+ */
+export function readTyped(line: string, commands: readonly string[]): Typed {
+  const text = line.trim()
+  if (text.startsWith('!') && text.slice(1).trim() !== '') return { kind: 'shell', command: text.slice(1).trim() }
+  if (text.startsWith('//')) return { kind: 'message', text: text.slice(1) }
+  const [, name = '', rest = ''] = /^\/([\w:-]+)(?:\s+([^]*))?$/.exec(text) ?? []
+  if (name === '') return { kind: 'message', text }
+  if (isBuiltin(name)) return { kind: 'builtin', name, rest }
+  if (commands.includes(name)) return { kind: 'command', name, rest }
+  const meant = nearest(name, [...Object.keys(builtinCommands), ...commands])
+  const guess = meant === undefined ? '' : `Did you mean /${meant}? `
+  throw usageError(
+    `there is no command /${name}`,
+    `${guess}See /help; to send a message that starts with a slash, type // first.`,
+  )
 }

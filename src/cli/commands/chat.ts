@@ -1,4 +1,5 @@
-import { join } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
+import { readdirSync } from 'node:fs'
 import { listAllChats, openChat, reopenChat } from '../../chat/chat.ts'
 import { defined } from '../../base/json.ts'
 import { harmless } from '../../base/terminal-text.ts'
@@ -8,7 +9,6 @@ import { countOf } from '../../render/format.ts'
 import { fileCommands } from '../chat/file-commands.ts'
 import { chatSession } from '../chat/session.ts'
 import { joiningLines, pipedInput } from '../chat/input.ts'
-import { completeTyped } from '../chat/complete.ts'
 import { terminalInput } from '../chat/terminal-input.ts'
 import { openTypedHistory } from '../chat/typed-history.ts'
 import { overridesOf } from '../../config/request-overrides.ts'
@@ -17,6 +17,7 @@ import { usageError } from '../command.ts'
 import { isAttended } from '../confirm.ts'
 import { type CommandIo, openWorkplace, surroundings } from '../io.ts'
 import { workspaceRuns } from '../runs-folder.ts'
+import { builtinCommands } from '../chat/slash/builtin.ts'
 
 /** `baton chat [FILE]`: a conversation in the terminal or from a pipe, whose last message decides the exit code. */
 export async function chatCommand(flags: Flags<'chat'>, io: CommandIo): Promise<number> {
@@ -82,4 +83,40 @@ async function listCommand(flags: Flags<'chat'>, io: CommandIo): Promise<number>
   }
   if (chats.length === 0) workplace.note('no chats in this workspace yet; start one with baton chat\n')
   return 0
+}
+
+const mostOffered = 100
+
+/**
+ * Completions for Tab: command names after a slash, and paths after an `@`, which names a file.
+ * @param text the text before the cursor
+ * @param commands names of command files
+ */
+export async function completeTyped(
+  text: string,
+  cwd: string,
+  commands: readonly string[] = [],
+): Promise<{ readonly word: string; readonly options: readonly string[] }> {
+  const [, name] = /^\/([\w:-]*)$/.exec(text) ?? []
+  if (name !== undefined) {
+    const all = [...Object.keys(builtinCommands), ...commands]
+    return { word: text, options: all.filter((one) => one.startsWith(name)).map((one) => `/${one} `) }
+  }
+  const [word = '', path] = /@(\S*)$/.exec(text) ?? []
+  return { word, options: path === undefined ? [] : pathsFor(path, cwd).map((one) => `@${one}`) }
+}
+
+/** Files and folders that complete a path; a folder ends with a slash, so that typing can continue. */
+function pathsFor(path: string, cwd: string): readonly string[] {
+  const folder = path.endsWith('/') ? path : path.includes('/') ? `${dirname(path)}/` : ''
+  const begin = path.endsWith('/') ? '' : basename(path)
+  try {
+    return readdirSync(resolve(cwd, folder === '' ? '.' : folder), { withFileTypes: true })
+      .filter(({ name }) => name.startsWith(begin) && (begin.startsWith('.') || !name.startsWith('.')))
+      .toSorted((left, right) => left.name.localeCompare(right.name))
+      .slice(0, mostOffered)
+      .map((entry) => `${folder}${entry.name}${entry.isDirectory() ? '/' : ' '}`)
+  } catch {
+    return []
+  }
 }

@@ -3,21 +3,21 @@ import { unifiedDiff } from '../../base/unified-diff.ts'
 import { omittedIn, viewParts, viewShows } from '../../history/part-view.ts'
 import { pendingEffects } from '../../history/pending.ts'
 import { readPlace } from '../../history/place-detail.ts'
-import { compareRuns, type Difference, openSide } from '../../history/run-diff.ts'
+import { compareRuns, compareWithin, type Difference, type DiffSide, openSide } from '../../history/run-diff.ts'
 import { readRunSummary } from '../../history/run-list.ts'
-import { readTree } from '../../history/run-tree.ts'
+import { findPart, readTree } from '../../history/run-tree.ts'
 import { findAnyRun } from '../../journal/find-run.ts'
 import { summaryIn } from '../../journal/index-file.ts'
 import { noMask } from '../../journal/secrets.ts'
 import type { RunSummary } from '../../journal/summary.ts'
-import { harmless } from '../../base/terminal-text.ts'
+import { harmless, harmlessName } from '../../base/terminal-text.ts'
 import { countOf } from '../../render/format.ts'
 import {
   detailLines,
+  isResumed,
   omittedLine,
   partLines,
   restLine,
-  isResumed,
   resumeLine,
   runHeader,
   type TreeOptions,
@@ -28,6 +28,19 @@ import type { Flags } from '../command-specs.ts'
 import type { RunsContext } from './runs.ts'
 import { usageError } from '../command.ts'
 import { openFileRecords, type RecordSource } from '../../journal/source.ts'
+import { agentsIn, readTranscript } from '../../history/agent-transcript.ts'
+import { messageText } from '../../history/recorded.ts'
+import { jsonLine } from '../io.ts'
+import { fileDiffs } from '../../undo/diff.ts'
+import { readLeftOut } from '../../undo/left-out.ts'
+import { openChanges } from '../../undo/open-changes.ts'
+import { runGit } from '../../base/git.ts'
+import { iterationFacts } from '../../history/iteration.ts'
+import { exchangesJson, timelineJson } from '../../history/team-json.ts'
+import { readTeams, type Team } from '../../history/team.ts'
+import { sequenceLines } from '../../render/sequence.ts'
+import { ganttText, sequenceText } from '../../render/team-mermaid.ts'
+import { timelineLines } from '../../render/timeline.ts'
 
 /** Reads `RUN:2`, iteration 2 of a run. Undefined for a whole run. */
 export function iterationOf(word: string): { readonly run: string; readonly iteration: number } | undefined {
@@ -44,19 +57,17 @@ export async function showRun(flags: Flags<'runs'>, context: RunsContext): Promi
   const folder = findAnyRun(context.folder, flags.run[0] ?? '')
   const run = await readRunSummary(folder, { known: summaryIn(folder) })
   if (run === undefined) return 0
-  if (flags.diff) return (await import('./runs-file-diffs.ts')).showFileDiffs(folder, flags, context)
+  if (flags.diff) return showFileDiffs(folder, flags, context)
   const lines = flags.all ? Number.POSITIVE_INFINITY : usualLines.show
   const source = openFileRecords(folder, { mask: noMask })
   try {
     const { paint, workspace } = context
     const shown = { folder, run, source, options: { paint, lines, workspace } }
     if (flags.agent !== undefined) {
-      const { showAgent } = await import('./runs-agent.ts')
       await showAgent(flags.agent, { run: run.id, source, isJson: flags.json }, context)
       return 0
     }
     if (flags.timeline || flags.messages) {
-      const { showTeams } = await import('./runs-team.ts')
       await showTeams({ run: run.id, source, lines }, flags, context)
       return 0
     }
@@ -149,7 +160,7 @@ function textOf(lines: readonly string[]): string {
 /** `baton runs diff A B`: exit code 1 if sources, prompts, answers, effects or host calls differ, like diff(1). */
 export async function diffRuns(flags: Flags<'runs'>, context: RunsContext): Promise<number> {
   if (flags.run.some((one) => iterationOf(one) !== undefined)) {
-    return (await import('./runs-iterations.ts')).diffIterations(flags, context)
+    return diffIterations(flags, context)
   }
   const { io, folder, print, paint, workspace } = context
   const [first = '', second = ''] = flags.run
@@ -200,4 +211,178 @@ function changesBetween(before: string, after: string): readonly string[] {
   if (isShort) return [`-${before}`, `+${after}`]
   // without the file header, because the title already names the texts
   return unifiedDiff(before, after, { from: '', to: '' }).trimEnd().split('\n').slice(2)
+}
+
+/**
+ * `baton runs show RUN --agent ID`: the whole conversation of an agent that got work from a model; with `--json` one
+ * message per line (docs/task.md). A unique prefix of the id is enough.
+ */
+export async function showAgent(
+  id: string,
+  { run, source, isJson }: { readonly run: string; readonly source: RecordSource; readonly isJson: boolean },
+  { io, paint }: Pick<RunsContext, 'io' | 'paint'>,
+): Promise<void> {
+  const agents = await agentsIn(source)
+  const [found, ...others] = agents.filter((agent) => agent.id.startsWith(id))
+  if (found === undefined || others.length > 0) {
+    const known = agents.map((agent) => `${agent.id} (${agent.name})`).join(', ')
+    throw usageError(
+      `--agent ${id}: ${found === undefined ? 'no model of this run has given work to such an agent' : 'several agents match'}`,
+      known === '' ? 'baton runs show RUN shows what the run has done.' : `Agents of this run: ${known}.`,
+    )
+  }
+  for (const line of await readTranscript(source, found, run)) {
+    if (isJson) io.out(jsonLine(line))
+    else io.out(`${paint('dim', line.ts)}\n${harmless(messageText(line.message))}\n\n`)
+  }
+}
+
+/**
+ * `baton runs show RUN --diff`: what the run changed in files, computed from the contents it kept, and what it changed
+ * only in work trees. Secrets stay masked.
+ */
+export async function showFileDiffs(
+  folder: string,
+  flags: Flags<'runs'>,
+  { print, paint, note }: RunsContext,
+): Promise<number> {
+  if (flags.place !== undefined) throw usageError('--place and --diff cannot be combined', 'Leave one of them out.')
+  const run = basename(folder)
+  const painted = (diff: string) => (): string => paintDiff(diff.split('\n'), paint).join('\n')
+  const { changes, contents } = await openChanges(folder, noMask)
+  let count = 0
+  for (const diff of fileDiffs(changes, contents)) {
+    count += 1
+    print({ run, ...diff }, painted(diff.diff))
+  }
+  for (const { place, reason, diff } of await readLeftOut(folder, noMask)) {
+    count += 1
+    note(`not in the workspace (${reason}):\n`)
+    print({ run, kind: 'left_out', place, reason, diff }, painted(diff))
+  }
+  if (count === 0) note(`run ${run} changed no files\n`)
+  return 0
+}
+
+interface Side extends DiffSide {
+  readonly run: string
+  readonly within: string
+  /** The git tree with its files. */
+  readonly state: string | undefined
+}
+
+/**
+ * `baton runs diff RUN:0 RUN:2`: compares two iterations: the files after them, if a git repository has them, then
+ * prompts and answers. Exit code 1 if anything differs, like diff(1).
+ */
+export async function diffIterations(flags: Flags<'runs'>, context: RunsContext): Promise<number> {
+  const { io, print, paint, folder } = context
+  const [first = '', second = ''] = flags.run
+  const lines = flags.all ? Number.POSITIVE_INFINITY : usualLines.diff
+  const before = await openIteration(first, folder)
+  try {
+    const after = await openIteration(second, folder)
+    try {
+      const files = await fileDifference(before, after, context)
+      if (files !== undefined) {
+        print({ kind: 'files', before: before.within, after: after.within, diff: files }, () =>
+          textOfDiff(files, { paint, lines }),
+        )
+      }
+      let count = files === undefined ? 0 : 1
+      for (const difference of compareWithin(before, after) ?? []) {
+        // commands, commits and times always differ
+        if (!['prompt', 'answer', 'part'].includes(difference.kind)) continue
+        count += 1
+        print(difference, () => differenceText(difference, { paint, lines }))
+      }
+      if (count === 0 && !flags.json) io.out('no differences\n')
+      return count === 0 ? 0 : 1
+    } finally {
+      after.source.close()
+    }
+  } finally {
+    before.source.close()
+  }
+}
+
+async function openIteration(word: string, folder: string): Promise<Side> {
+  const asked = iterationOf(word)
+  if (asked === undefined) {
+    throw usageError(`${word} is not an iteration`, 'Compare two runs (A B), or two iterations (RUN:0 RUN:2).')
+  }
+  const path = findAnyRun(folder, asked.run)
+  const side = await openSide(path)
+  const within = `iteration/${asked.iteration}`
+  const part = findPart(side.tree.root, within)
+  if (part === undefined) {
+    side.source.close()
+    throw usageError(`run ${basename(path)} has no ${within}`, `See baton runs show ${basename(path)}.`)
+  }
+  return { ...side, run: basename(path), within, state: iterationFacts(part, side.source)?.state }
+}
+
+/** The output of git diff; undefined if nothing differs, or the repository does not have both states. */
+async function fileDifference(
+  before: Side,
+  after: Side,
+  { workspace, env, io }: RunsContext,
+): Promise<string | undefined> {
+  if (before.state === undefined || after.state === undefined || before.state === after.state) return undefined
+  const args = ['diff', '--no-ext-diff', '--no-textconv', '--no-color', before.state, after.state]
+  const place = { cwd: workspace, env, timeLimitMs: 60_000, maxOutputBytes: 64 * 1024 * 1024 }
+  const { end, stdout } = await runGit({ ...place, args }, io.signal)
+  return end.kind === 'exited' && end.code === 0 && stdout.text !== '' ? stdout.text : undefined
+}
+
+function textOfDiff(
+  diff: string,
+  { paint, lines }: Pick<Parameters<typeof differenceText>[1], 'paint' | 'lines'>,
+): string {
+  const all = harmless(diff).trimEnd().split('\n')
+  const more = all.length - lines
+  return `${[...paintDiff(all.slice(0, lines), paint), ...(more > 0 ? [`… ${countOf(more, 'more line')} (--all)`] : [])].join('\n')}\n`
+}
+
+interface ShownTeam {
+  readonly run: string
+  readonly source: RecordSource
+  /** The maximum number of members or exchanges shown for one team. */
+  readonly lines: number
+}
+
+/**
+ * `baton runs show RUN --timeline` and `--messages`: when each agent of a team worked, and the messages between them;
+ * as text, as a Mermaid diagram, or with `--json` for programs.
+ * @throws BatonError USAGE if no model of the run has started an agent
+ */
+export async function showTeams(
+  { run, source, lines }: ShownTeam,
+  flags: Flags<'runs'>,
+  { io, paint, width }: RunsContext,
+): Promise<void> {
+  const tree = await readTree(source, { most: Number.POSITIVE_INFINITY, keepsAnswers: true })
+  const all = readTeams(tree, source)
+  if (all.teams.length === 0) {
+    throw usageError(
+      `run ${run} has no team: no model in it has started an agent`,
+      `--timeline and --messages show agents that a model starts with spawn_agent or task. See baton runs show ${run}.`,
+    )
+  }
+  if (flags.json && flags.timeline) return io.out(jsonLine(timelineJson(run, all)))
+  if (flags.json) {
+    for (const line of all.teams.flatMap(exchangesJson)) io.out(jsonLine(line))
+    return
+  }
+  if (flags.format === 'mermaid') return io.out(flags.timeline ? ganttText(all, run) : sequenceText(all))
+  for (const [index, team] of all.teams.entries()) {
+    const options = { paint, width, lines }
+    const title = all.teams.length === 1 ? [] : [...(index === 0 ? [] : ['']), paint('bold', titleOf(team))]
+    const show = flags.timeline ? timelineLines : sequenceLines
+    io.out([...title, ...show(team, all.pauses, options)].map((line) => `${line}\n`).join(''))
+  }
+}
+
+function titleOf({ members: [leader] }: Team): string {
+  return harmlessName(leader?.place ?? '')
 }

@@ -2,25 +2,30 @@ import { mayGiveTools } from '../../agent/tool-names.ts'
 import type { BatonError, SourcePlace } from '../../base/error.ts'
 import type { AgentConfig } from '../../config/agent-config.ts'
 import { displayPath } from '../../base/files.ts'
-import { type Finding, placeFindings } from '../../config/issue.ts'
+import { type Finding, placeFindings, wrongKey } from '../../config/issue.ts'
 import { placeOrigins } from '../../config/layers.ts'
 import { placeInPrompt, readRunSpec, type RunSpec } from '../../config/run-spec.ts'
 import { namedModels } from '../model-place.ts'
-import { withoutMissingTools } from '../named-tools.ts'
+import { toolLists, withoutMissingTools } from '../named.ts'
 import { otherToolsOf } from '../other-tools.ts'
 import { type AgentLookup, findPromptAgents } from '../prompt-agents.ts'
 import { withPackServers } from '../pack-servers.ts'
 import { agentLookup, loadOutput } from '../prompt-target.ts'
 import type { TargetOptions } from '../options.ts'
-import { definitionsOfPrompt } from '../definitions.ts'
+import { definitionsOfPrompt, startsAgents } from '../definitions.ts'
 import { checkAgent, checkNamedModel, type FileSurroundings, type SharedParts, surroundingsOf } from './checker.ts'
-import { definitionProblems } from './definitions.ts'
 import { checkGlobs } from './globs.ts'
 import type { NamedModel } from './models.ts'
-import { sandboxProblems } from './sandbox.ts'
 import { type Problem, problemOf, problemsOfError } from './problem.ts'
 import type { StepAgent } from '../strategy.ts'
-import { problemsByRules, nameRules, partRules } from '../file-rules.ts'
+import { nameRules, partRules, problemsByRules } from '../file-rules.ts'
+import type { AgentDefinition } from '../../config/agent-definitions.ts'
+import { sandboxMode } from '../../config/settings.ts'
+import { allRights } from '../../event/permission.ts'
+import { toolRules, writtenRules } from '../../tool/rule-list.ts'
+import type { MissingBox } from '../../tool/sandbox/needs-box.ts'
+import { isJsonObject } from '../../base/json.ts'
+import { findRole, keptTools, type RolePlaces } from '../roles.ts'
 
 /**
  * Checks a prompt file and everything it names. It follows the same steps as loading it for a run, but none of them
@@ -101,7 +106,6 @@ async function rulesProblems({ settings: { permission = [] }, workspace }: RunSp
 /** Most files have no roles, and load nothing for them. */
 async function rolesProblems(spec: RunSpec, around: PromptSurroundings): Promise<readonly Problem[]> {
   if (spec.settings.collab === undefined) return []
-  const { roleProblems } = await import('./roles.ts')
   const { lookup, definitions, options } = around
   return roleProblems(spec, { lookup, definitions, cwd: options.cwd }, around)
 }
@@ -234,4 +238,152 @@ async function placeOfModel(
   const written = spec.origins.filter(({ layer }) => layer.text !== undefined)
   const [issue] = await placeOrigins([finding], written)
   return issue?.place ?? { file }
+}
+
+/**
+ * Problems of the named agents that the model of a prompt file may start, each as it would be run, and of definitions
+ * that cannot be used. If the model starts none, a broken definition is an error where it is named. Agents of the file
+ * itself should be used. A file of agents also has the notes about its own name.
+ */
+async function definitionProblems(spec: RunSpec, around: FileSurroundings): Promise<readonly Problem[]> {
+  const { byName, broken, notes } = await around.definitions()
+  const { file } = spec.document
+  const isOffered = startsAgents(spec)
+  const wrong = isOffered ? [...broken.values()] : []
+  const problems = wrong.flatMap((error) => problemsOfError(error, { file, trail: [] }))
+  const told = notes.filter(({ message }) => isOffered || (spec.isDefinition && message.includes(file)))
+  problems.push(...told.map((issue) => problemOf(issue, { severity: 'warning', file, trail: [] })))
+  if (isOffered) problems.push(...(await offeredProblems(byName, around)))
+  for (const definition of byName.values()) {
+    problems.push(...(await unusedProblems(definition, { isOffered, spec })))
+  }
+  return problems
+}
+
+/** In `seen`: all agents that a model may start are being checked, so those of a checked agent are not checked again. */
+const allOffered = 'every agent that is offered'
+
+/** Problems of all agents that models may start: checked once for all files that have the same ones. */
+function offeredProblems(
+  byName: ReadonlyMap<string, AgentDefinition>,
+  around: FileSurroundings,
+): Promise<readonly Problem[]> {
+  const { offered } = around.parts
+  if (around.seen.has(allOffered)) return Promise.resolve([])
+  const known = offered.get(byName)
+  if (known !== undefined) return known
+  const made = checkOffered([...byName.values()].filter(isOfferedToModels), {
+    ...around,
+    seen: new Set([allOffered]),
+  })
+  offered.set(byName, made)
+  return made
+}
+
+async function checkOffered(
+  definitions: readonly AgentDefinition[],
+  around: FileSurroundings,
+): Promise<readonly Problem[]> {
+  const problems: Problem[] = []
+  for (const { agent } of definitions) {
+    problems.push(...(await checkAgent({ agent: { ...agent, builtIn: false }, trail: [] }, around)))
+  }
+  return problems
+}
+
+function isOfferedToModels({ description, from }: AgentDefinition): boolean {
+  return description !== undefined && from !== 'built-in'
+}
+
+/** An agent that the file itself defines, and that nothing uses. */
+async function unusedProblems(
+  definition: AgentDefinition,
+  { isOffered, spec }: { readonly isOffered: boolean; readonly spec: RunSpec },
+): Promise<readonly Problem[]> {
+  const { name, from } = definition
+  const { workspace } = spec
+  if (from !== 'prompt' || isNamed(name, spec) || (isOffered && isOfferedToModels(definition))) return []
+  const why = isOffered ? 'it has no description, so it is not offered to the model' : 'tools does not name task'
+  const hint = `Name it in sub_agents or as agent; for a model to start it, give it a description and add "task" to tools.`
+  const finding = wrongKey(['agents', name], { message: `nothing uses the agent "${name}": ${why}`, hint })
+  const place = await placeInPrompt(spec, ['agents', name], 'key')
+  return [problemOf({ ...finding, place }, { severity: 'warning', file: displayPath(workspace, spec.file), trail: [] })]
+}
+
+/** Whether the file contains the name elsewhere, or runs scripts, which may name it. */
+function isNamed(name: string, { frontMatter, agents, settings }: RunSpec): boolean {
+  const { agents: _, ...others } = frontMatter
+  const scripts = [settings.agent, ...agents.map((each) => each.name)].filter((each) => each !== undefined)
+  const mayRunIt = scripts.some((each) => !each.endsWith('.md'))
+  return mayRunIt || JSON.stringify(others).includes(JSON.stringify(name))
+}
+
+/**
+ * Reports that the settings need a sandbox and this machine cannot provide one, in the words of a run. Only a warning,
+ * even if a run would end: the file is valid, and may be meant for another machine.
+ */
+async function sandboxProblems(
+  spec: RunSpec,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<readonly Problem[]> {
+  const { settings, workspace, document, origins } = spec
+  const given = toolLists(spec)
+  const isAsked = settings.tools !== undefined && (settings.agent === undefined || settings.workflow !== undefined)
+  if (!isAsked && given.length === 0 && !settings.sandbox.scripts) return []
+  const { boxProblem, missingBox } = await import('../../tool/sandbox/needs-box.ts')
+  const rights = {
+    ...allRights,
+    write: settings.write_mode !== false,
+    rules: [toolRules(writtenRules(settings))],
+    sandbox: { ...settings.sandbox, mode: sandboxMode(settings) },
+  }
+  const asking = { scope: { rights, folders: { workspace } }, env }
+
+  const named = isAsked ? await missingBox(settings, asking) : undefined
+  const scripts = settings.sandbox.scripts ? await boxProblem(asking) : undefined
+  const inAgents = await Promise.all(
+    given.map(async ({ names, path }) => findingsOf(await missingBox({ tools: names }, asking), path)),
+  )
+  const { file, text, meta } = document
+  const issues = [
+    ...(await placeOrigins([...findingsOf(named, ['tools']), ...findingsOf(scripts, ['sandbox', 'scripts'])], origins)),
+    ...(await placeFindings(inAgents.flat(), { file, text, locate: meta.locate })),
+  ]
+  return issues.map((issue) => problemOf(issue, { severity: 'warning', file, trail: [] }))
+}
+
+function findingsOf(missing: MissingBox | undefined, path: Finding['path']): readonly Finding[] {
+  if (missing === undefined) return []
+  return [{ code: 'SANDBOX', message: missing.message, hint: missing.hint ?? '', path, part: 'value' }]
+}
+
+/** Problems of the roles of `[collab]`: each is checked as the agent that it would be. */
+async function roleProblems(spec: RunSpec, places: RolePlaces, around: FileSurroundings): Promise<readonly Problem[]> {
+  const { file } = spec.document
+  const problems: Problem[] = []
+  for (const name of Object.keys(spec.settings.collab?.roles ?? {})) {
+    try {
+      const role = await findRole(name, spec, places)
+      problems.push(
+        ...(await checkAgent({ agent: { ...role.agent, builtIn: false }, trail: [] }, around)),
+        ...(await toolsNotGiven(name, role, spec)),
+      )
+    } catch (error) {
+      problems.push(...problemsOfError(error, { file, trail: [] }))
+    }
+  }
+  return problems
+}
+
+/** An agent has no tool that the model which starts it does not have. */
+async function toolsNotGiven(name: string, role: AgentDefinition, spec: RunSpec): Promise<readonly Problem[]> {
+  const kept = keptTools(role, spec.settings)
+  const isHere = isJsonObject(spec.frontMatter['collab'] ?? null)
+  if (kept.length === 0 || !isHere || spec.settings.collab?.roles[name]?.['tools'] === undefined) return []
+  const message = `the role "${name}" does not get ${kept.join(', ')}: agents have at most the tools of the file`
+  const it = kept.length === 1 ? 'it' : 'them'
+  const hint = `Add ${it} to the tools of the file, or remove ${it} from the role.`
+  const place = await placeInPrompt(spec, ['collab', 'roles', name, 'tools'], 'value')
+  const finding = { code: 'CONFIG_INVALID', message, hint, place } as const
+  return [problemOf(finding, { severity: 'warning', file: spec.document.file, trail: [] })]
 }

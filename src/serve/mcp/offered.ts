@@ -32,7 +32,9 @@ export async function readOffered(files: readonly string[], serving: Serving): P
   const builtInDir = join(packageRoot(), 'agents')
   const overrides = shared.overrides ?? []
   const flags = { overrides, ...(shared.model === undefined ? {} : { model: shared.model }) }
-  const offers = await Promise.all(files.map((file) => readOffer({ file, cwd, env, home, builtInDir, strategies, flags })))
+  const offers = await Promise.all(
+    files.map((file) => readOffer({ file, cwd, env, home, builtInDir, strategies, flags })),
+  )
   refuseSameNames(offers)
   const { workspace, settings } = await loadTargetConfig({ cwd, env, home, flags: { overrides } })
   const folder = runsFolder({ env, home, workspace, runsDir: settings.runs.dir })

@@ -414,10 +414,7 @@ const usualMs = 10 * 60_000
  * Whether a member has answered and its answer, which the check reads, passes. Without a check, every answer passes.
  * The check runs in the folder where the member worked.
  */
-async function checkAnswer(
-  { name, end, ensemble, checks, trees }: Checking,
-  context: RunContext,
-): Promise<boolean> {
+async function checkAnswer({ name, end, ensemble, checks, trees }: Checking, context: RunContext): Promise<boolean> {
   const { check, timeout_ms: limit = usualMs } = ensemble
   if (end.status !== 'answered') return false
   if (check === undefined) return true

@@ -23,7 +23,7 @@ import {
   plannedCount,
   waitAfter,
 } from './records.ts'
-import type { WorkDone } from '../../run/work-done.ts'
+import type { WorkDone } from '../../run/tasks.ts'
 import type { Keeper } from './keeper.ts'
 import type { Summary } from './summarize.ts'
 

@@ -250,7 +250,7 @@ async function inPlace(
   if (isolation !== 'worktree' || at.scope.dry !== undefined) return work(at)
   const [{ runIsolated }, { wayOut }] = await Promise.all([
     import('../../run/isolation/isolated.ts'),
-    import('../../run/isolation/prompt.ts'),
+    import('../../run/isolation/isolated.ts'),
   ])
   return runIsolated({ name: 'step', ...wayOut(at), work, verdict: () => 'apply' }, at)
 }

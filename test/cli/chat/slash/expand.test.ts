@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { expandCommand } from '../../../../src/cli/chat/slash/expand.ts'
+import { expandCommand } from '../../../../src/cli/chat/file-commands.ts'
 import type { ChatCommand } from '../../../../src/config/chat-commands.ts'
 
 function command(text: string, given: Partial<ChatCommand> = {}): ChatCommand {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { readIter } from '../../../../src/cli/chat/slash/iter.ts'
+import { readIter } from '../../../../src/cli/chat/actions.ts'
 
 it.each([
   [

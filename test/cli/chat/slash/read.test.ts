@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { readTyped } from '../../../../src/cli/chat/slash/read.ts'
+import { readTyped } from '../../../../src/cli/chat/session.ts'
 
 it.each([
   ['what is this?', { kind: 'message', text: 'what is this?' }],
