@@ -1,5 +1,5 @@
-import { modelText } from '../base/model-text.ts'
 import { join, resolve } from 'node:path'
+import { modelText } from '../base/model-text.ts'
 import { displayPath, realPath } from '../base/files.ts'
 import { sha256 } from '../base/hash.ts'
 import type { Settings } from '../config/settings.ts'
@@ -10,9 +10,8 @@ import type { Protection } from '../event/permission.ts'
 import { item, part } from '../event/place.ts'
 import { type Directive, namesNoFile } from '../tool/changes/directive.ts'
 import { createTextThread } from '../tool/changes/text-thread.ts'
-import { dryTransaction } from '../tool/changes/dry-transaction.ts'
+import { applyTransaction, dryTransaction, type TransactionResult } from '../tool/changes/transaction.ts'
 import type { PlannedChanges } from '../tool/changes/plan-transaction.ts'
-import { applyTransaction, type TransactionResult } from '../tool/changes/transaction.ts'
 import { responseOf, type Said, type TaskAnswer, unusableAnswer } from './answer.ts'
 import {
   changedFiles,

@@ -1,7 +1,7 @@
 import { realPath } from '../../base/files.ts'
 import { sizeText } from '../../base/size.ts'
 import { mostPlanned, notePlanned } from '../changes/overlay.ts'
-import type { Files } from '../changes/space.ts'
+import type { Files } from '../changes/change-space.ts'
 import { type Asking, type DryDiffs, type FilePlan, workDiff, type WorkedOut } from './plan-file-change.ts'
 
 type ReadyPlan = Extract<FilePlan, { readonly kind: 'ready' }>
