@@ -1,22 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { constants } from 'node:os'
 import { modelText } from '../../base/model-text.ts'
 import { cutText } from '../../base/cut-text.ts'
-import { displayPath } from '../../base/files.ts'
+import { displayPath, isInside, realPath } from '../../base/files.ts'
 import { untilEnded } from '../../base/process.ts'
-import { emit } from '../../event/context.ts'
+import { emit, type RunContext } from '../../event/context.ts'
 import type { EffectRequest, Granted } from '../../event/effects.ts'
 import { callPlace } from '../../event/place.ts'
 import { commandSubject } from '../command-line.ts'
-import { mayEnter, settleDirectory } from '../shell/directory.ts'
-import { statusText } from '../shell/end-text.ts'
-import { startLine } from '../shell/run-line.ts'
+import { type EndedLine, startLine } from '../shell/run-line.ts'
 import { statusAt } from '../workspace-reads.ts'
 import { defineTool, type Toolbox, type ToolCall, type ToolOutput } from './kind.ts'
 import { oneLine } from './paths.ts'
-import type { Job } from '../shell/jobs.ts'
-import type { OutputWindow } from '../shell/output-window.ts'
-import { printedText } from '../shell/plain-text.ts'
+import type { Job } from '../shell/session.ts'
+import { type OutputWindow, printedText } from '../shell/output-window.ts'
 import { cutMiddle } from './output.ts'
+import { mayRead } from '../guard.ts'
 
 interface BashInput {
   readonly command: string
@@ -262,4 +261,67 @@ function printedOutput(
 ): Pick<ToolOutput, 'text' | 'kept'> {
   const text = printedText(output.take({ isWhole: !runs })).replace(/\n+$/, '')
   return cutMiddle(text === '' ? nothing : text, { outputs, texts: context.services.texts })
+}
+
+/** Where the next line runs, and what to tell the model about it. */
+interface Settled {
+  /** Absolute, links resolved. If omitted, the directory does not change. */
+  readonly directory?: string
+  readonly remark?: string
+}
+
+/**
+ * The folder for the next line, from the final working directory that a shell reports. It is checked like any path a
+ * model names: it is not used if the tool `read` would be refused there, or if it is not a folder.
+ */
+function settleDirectory(said: string, before: string, context: RunContext): Settled {
+  if (said === before || said === '' || said.includes('\0') || !said.startsWith('/')) return {}
+  const { workspace } = context.scope.folders
+  const shown = (path: string): string => JSON.stringify(displayPath(workspace, path))
+  const stays = `the next command runs in ${shown(before)} again`
+  const directory = realOf(said)
+  if (directory === undefined)
+    return { remark: `[${stays}: the folder it ended in does not exist outside its sandbox]` }
+  if (directory === before) return {}
+  if (!mayEnter(directory, context)) return { remark: `[${stays}: ${shown(directory)} may not be read]` }
+  return { directory, remark: `[the next command runs in ${shown(directory)}]` }
+}
+
+function realOf(path: string): string | undefined {
+  try {
+    const real = realPath(path)
+    return statusAt(real)?.kind === 'folder' ? real : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether commands may run in a folder (absolute, links resolved). */
+function mayEnter(directory: string, context: RunContext): boolean {
+  const { scope, services } = context
+  if (!mayRead(directory, context)) return false
+  if (isInside(scope.folders.workspace, directory)) return true
+  const subject = { kind: 'path', path: directory } as const
+  return services.permission.check({ kind: 'tool', tool: 'read', input: null, subject }).kind === 'allow'
+}
+
+/**
+ * How a command ended, as the first line of its result for a model; undefined if it succeeded. `timeout` is in seconds.
+ */
+function statusText({ end, stopped }: EndedLine, timeout: number | undefined): string | undefined {
+  if (stopped !== undefined) return modelText`ended by its sandbox: ${stopped}`
+  switch (end.kind) {
+    case 'exited':
+      return end.code === 0 ? undefined : `exit code ${end.code}${signalOf(end.code)}`
+    case 'killed':
+      return modelText`ended by ${end.signal}`
+    case 'timed_out':
+      return modelText`stopped at its time limit${timeout === undefined ? '' : ` of ${timeout} s`}; this is what it had printed`
+  }
+}
+
+/** Shells report the signal that ended a program as an exit code above 128. */
+function signalOf(code: number): string {
+  const found = Object.entries(constants.signals).find(([, number]) => number === code - 128)
+  return found === undefined ? '' : ` (${found[0]})`
 }

@@ -143,10 +143,7 @@ async function readFolder(path: string, input: ReadInput, call: ToolCall): Promi
 const mostShown = mostCharacters - 4_000
 
 /** Shows lines of a truncated output, verbatim. @throws BatonError FILE_FAILED if it is not kept */
-function readOutput(
-  { path, offset = 1, limit = usualLimit }: ReadInput,
-  { box, context }: ToolCall,
-): ToolOutput {
+function readOutput({ path, offset = 1, limit = usualLimit }: ReadInput, { box, context }: ToolCall): ToolOutput {
   const text = box.outputs.find(path.slice(outputPrefix.length), context.services.texts)
   if (text === undefined) {
     throw new BatonError('FILE_FAILED', modelText`there is no output ${path}`, {
