@@ -9,8 +9,9 @@ import { item, part } from '../event/place.ts'
 import type { Directive } from '../tool/changes/directive.ts'
 import { previewTransaction, type ShownChange } from '../tool/changes/plan-transaction.ts'
 import { applyTransaction, type TransactionOptions, type TransactionResult } from '../tool/changes/transaction.ts'
-import { askingFirst, permitWhileWorking } from '../tool/permission.ts'
+import { askingFirst } from '../tool/permission.ts'
 import type { FileCall } from '../tool/workspace-files.ts'
+import { permitWhileWorking } from '../tool/permit.ts'
 
 /** The user wants different changes and described them. Nothing was applied. */
 export interface Rejected {

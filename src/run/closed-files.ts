@@ -10,7 +10,7 @@ import type { RunSpec } from '../config/run-spec.ts'
 import { emit, type RunContext } from '../event/context.ts'
 import type { Permission } from '../event/permission.ts'
 import { item, type Place } from '../event/place.ts'
-import { permitWhileWorking } from '../tool/permission.ts'
+import { permitWhileWorking } from '../tool/permit.ts'
 import { closingRule, type DecidingRule, ruleText } from '../tool/tool-rules.ts'
 
 /** Who lists files, and for which key of the request. */

@@ -1,12 +1,10 @@
 import { displayPath, isInside, leavingLink } from '../base/files.ts'
-import type { RunContext, RunFolders } from '../event/context.ts'
-import type { Action, NewFileContent, Permission, Permit, Rights, Verdict } from '../event/permission.ts'
+import type { RunFolders } from '../event/context.ts'
+import type { NewFileContent, Permission, Rights, Verdict } from '../event/permission.ts'
 import { packPathRule, packProtection, packRule } from './capabilities.ts'
 import { type PathAction, workspaceRule } from './path-rules.ts'
 import { protectionRule } from './protected/places.ts'
 import { closingRule, ruleText, toolVerdict } from './tool-rules.ts'
-import type { Effects } from '../event/effects.ts'
-import type { Place } from '../event/place.ts'
 
 /** The permission defined by rights: every rule must allow an action. */
 export function createPermission(
@@ -99,26 +97,3 @@ export function askingFirst(permission: Permission): Permission {
 const capabilityHint =
   '[capabilities] in its pack.toml declares what its agents may do; you agree to that when you install it.'
 const modelHint = 'Use a model that [capabilities] in its pack.toml lists.'
-
-/**
- * Gets permission for an action, from a human if the rules say so. If the work is stopped while it waits, for example
- * because another item failed, the question is withdrawn: it stays pending and can be answered later.
- * @throws BatonError UNTRUSTED, NEEDS_INPUT if it is not allowed, WAITING_FOR_APPROVAL; the reason of the signal
- */
-export async function permitWhileWorking(
-  { services: { signal, questions, asking } }: Pick<RunContext, 'services'>,
-  { effects, at, action }: { readonly effects: Effects; readonly at: Place; readonly action: Action },
-): Promise<Permit> {
-  const permit = (): Promise<Permit> => effects.permit(at, action)
-  if (questions === undefined) return permit()
-  signal.throwIfAborted()
-  let end = (): void => {}
-  const withdraw = (): void => void (end = questions.withdraw(at))
-  signal.addEventListener('abort', withdraw, { once: true })
-  try {
-    return await (asking === undefined ? permit() : asking(permit))
-  } finally {
-    signal.removeEventListener('abort', withdraw)
-    end()
-  }
-}
