@@ -1,3 +1,20 @@
+/** A word of a command line, without its quotes. */
+export interface ShellWord {
+  readonly text: string
+  /** From here on the text is unknown: a variable, a substitution, a glob. If omitted, all of it is known. */
+  readonly openAt?: number
+  /** Its unknown text may become several words, or none. */
+  readonly splits?: true
+  /** As written, without line continuations. */
+  readonly raw: string
+}
+
+/** One simple command as written: `A=1 npm test`. */
+export interface WrittenCommand {
+  readonly assignments: readonly ShellWord[]
+  readonly words: readonly ShellWord[]
+}
+
 /** Grammar words at the start of a command; another command may follow them. */
 const keywords: ReadonlySet<string> = new Set([
   'if',
@@ -433,23 +450,6 @@ function unescaped(written: string, hex?: string, unicode?: string, octal?: stri
   // \c and \U are not supported; bash leaves other escapes unchanged
   if ('cU'.includes(letter)) throw new NotUnderstood()
   return written
-}
-
-/** A word of a command line, without its quotes. */
-export interface ShellWord {
-  readonly text: string
-  /** From here on the text is unknown: a variable, a substitution, a glob. If omitted, all of it is known. */
-  readonly openAt?: number
-  /** Its unknown text may become several words, or none. */
-  readonly splits?: true
-  /** As written, without line continuations. */
-  readonly raw: string
-}
-
-/** One simple command as written: `A=1 npm test`. */
-export interface WrittenCommand {
-  readonly assignments: readonly ShellWord[]
-  readonly words: readonly ShellWord[]
 }
 
 /** Receives the parts of a line as it is parsed. */
