@@ -9,7 +9,7 @@ type Work = (...args: never[]) => unknown
 const tasks: Readonly<Record<string, () => Promise<Work>>> = {
   'host.call': async () => (await import('./script/host/apart.ts')).callPure,
   'host.convert': async () => (await import('./script/host/apart.ts')).convert,
-  'changes.work': async () => (await import('./tool/changes/text-work.ts')).doTextWork,
+  'changes.work': async () => (await import('./tool/changes/text-thread.ts')).doTextWork,
   'page.read': async () => (await import('./tool/toolbox/read-page.ts')).readPage,
   'template.render': async () => (await import('./prompt/render-template.ts')).renderHere,
   'schema.validate': async () => (await import('./base/json-schema.ts')).validateBySchema,

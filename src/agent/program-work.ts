@@ -2,7 +2,7 @@ import type { JsonObject } from '../base/json.ts'
 import type { Tool, ToolResult, ToolUse } from '../event/agent.ts'
 import type { RunContext } from '../event/context.ts'
 import { createRecordedCalls, type RecordedCalls } from '../script/javascript/recorded-calls.ts'
-import { withoutUsualQuestions } from '../tool/usual-questions.ts'
+import { withoutDefaultApprovals } from '../tool/default-approvals.ts'
 import type { Timeline } from './modes/timeline.ts'
 import { callTool, type RunningCalls } from './tool-calls.ts'
 
@@ -50,7 +50,7 @@ interface WorkOptions {
 
 export function createProgramWork(options: WorkOptions): ProgramWork {
   const { id, name: program, isApproved, onCall } = options
-  const context = isApproved ? withoutUsualQuestions(options.context) : options.context
+  const context = isApproved ? withoutDefaultApprovals(options.context) : options.context
   const { seed, begun, observe, call, ended } = createRecordedCalls(context, (what) => ({
     name: `code.${what}`,
     args: null,

@@ -10,9 +10,13 @@ import type { Action, Protection } from '../event/permission.ts'
 import { item, part } from '../event/place.ts'
 import { type Directive, namesNoFile } from '../tool/changes/directive.ts'
 import { createTextThread } from '../tool/changes/text-thread.ts'
-import { dryTransaction } from '../tool/changes/dry-transaction.ts'
-import { notDone, type PlannedChanges, previewTransaction } from '../tool/changes/plan-transaction.ts'
-import { applyTransaction, type TransactionOptions, type TransactionResult } from '../tool/changes/transaction.ts'
+import { notDone, type PlannedChanges, previewTransaction, type ShownChange } from '../tool/changes/plan-transaction.ts'
+import {
+  applyTransaction,
+  dryTransaction,
+  type TransactionOptions,
+  type TransactionResult,
+} from '../tool/changes/transaction.ts'
 import { responseOf, type Said, type TaskAnswer, unusableAnswer } from './answer.ts'
 import { loadFiles } from './files.ts'
 import type { Conversation } from './main-agent.ts'
@@ -20,7 +24,6 @@ import { type LoadedFile, quoteFiles, quoteLines } from './messages.ts'
 import { BatonError, isBatonError } from '../base/error.ts'
 import { isObject } from '../base/json.ts'
 import type { FileChange } from '../event/event.ts'
-import type { ShownChange } from '../tool/changes/preview.ts'
 import { askingFirst } from '../tool/permission.ts'
 import type { FileCall } from '../tool/workspace-files.ts'
 import { permitWhileWorking } from '../tool/permit.ts'

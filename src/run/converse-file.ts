@@ -66,7 +66,7 @@ async function ask(request: FileConversation, target: PromptTarget, around: RunC
   const [{ mainAgent }, { giveTools }, { chosenTools }, { withTeam }] = await Promise.all([
     import('./main-agent.ts'),
     import('../agent/tools.ts'),
-    import('../tool/toolbox/chosen.ts'),
+    import('../tool/toolbox/choose-tools.ts'),
     import('./team.ts'),
   ])
   const { agent, baseDir, maxTurns, messages, onOpen, inbox } = request

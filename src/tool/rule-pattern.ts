@@ -1,12 +1,11 @@
-import { escapeGlob } from '../base/glob-pattern.ts'
 import { join, resolve, sep } from 'node:path'
+import { escapeGlob } from '../base/glob-pattern.ts'
 import { isInside, realPath } from '../base/files.ts'
 import { compileGlobs } from '../base/glob.ts'
 import { literalGlob } from '../base/literal-glob.ts'
 import { homeFolder } from '../base/home.ts'
-import type { ReadCommand, ToolRule, ToolSubject } from '../event/permission.ts'
+import type { CommandText, ReadCommand, ToolRule, ToolSubject } from '../event/permission.ts'
 import { isHost, namePattern } from './capabilities.ts'
-import { type CommandPattern, compileCommandPattern } from './command-pattern.ts'
 
 /** A part of a call's subject that is judged separately; `unread`: a line that could not be parsed completely. */
 export type SubjectPiece =
@@ -105,4 +104,59 @@ export function bracketed(host: string): string {
 function urlOf({ host, port }: Extract<ToolSubject, { readonly kind: 'host' }>): URL {
   const name = bracketed(host)
   return new URL(port === undefined ? `https://${name}` : `http://${name}:${port}`)
+}
+
+/** A pattern for command lines; `*` matches any characters of one command. */
+interface CommandPattern {
+  /** For allowing: the whole command, with its variables, matches whatever its unknown parts are. */
+  readonly isSure: (command: ReadCommand) => boolean
+  /** For denying or asking: `may` if only a part of the command matches, `unsure` if its unknown part might. */
+  readonly match: (command: ReadCommand) => 'yes' | 'may' | 'unsure' | 'no'
+  /** For a line that could not be parsed: whether it contains the first word of the pattern. */
+  readonly isIn: (line: string) => boolean
+}
+
+/** A pattern that ends in ` *` also matches the command without arguments. */
+function compileCommandPattern(written: string): CommandPattern {
+  const pattern = written.trim().replaceAll(/\s+/g, ' ')
+  const [first = '', ...parts] = pattern.split('*')
+  const last = parts.at(-1)
+  const bare = pattern.endsWith(' *') && parts.length === 1 ? first.trimEnd() : undefined
+
+  function fits(text: string): boolean {
+    if (!text.startsWith(first)) return false
+    if (last === undefined) return text === first
+    let from = first.length
+    for (const part of parts.slice(0, -1)) {
+      const found = text.indexOf(part, from)
+      if (found === -1) return false
+      from = found + part.length
+    }
+    return text.length - last.length >= from && text.endsWith(last)
+  }
+
+  /** Any unknown rest is covered by the final `*`. */
+  function isSure({ text, isOpen }: CommandText): boolean {
+    return isOpen === true ? last === '' && fits(text) : text === bare || fits(text)
+  }
+
+  function might({ text, isOpen }: CommandText): boolean {
+    return isOpen === true && (first.startsWith(text) || (last !== undefined && text.startsWith(first)))
+  }
+
+  return {
+    isSure: ({ texts: [whole] }) => isSure(whole),
+    match({ texts }) {
+      if (isSure(texts[0])) return 'yes'
+      if (texts.some(isSure)) return 'may'
+      return texts.some(might) ? 'unsure' : 'no'
+    },
+    isIn(line) {
+      const [word = ''] = first.split(' ')
+      return line
+        .replaceAll('\\\n', '')
+        .replaceAll(/['"\\]/g, '')
+        .includes(word)
+    },
+  }
 }

@@ -1,6 +1,6 @@
-import { entryStatus } from '../base/entries.ts'
 import { readdirSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
+import { entryStatus } from '../base/entries.ts'
 import { BatonError } from '../base/error.ts'
 import { type FilePart, isInside, newTemporaryName, realPath, replaceFile } from '../base/files.ts'
 import { sha256 } from '../base/hash.ts'
@@ -13,6 +13,14 @@ import {
   change,
   type FileCall,
   hashOf,
+  keptAppend,
+  keptDelete,
+  keptFolder,
+  keptLink,
+  keptMode,
+  keptMove,
+  keptWrite,
+  type NewContent,
   type Planned,
   refuseExisting,
   refuseOther,
@@ -22,16 +30,6 @@ import {
   writtenPath,
 } from './file-effect.ts'
 import { allowedEntry, allowedPath, type Asking } from './guard.ts'
-import {
-  keptAppend,
-  keptDelete,
-  keptFolder,
-  keptLink,
-  keptMode,
-  keptMove,
-  keptWrite,
-  type NewContent,
-} from './kept-states.ts'
 import { fileHead } from './protected/prompt-file.ts'
 import { readBytes, statusAt } from './workspace-reads.ts'
 

@@ -352,11 +352,7 @@ interface Around {
  * TV16). HEAD is never moved. Iterations without commits have nothing to compare.
  * @throws BatonError USAGE if HEAD is another commit
  */
-async function checkIterationHead(
-  from: string,
-  index: RunIndex,
-  { workspace, env, signal }: Around,
-): Promise<void> {
+async function checkIterationHead(from: string, index: RunIndex, { workspace, env, signal }: Around): Promise<void> {
   const [, around = '', number = ''] = /^(.*?)iteration\/(\d+)$/.exec(from) ?? []
   if (number === '') return
   const last = Number(number)

@@ -200,7 +200,7 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
   }
   async function checkTools(named: ToolFilter, file: string): Promise<void> {
     const [{ chosenTools }, { boxableTools }] = await Promise.all([
-      import('../tool/toolbox/chosen.ts'),
+      import('../tool/toolbox/choose-tools.ts'),
       import('../tool/sandbox/needs-box.ts'),
     ])
     await boxableTools(chosenTools(named, context), named, context)

@@ -1,44 +1,36 @@
 import { AnswerLines } from './answer-lines.ts'
-import { readAside } from './asides.ts'
 import { type ContentDirective, type Directive, failDirective } from './directive.ts'
 import {
   attribute,
   closesNothing,
   missing,
+  mostCharacters,
   neverClosed,
+  readContainer,
   readDirective,
   readEnclosed,
+  refuseRepeatedPatches,
+  tooLong,
   unreadable,
+  withinLimits,
 } from './directive-reader.ts'
 import { mainEnd } from './document.ts'
 import { hasText, outerFenceContent, readFence } from './fence.ts'
-import { foreignMarkIn, mixedFault, replaceMark, searchMark } from './foreign-marks.ts'
-import { editingInstruction, searchReplaceInstruction, wholeFileInstruction } from './instruction.ts'
-import { withJoinedDiffs } from './join-diffs.ts'
-import { findLookalike } from './lookalike.ts'
-import { mostCharacters, readContainer, refuseRepeatedPatches, tooLong, withinLimits } from './parse.ts'
+import {
+  foreignMarkIn,
+  isContainer,
+  isDirective,
+  mixedFault,
+  replaceMark,
+  searchMark,
+  type Tag,
+  tagLikeName,
+} from './tags.ts'
+import { changesInstruction } from './instruction.ts'
+import { readBlock as readSearchBlock, readSearchBlocks, readUnifiedDiff, withJoinedDiffs } from './diffs-and-blocks.ts'
 import { directivesOf, faultPiece, type Piece, textPiece, tidyRestOf, withMeantChanges } from './pieces.ts'
-import { readBlock as readSearchBlock, readSearchBlocks } from './search-blocks.ts'
-import { isDirective, type Tag, tagLikeName } from './tag.ts'
-import { readUnifiedDiff } from './unified-diff.ts'
 
-/** How a model writes file contents in its answer (`file_content_mode`). */
-export type FileContentMode = 'udiffx' | 'whole' | 'search_replace_auto'
-
-/** The instruction about the form of file changes, for a system message. `readFileChanges` reads all forms. */
-export function changesInstruction(mode: FileContentMode): string {
-  // not a table: in the bundled command, the texts may be set after this file is loaded
-  switch (mode) {
-    case 'udiffx':
-      return editingInstruction
-    case 'whole':
-      return wholeFileInstruction
-    case 'search_replace_auto':
-      return searchReplaceInstruction
-  }
-}
-
-export interface AnswerChanges {
+interface AnswerChanges {
   readonly directives: readonly Directive[]
   /** The answer without the changes, and without the fences and empty lines they leave behind. */
   readonly text: string
@@ -59,7 +51,7 @@ export function readFileChanges(answer: string): AnswerChanges {
   const hasNone = directives.every(
     (directive) => directive.kind === 'Fail' && directive.reason.endsWith(' closes nothing'),
   )
-  const lookalike = hasNone ? findLookalike(pieces) : undefined
+  const lookalike = hasNone ? findMisformattedEdit(pieces) : undefined
   return { directives: lookalike === undefined ? withinLimits(directives) : [lookalike], text: tidyRestOf(pieces) }
 }
 
@@ -115,7 +107,7 @@ function piecesOf(text: string): readonly Piece[] {
   const written: Piece[] = []
   const fences: string[] = []
   while (!lines.isOver) {
-    if (readAside(lines, written)) continue
+    if (skipNonAnswerText(lines, written)) continue
     const { at, line, position } = lines
     const options = { text }
     const isAtTop = fences.length === 0
@@ -228,4 +220,147 @@ function blocksIn(content: string, filePath: string): Directive {
     parts.push(part)
   }
   return { kind: 'SearchReplace', filePath, content: `${parts.join('\n')}\n` }
+}
+
+/** Names of reasoning tags that servers fail to strip from answers, and that models are often told to write. */
+const reasoningNames = 'think|thinking|thoughts?|reasoning|reflection|scratchpad|analysis|seed:think'
+const reasoningStart = new RegExp(`^\\s*(?:<(${reasoningNames})>|\\[(THINK)\\]|◁(think)▷)`, 'i')
+const reasoningEnd = new RegExp(`^\\s*(?:</(?:${reasoningNames})>|\\[/THINK\\]|◁/think▷)`, 'i')
+const commentStart = /^<!--/
+/** Files as prompt files and packs show them to a model. */
+const quotedFile =
+  /^<(file|FILE_CONTENT|CONTEXT_FILE|KNOWLEDGE_FILE)\s+(?:file_)?path="[^"]*"(?: lines="(\d+)")?(?: ends_with="(\/file \w+)")?[^>]*>/
+const markedEnd = /^<\/file \w+>/
+
+/**
+ * Skips text that is not part of the answer proper, starting at the line: reasoning, a comment, a file quoted as it was
+ * shown. Nothing in it is a change. Returns false if the line does not start such text.
+ */
+function skipNonAnswerText(lines: AnswerLines, written: Piece[]): boolean {
+  const { line } = lines
+  if (!/^\s*[<[◁]/.test(line)) return false
+  const [opening] = reasoningStart.exec(line) ?? []
+  if (opening !== undefined) return readReasoning(lines, written, opening.trim())
+  if (reasoningEnd.test(line)) {
+    // some servers omit the opening tag of the reasoning
+    const before = written.splice(0).reduce((text, piece) => text + piece.text, '')
+    written.push({ ...textPiece(before), isAside: true })
+    return pass(lines, written, lines.at)
+  }
+  if (commentStart.test(line)) return pass(lines, written, lines.next('end of a comment', lines.at, has(lines, '-->')))
+  const [, name = '', count, ending] = quotedFile.exec(line) ?? []
+  if (name === '') return false
+  const counted = lines.at + 1 + Number(count ?? 0)
+  if (ending !== undefined) return readMarked(lines, written, { ending, counted })
+  const end = `</${name}>`
+  return pass(
+    lines,
+    written,
+    lines.next(`end of ${name}`, counted, (index) => lines.all[index]?.startsWith(end) === true),
+  )
+}
+
+/** A quoted file with a custom end marker, because its text contains the usual one. */
+function readMarked(
+  lines: AnswerLines,
+  written: Piece[],
+  { ending, counted }: { readonly ending: string; readonly counted: number },
+): boolean {
+  const end = lines.next('own end of a file', counted, (index) => markedEnd.test(lines.all[index] ?? ''))
+  return pass(lines, written, lines.all[end ?? -1]?.startsWith(`<${ending}>`) === true ? end : undefined)
+}
+
+function has({ all }: AnswerLines, end: string): (index: number) => boolean {
+  return (index) => all[index]?.includes(end) === true
+}
+
+function readReasoning(lines: AnswerLines, written: Piece[], opening: string): boolean {
+  const closing = opening.replace(/^./u, '$&/')
+  const looked = closing.toLowerCase()
+  const end = lines.next(`end of ${looked}`, lines.at, (index) => {
+    return lines.all[index]?.toLowerCase().includes(looked) === true
+  })
+  if (end !== undefined) return pass(lines, written, end)
+  const change = lines.next('change in open reasoning', lines.at, (index) => {
+    const tag = lines.tagAt(index)
+    if (tag === undefined || tag.form === 'close') return false
+    return isContainer(tag.name) || isDirective(tag.name) || tag.name === 'AIP_FILE_CHANGE'
+  })
+  pass(lines, written, lines.all.length - 1)
+  const reason = `${opening} is never closed, and the changes after it count as reasoning: write them after ${closing}`
+  if (change !== undefined) written.push(faultPiece(failDirective('malformed', reason)))
+  return true
+}
+
+/** Continues after line `end`. */
+function pass(lines: AnswerLines, written: Piece[], end: number | undefined): boolean {
+  if (end === undefined) return false
+  for (const text of lines.all.slice(lines.at, end + 1)) written.push({ ...textPiece(text), isAside: true })
+  lines.goTo(end + 1)
+  return true
+}
+
+interface MisformattedEdit {
+  readonly mark: RegExp
+  readonly what: string
+}
+
+const inForm = 'write it as the instruction for file changes says'
+
+/** How edits in other forms, or in places where they do not count, start. */
+const misformattedEdits: readonly MisformattedEdit[] = [
+  {
+    mark: /^[^\n`]*(?:<|\[\[\[)(?:FILE_(?:NEW|PATCH|APPEND|COPY|RENAME|DELETE)|AIP_FILE_CHANGE)\s+\w+\s*=/m,
+    what: 'contains a file change that is indented, quoted, in a fence or in the middle of a line, and was not applied: if you mean it, write it outside a fence, starting in the first column',
+  },
+  {
+    mark: /^[ \t>]*<{5,9} ?SEARCH>?\s*$/m,
+    what: 'contains a search and replace block that is indented, quoted or in a fence with other text, and was not applied: if you mean it, write it starting in the first column',
+  },
+  {
+    mark: /^\*\*\* (?:Begin Patch|Update File: |Add File: |Delete File: )/m,
+    what: `contains a patch in an unsupported form: ${inForm}`,
+  },
+  {
+    mark: /^[ \t>]*(?:-{5,9} ?SEARCH|<{5,9} ?ORIGINAL)\b/m,
+    what: `contains a search and replace block with different markers: ${inForm}`,
+  },
+  {
+    mark: /^[ \t>]*(?:<|\[\[\[)[Ff]ile_?(?:[Cc]hanges|[Nn]ew|[Pp]atch|[Aa]ppend|[Cc]opy|[Rr]ename|[Dd]elete)\b/m,
+    what: `contains a tag for a file change that is not in capital letters: ${inForm}`,
+  },
+  {
+    mark: /^[ \t]*<(?:write_to_file|write_file|create_file|edit_file|replace_in_file|apply_diff|search_and_replace|tool_call|function_calls)>/m,
+    what: `calls a tool that does not exist: ${inForm}`,
+  },
+  {
+    mark: /(?:^|[{,])[ \t]*"(?:old|new)_str(?:ing)?"[ \t]*:/m,
+    what: `contains JSON that describes a replacement: ${inForm}`,
+  },
+  {
+    mark: /^[ \t>]*--- \S.*\r?\n[ \t>]*\+\+\+ \S.*\r?\n[ \t>]*@@/m,
+    what: 'contains a unified diff that was not applied: if you mean it, write it into a fence of its own that begins with ```diff',
+  },
+  {
+    mark: /^(?:`{3,}|~{3,})(?:diff|patch)\b[^\n]*\n(?:(?![`~+-])[^\n]*\n)*[+-]/m,
+    what: 'contains a diff that names no file: begin it with the lines --- and +++ that name it',
+  },
+  {
+    mark: /^<(?:file|write_file|write_to_file|create_file|edit_file|edit|replace|str_replace|apply_diff|boltAction)\s[^>\n]*?(?:path|name|file)\w{0,20}[ \t]*=/im,
+    what: `contains a tag that is not a file change here: ${inForm}`,
+  },
+]
+
+/** The fault for text that looks like a change, in an answer without any. Reasoning and comments do not count. */
+function findMisformattedEdit(pieces: readonly Piece[]): Directive | undefined {
+  const text = pieces
+    .map((piece) =>
+      piece.kind === 'text' && piece.isAside === true ? piece.text.replaceAll(/[^\n]+/g, '') : piece.text,
+    )
+    .join('')
+  const found = misformattedEdits.flatMap(({ mark, what }) => {
+    const at = text.search(mark)
+    return at === -1 ? [] : [{ what, line: text.slice(0, at).split('\n').length }]
+  })[0]
+  return found === undefined ? undefined : failDirective('lookalike', `line ${found.line} of the answer ${found.what}`)
 }

@@ -1,5 +1,5 @@
 import { readFence } from './fence.ts'
-import { closingIn, readTag, type Tag } from './tag.ts'
+import { closingIn, readTag, type Tag } from './tags.ts'
 
 /** Whether a line opens or closes a pair. */
 type Side = 'open' | 'close' | undefined

@@ -1,5 +1,20 @@
 import { modelText } from '../../base/model-text.ts'
 
+/** How a model writes file contents in its answer (`file_content_mode`). */
+export type FileContentMode = 'udiffx' | 'whole' | 'search_replace_auto'
+
+/** The instruction about the form of file changes, for a system message. `readFileChanges` reads all forms. */
+export function changesInstruction(mode: FileContentMode): string {
+  switch (mode) {
+    case 'udiffx':
+      return editingInstruction
+    case 'whole':
+      return wholeFileInstruction
+    case 'search_replace_auto':
+      return searchReplaceInstruction
+  }
+}
+
 const form = modelText`## How to change files
 
 To create, edit, extend, copy, rename or delete files, put one \`<FILE_CHANGES>\` block into your answer. A program reads it, so follow this format exactly. Explanations go before or after the block, never inside it.
@@ -62,7 +77,7 @@ export const fileChangesInstruction = modelText`${form} A FILE_NEW with the cont
 `
 
 /** The same for changes that `applyTransaction` applies. */
-export const editingInstruction = modelText`${form} An existing file is replaced by FILE_NEW, FILE_COPY or FILE_RENAME only if you were shown its content.
+const editingInstruction = modelText`${form} An existing file is replaced by FILE_NEW, FILE_COPY or FILE_RENAME only if you were shown its content.
 `
 
 const blockForm = modelText`## How to change files
@@ -80,7 +95,7 @@ Write every file that you create or change as one block in your answer. A progra
 `
 
 /** The instruction for the mode `whole`. */
-export const wholeFileInstruction = modelText`${blockForm}- The fence contains the entire new file, from the first line to the last. Never shorten it, and never omit parts that stay as they are.
+const wholeFileInstruction = modelText`${blockForm}- The fence contains the entire new file, from the first line to the last. Never shorten it, and never omit parts that stay as they are.
 - Omit files that do not change.
 - An existing file is replaced only if you were shown its content.
 
@@ -96,7 +111,7 @@ export const greeting = 'Good morning'
 `
 
 /** The instruction for the mode `search_replace_auto`. */
-export const searchReplaceInstruction = modelText`${blockForm}- For a new file or a file that changes nearly everywhere, the fence contains the entire new file. An existing file is replaced only if you were shown its content.
+const searchReplaceInstruction = modelText`${blockForm}- For a new file or a file that changes nearly everywhere, the fence contains the entire new file. An existing file is replaced only if you were shown its content.
 - For all other files it contains search and replace parts, and nothing else. A part is: a line \`<<<<<<< SEARCH\`, lines of the current file, a line \`=======\`, the lines to replace them with, a line \`>>>>>>> REPLACE\`.
 - The lines to search for are whole lines, copied exactly with their full indentation, without skipping any. Include enough of them that they occur in one place only.
 - Parts are applied one after the other. Without lines between \`=======\` and \`>>>>>>> REPLACE\`, the lines found are removed; without lines to search for, the new lines are inserted at the start of the file.

@@ -1,9 +1,8 @@
-import { realPath, entryPath } from '../../base/files.ts'
+import { entryPath, realPath } from '../../base/files.ts'
 import type { RunServices } from '../../event/context.ts'
 import type { Overlay, OverlayChange, OverlayEntry } from '../../event/overlay.ts'
 import { statusAt } from '../workspace-reads.ts'
-import { PlannedFiles } from './files-after.ts'
-import type { Files } from './space.ts'
+import { type Files, PlannedFiles } from './change-space.ts'
 
 /** Total characters of all files. */
 export const mostPlanned = 64 * 1024 * 1024

@@ -1,21 +1,19 @@
-import { choosePlace } from './choose.ts'
-import { formOf, type Line } from './document.ts'
+import { formOf, indentOf, type Line } from './document.ts'
 import { hasText } from './fence.ts'
-import { type Hunk, oldParts } from './hunk.ts'
-import { type LineIndices, placeBlanks } from './place-blanks.ts'
+import { type Hint, type Hunk, oldParts } from './hunk.ts'
 import {
-  type Compared,
-  compared,
+  type PreparedLines,
+  prepareLines,
   comparedParts,
   fuzzyReach,
   knownStart,
-  type Looking,
+  type PlaceSearch,
   type Part,
   type Pass,
-  similar,
+  similarPlaces,
   type Starts,
   startsOf,
-} from './place-starts.ts'
+} from './find-lines.ts'
 
 /** Where the lines of a hunk are in a file. */
 export interface Placement {
@@ -37,7 +35,7 @@ export interface Misplacement {
   readonly cause: string
 }
 
-export interface PlaceOptions extends Pick<Looking, 'previousEnd' | 'index' | 'effort'> {
+export interface PlaceOptions extends Pick<PlaceSearch, 'previousEnd' | 'index' | 'effort'> {
   readonly tolerance: Tolerance
 }
 
@@ -91,7 +89,7 @@ const passes: readonly Pass[] = [
   { tier: 'fuzzy', form: 'whitespace', blanks: 'none', isSimilar: true },
 ]
 
-function search(hunk: Hunk, options: Looking): Placement | Misplacement | undefined {
+function search(hunk: Hunk, options: PlaceSearch): Placement | Misplacement | undefined {
   const { pass, previousEnd } = options
   const parts = comparedParts(hunk, pass)
   if (parts.some((part) => part.length === 0)) return undefined
@@ -112,8 +110,8 @@ function search(hunk: Hunk, options: Looking): Placement | Misplacement | undefi
     if (effort.scanned < 0) return { tier: 'none', cause: tooMuch }
     effort.scanned -= options.lines.length
   }
-  const target = compared(options)
-  const starts = pass.isSimilar ? similar(parts, target, options) : startsOf(parts, target.texts, pass.form)
+  const target = prepareLines(options)
+  const starts = pass.isSimilar ? similarPlaces(parts, target, options) : startsOf(parts, target.texts, pass.form)
   const chosen =
     pass.tier === 'fuzzy' ? onlyOne(starts, target, previousEnd) : oneOf(starts, { ...options, hunk, parts, target })
   if (chosen === undefined) return undefined
@@ -137,10 +135,10 @@ interface Chosen {
   readonly alike?: readonly number[]
 }
 
-interface Choosing extends Pick<Looking, 'lines' | 'previousEnd'> {
+interface Choosing extends Pick<PlaceSearch, 'lines' | 'previousEnd'> {
   readonly hunk: Hunk
   readonly parts: readonly Part[]
-  readonly target: Compared
+  readonly target: PreparedLines
 }
 
 function oneOf(
@@ -160,7 +158,7 @@ function oneOf(
 
 function onlyOne(
   starts: readonly Starts[],
-  { indices }: Compared,
+  { indices }: PreparedLines,
   previousEnd: number | undefined,
 ): Chosen | 'several' | undefined {
   const near = starts.filter(
@@ -168,4 +166,126 @@ function onlyOne(
   )
   if (near.length > 1) return 'several'
   return near[0] === undefined ? undefined : { starts: near[0] }
+}
+
+interface ChooseOptions {
+  readonly hint: Hint
+  /** Number of lines of the file that the hunk names before the one at the places. */
+  readonly ahead: number
+  readonly lines: readonly Line[]
+  /** Index after the last line of the previously applied hunk. */
+  readonly previousEnd: number
+}
+
+/**
+ * Chooses among places where a hunk fits equally well, given as ascending line indices. What follows the `@@` decides:
+ * first the heading, then the line number; if the number matches none of the places, the nearest one is taken as a
+ * guess. Without either, it is the first place after the previous hunk, or else the first one; without a previous hunk,
+ * the first one that no hunk has added. Undefined if there are no places.
+ */
+function choosePlace(
+  places: readonly number[],
+  options: ChooseOptions,
+): { readonly place: number; readonly isGuess: boolean } | undefined {
+  const { hint, ahead, lines, previousEnd } = options
+  if (places.length <= 1) return places[0] === undefined ? undefined : { place: places[0], isGuess: false }
+  const candidates = hint.heading === undefined ? places : below(hint.heading, places, lines)
+  const expected = hint.number === undefined ? undefined : hint.number + ahead
+  const named = candidates.find((place) => expected !== undefined && lines[place]?.number === expected)
+  if (named !== undefined) return { place: named, isGuess: false }
+
+  const behind = candidates.filter((place) => place >= previousEnd)
+  const following = behind.length > 0 ? behind : candidates
+  const old = previousEnd === 0 ? following.filter((place) => lines[place]?.number !== undefined) : []
+  const pool = old.length > 0 ? old : following
+  const place = expected === undefined ? pool[0] : nearest(expected, pool, lines)
+  return place === undefined ? undefined : { place, isGuess: pool.length > 1 }
+}
+
+/** A text that occurs in more lines is not used as a heading. */
+const mostHeadings = 100
+
+/**
+ * The places in the section that a heading starts, or else the first place after it; all places if the file does not
+ * contain the heading.
+ */
+function below(heading: string, places: readonly number[], lines: readonly Line[]): readonly number[] {
+  const headings = headingLines(heading, lines)
+  if (headings.length > mostHeadings) return places
+  const inside = headings.flatMap((start) => {
+    const end = endOf(start, lines)
+    return places.filter((place) => place >= start && place < end)
+  })
+  const found = inside.length > 0 ? inside : headings.flatMap((start) => places.find((place) => place >= start) ?? [])
+  return found.length > 0 ? [...new Set(found)].toSorted((one, other) => one - other) : places
+}
+
+/** Headings are often truncated. */
+function headingLines(heading: string, lines: readonly Line[]): readonly number[] {
+  const wanted = formOf(heading, 'whitespace')
+  const indices = (fits: (text: string) => boolean): readonly number[] =>
+    lines.flatMap((line, index) => (fits(line.as('whitespace')) ? [index] : []))
+  const equal = indices((text) => text === wanted)
+  return equal.length > 0 ? equal : indices((text) => text.startsWith(wanted))
+}
+
+/** The first line after a heading that is not indented more than it. */
+function endOf(heading: number, lines: readonly Line[]): number {
+  const indent = indentOf(lines[heading]?.text ?? '').length
+  let end = heading + 1
+  for (; end < lines.length; end += 1) {
+    const line = lines[end]
+    if (line !== undefined && line.as('whitespace') !== '' && indentOf(line.text).length <= indent) break
+  }
+  return end
+}
+
+function nearest(expected: number, places: readonly number[], lines: readonly Line[]): number | undefined {
+  const distance = (place: number): number => Math.abs((lines[place]?.number ?? place + 1) - expected)
+  let best = places[0]
+  for (const place of places) if (best !== undefined && distance(place) < distance(best)) best = place
+  return best
+}
+
+type Lines = Pick<PlaceSearch, 'lines' | 'without'>
+
+/** For each line of a hunk, the index of the matching line of the file, if any. */
+export type LineIndices = readonly (number | undefined)[]
+
+/**
+ * Matches blank context and removed lines, which were not compared, with the blank lines of the file at their place, if
+ * any.
+ */
+function placeBlanks(at: LineIndices, hunk: Hunk, options: Lines): LineIndices {
+  const isOpen = hunk.lines.map(
+    (line, number) => (line.kind === 'context' || line.kind === 'remove') && at[number] === undefined,
+  )
+  if (!isOpen.includes(true)) return at
+  const used = new Set(at)
+  const placed = [...at]
+  const first = at.findIndex((index) => index !== undefined)
+
+  const fill = (from: number, step: 1 | -1): void => {
+    let neighbour = at[first]
+    for (let number = from; number >= 0 && number < placed.length; number += step) {
+      if (isOpen[number] === true && neighbour !== undefined) {
+        const next = blankBeside(neighbour, step, options)
+        if (next !== undefined && !used.has(next)) {
+          placed[number] = next
+          used.add(next)
+        }
+      }
+      neighbour = placed[number] ?? neighbour
+    }
+  }
+  fill(first + 1, 1)
+  fill(first - 1, -1)
+  return placed
+}
+
+function blankBeside(index: number, step: 1 | -1, { lines, without }: Lines): number | undefined {
+  let next = index + step
+  while (without === 'added' && lines[next] !== undefined && lines[next]?.number === undefined) next += step
+  const line = lines[next]
+  return line !== undefined && !hasText(line.text) ? next : undefined
 }

@@ -1,12 +1,11 @@
 import type { ContentDirective, HunkFailure, ReplaceDirective } from './directive.ts'
 import { mainEnd } from './document.ts'
-import { type Block, divide } from './divide-block.ts'
-import { dividerMark } from './foreign-marks.ts'
+import { type Block, blockText, divide, readBlocks, searchedText, undividedText } from './search-replace.ts'
+import { dividerMark } from './tags.ts'
 import { type Hunk, parseHunks } from './hunk.ts'
 import { applyBlocks, applyPatch, linesText, type WrittenBlock } from './patch.ts'
 import { notInFile, type Tolerance } from './place.ts'
 import { type ReplacedLines, replaceText } from './replace-text.ts'
-import { blockText, readBlocks, searchedText, undividedText } from './search-replace.ts'
 
 /** The effect of a change on the text of a file. */
 export type ContentPlan =

@@ -5,19 +5,31 @@ import { defined } from '../../base/json.ts'
 import { sizeText } from '../../base/size.ts'
 import { emit, type RunContext } from '../../event/context.ts'
 import { notAFile } from '../workspace-reads.ts'
-import type {
-  ContentDirective,
-  DeleteDirective,
-  Directive,
-  HunkFailure,
-  ReplaceDirective,
-  TransferDirective,
+import {
+  type ContentDirective,
+  type DeleteDirective,
+  type Directive,
+  type HunkFailure,
+  relativeTo,
+  type ReplaceDirective,
+  type TransferDirective,
 } from './directive.ts'
 import { failureText } from './plan-content.ts'
 import type { ReplacedLines } from './replace-text.ts'
-import { filesAfter } from './files-after.ts'
-import { bytesWritten, type ChangeAction, type ChangeSpace, type Files } from './space.ts'
+import {
+  bytesWritten,
+  type ChangeAction,
+  type ChangeSpace,
+  diskSpace,
+  type Files,
+  filesAfter,
+  performStep,
+  whileUnchanged,
+} from './change-space.ts'
 import type { TextThread } from './text-thread.ts'
+import type { FileChange } from '../../event/event.ts'
+import { item, part } from '../../event/place.ts'
+import type { FileCall } from '../workspace-files.ts'
 
 /** The outcome of one directive. */
 export interface ChangeItem {
@@ -76,6 +88,71 @@ export async function planChanges(
   return steps
 }
 
+/**
+ * Applies directives in order below a base folder (absolute), each to the files as they are at that point. A failing
+ * directive does not affect the others. Planning the n-th directive is an observation, applying it an effect, both
+ * below the place of the call.
+ * @throws the reason of the context's signal, or what the thread throws; changes made before that remain
+ */
+export async function applyChanges(
+  directives: readonly Directive[],
+  { baseDir, thread }: { readonly baseDir: string; readonly thread: TextThread },
+  { context, at }: FileCall,
+): Promise<readonly ChangeItem[]> {
+  const { effects, signal } = context.services
+  const space = diskSpace(baseDir, context)
+  const items: ChangeItem[] = []
+  for (const [index, directive] of relativeTo(baseDir, directives).entries()) {
+    signal.throwIfAborted()
+    await thread.pause()
+    const place = [...at, item(index)]
+    const observation = { name: 'file_changes', args: [directive.kind, directive.filePath] }
+    const step = await effects.observeAsync([...place, part('plan')], observation, () =>
+      whileUnchanged(space, (present) => planStep(directive, present, thread)),
+    )
+    items.push(doneStep(step, directive, { context, at: place }) ?? step.item)
+    if (step.action !== undefined && items.at(-1) === step.item) warnOf(step, context, baseDir)
+  }
+  return items
+}
+
+/** Applies one step. Returns the failed item, or undefined if it succeeded. */
+function doneStep({ action }: ChangeStep, directive: Directive, call: FileCall): ChangeItem | undefined {
+  try {
+    if (action !== undefined) performStep(action, call)
+    return undefined
+  } catch (error) {
+    return errorItem(directive, error)
+  }
+}
+
+/** The outcome of one change of an answer, with more detail than scripts get from `aip.udiffx`. */
+export function reportOf(change: ChangeItem): FileChange {
+  const { fromPath, isReplaced, isSuccess } = change
+  return {
+    ...fileChangeReport(change),
+    ...(fromPath === undefined ? {} : { from_path: fromPath }),
+    ...(isReplaced === true && isSuccess ? { replaced: true } : {}),
+  }
+}
+
+/** The outcome of one change as JSON, with the keys that agents see in `file_changes`. */
+export function fileChangeReport({ filePath, kind, isSuccess, error, failedHunks }: ChangeItem): FileChange {
+  const hunks = failedHunks?.map(({ body, cause }) => ({ hunk_body: body, cause }))
+  return {
+    file_path: filePath,
+    kind: kind === 'SearchReplace' || kind === 'Replace' ? 'Patch' : kind === 'AppendLines' ? 'Append' : kind,
+    success: isSuccess,
+    ...(error === undefined ? {} : { error_msg: error }),
+    ...(hunks === undefined ? {} : { error_hunks: hunks }),
+  }
+}
+
+/** The reports if no change is kept. `reason` is the error of changes that did not fail themselves. */
+export function reports(steps: readonly ChangeStep[], reason: string): readonly FileChange[] {
+  return steps.map(({ item }) => reportOf(item.isSuccess ? { ...item, isSuccess: false, error: reason } : item))
+}
+
 function tooMuch(bytes: number, { maxBytes = Infinity }: ChangeSpace): string | undefined {
   if (bytes <= maxBytes) return undefined
   return `the changes would write more than ${sizeText(maxBytes)}, the limit of [changes] max_size: write less at once`
@@ -88,7 +165,7 @@ export function warnOf({ item, doubts = [] }: ChangeStep, context: RunContext, b
 }
 
 /** Plans one directive. If the files do not allow it, the item is a failure. */
-export async function planStep(directive: Directive, space: ChangeSpace, thread: TextThread): Promise<ChangeStep> {
+async function planStep(directive: Directive, space: ChangeSpace, thread: TextThread): Promise<ChangeStep> {
   try {
     refuseDepth(directive)
     switch (directive.kind) {

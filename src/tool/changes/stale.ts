@@ -1,14 +1,13 @@
-import { entryStatus } from '../../base/entries.ts'
 import { readdirSync } from 'node:fs'
 import { join, relative } from 'node:path'
+import { entryStatus } from '../../base/entries.ts'
 import { isBatonError } from '../../base/error.ts'
 import { realPath } from '../../base/files.ts'
 import { sha256 } from '../../base/hash.ts'
 import type { Directive } from './directive.ts'
 import type { ChangeStep } from './plan.ts'
-import type { SeenFiles } from './seen.ts'
-import { filesAfter } from './files-after.ts'
-import type { ChangeAction, Files } from './space.ts'
+import type { SeenFiles } from './seen-files.ts'
+import { type ChangeAction, type Files, filesAfter } from './change-space.ts'
 
 interface StaleOptions {
   /** Absolute: the paths in the result are relative to it. */

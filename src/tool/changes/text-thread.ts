@@ -1,7 +1,12 @@
 import { ApartLimit, type ApartTask, runApart } from '../../base/apart.ts'
 import { createTurns } from '../../base/concurrency.ts'
 import { BatonError } from '../../base/error.ts'
-import { doTextWork, type TextWork, type WorkName } from './text-work.ts'
+import { unifiedDiff } from '../../base/unified-diff.ts'
+import { readFileChanges } from './answer-changes.ts'
+import { nearestPlaces } from './nearest.ts'
+import { parseChanges } from './directive-reader.ts'
+import { planChange } from './plan-content.ts'
+import { applySearchReplace } from './search-replace.ts'
 
 /**
  * Where untrusted texts are processed: here if the work is certain to be short, otherwise in a thread. A thread can be
@@ -46,6 +51,22 @@ async function ofAnswer(task: ApartTask, signal: AbortSignal): Promise<unknown> 
       hint: 'Have the model send fewer changes, or change smaller files.',
     })
   }
+}
+
+/** The functions that depend only on the texts of answers and files. */
+const textWork = { readFileChanges, parseChanges, planChange, nearestPlaces, unifiedDiff, applySearchReplace }
+
+type TextWork = typeof textWork
+
+type WorkName = keyof TextWork
+
+/** Runs one of them. */
+export function doTextWork<Name extends WorkName>(
+  name: Name,
+  ...args: Parameters<TextWork[Name]>
+): ReturnType<TextWork[Name]> {
+  const work = textWork[name] as unknown as (...values: typeof args) => ReturnType<TextWork[Name]>
+  return work(...args)
 }
 
 /** Texts of this length are read within some hundredths of a second, whatever they contain. */

@@ -1,6 +1,6 @@
 import { dirname, join, relative, sep } from 'node:path'
 import { isInside } from '../../base/files.ts'
-import type { Command } from './boxed.ts'
+import type { Command } from './boxed-command.ts'
 
 /** What a sandbox on Linux is built from. All paths are absolute and exist, with links resolved. */
 export interface BoxPlan {

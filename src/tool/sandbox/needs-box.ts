@@ -5,7 +5,7 @@ import { emit, type RunContext } from '../../event/context.ts'
 import type { ToolFilter } from '../../event/permission.ts'
 import { strictestSandbox } from '../../event/sandbox-rights.ts'
 import type { RunSources } from '../../event/sources.ts'
-import { chosenTools, type ToolScope } from '../toolbox/chosen.ts'
+import { chosenTools, type ToolScope } from '../toolbox/choose-tools.ts'
 import { comesWith, type ToolName } from '../toolbox/rows.ts'
 import type { Machine } from './probe.ts'
 

@@ -1,6 +1,6 @@
-import { isFolder } from '../../base/entries.ts'
-import { existsSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname, sep } from 'node:path'
+import { isFolder } from '../../base/entries.ts'
 import { BatonError } from '../../base/error.ts'
 import { isInside, realPath } from '../../base/files.ts'
 import { homeFolder } from '../../base/home.ts'
@@ -9,9 +9,7 @@ import type { SandboxRights } from '../../event/sandbox-rights.ts'
 import { gitPlaces } from '../protected/git-places.ts'
 import { placesInside } from '../protected/places-inside.ts'
 import type { BoxPlan } from './bwrap.ts'
-import { hostSockets } from './host-sockets.ts'
-import { findKeyFiles } from './key-files.ts'
-import { keysAtHome, keysOfSystem } from './key-places.ts'
+import { findKeyFiles, keysAtHome, keysOfSystem } from './key-files.ts'
 
 /**
  * Whether a folder (absolute, links resolved) is visible in the sandbox, with the same content or as a private folder.
@@ -150,4 +148,36 @@ function presentPlace(path: string): string | undefined {
 function outermost(paths: readonly string[]): readonly string[] {
   const sorted = [...new Set(paths)].toSorted((a, b) => a.length - b.length)
   return sorted.filter((path, at) => !sorted.slice(0, at).some((other) => isInside(other, path)))
+}
+
+/**
+ * Sockets that programs outside listen on, and sockets mounted into this container: a read-only file system does not
+ * prevent connecting to them. Absolute.
+ */
+function hostSockets(): readonly string[] {
+  const listening = linesOf('/proc/net/unix').map((line) => /^\S+: (?:\S+ +){6}(\/.*)$/.exec(line)?.[1])
+  const mounted = linesOf('/proc/self/mountinfo').map((line) => unescaped(line.split(' ')[4]))
+  const paths = new Set([...listening, ...mounted].filter((path) => path !== undefined))
+  return [...paths].filter(isSocket)
+}
+
+function linesOf(file: string): readonly string[] {
+  try {
+    return readFileSync(file, 'utf8').split('\n')
+  } catch {
+    return []
+  }
+}
+
+/** The kernel escapes spaces and backslashes in paths as octal. */
+function unescaped(path: string | undefined): string | undefined {
+  return path?.replaceAll(/\\([0-7]{3})/g, (_, code: string) => String.fromCodePoint(Number.parseInt(code, 8)))
+}
+
+function isSocket(path: string): boolean {
+  try {
+    return statSync(path).isSocket()
+  } catch {
+    return false
+  }
 }

@@ -1,18 +1,21 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { constants } from 'node:os'
 import { modelText } from '../../base/model-text.ts'
 import { cutText } from '../../base/cut-text.ts'
-import { displayPath } from '../../base/files.ts'
+import { displayPath, isInside, realPath } from '../../base/files.ts'
 import { untilEnded } from '../../base/process.ts'
-import { emit } from '../../event/context.ts'
+import { emit, type RunContext } from '../../event/context.ts'
 import type { EffectRequest, Granted } from '../../event/effects.ts'
 import { callPlace } from '../../event/place.ts'
 import { commandSubject } from '../command-line.ts'
-import { mayEnter, settleDirectory } from '../shell/directory.ts'
-import { statusText } from '../shell/end-text.ts'
-import { startLine } from '../shell/run-line.ts'
+import { type EndedLine, startLine } from '../shell/run-line.ts'
 import { statusAt } from '../workspace-reads.ts'
-import { defineTool, type ToolCall, type ToolOutput } from './kind.ts'
+import { defineTool, type Toolbox, type ToolCall, type ToolOutput } from './kind.ts'
 import { oneLine } from './paths.ts'
-import { printedOutput } from './printed.ts'
+import type { Job } from '../shell/session.ts'
+import { type OutputWindow, printedText } from '../shell/output-window.ts'
+import { cutMiddle } from './output.ts'
+import { mayRead } from '../guard.ts'
 
 interface BashInput {
   readonly command: string
@@ -139,4 +142,186 @@ async function startInBackground({ command, timeout, process }: Line, call: Tool
   )
   const told = `It runs in the background as ${id}: bash_output shows what it has printed, kill ends it.`
   return { text: lost === undefined ? told : `${told}\n${lost}`, job: id }
+}
+
+/** Where the next line runs, and what to tell the model about it. */
+interface Settled {
+  /** Absolute, links resolved. If omitted, the directory does not change. */
+  readonly directory?: string
+  readonly remark?: string
+}
+
+/**
+ * The folder for the next line, from the final working directory that a shell reports. It is checked like any path a
+ * model names: it is not used if the tool `read` would be refused there, or if it is not a folder.
+ */
+function settleDirectory(said: string, before: string, context: RunContext): Settled {
+  if (said === before || said === '' || said.includes('\0') || !said.startsWith('/')) return {}
+  const { workspace } = context.scope.folders
+  const shown = (path: string): string => JSON.stringify(displayPath(workspace, path))
+  const stays = `the next command runs in ${shown(before)} again`
+  const directory = realOf(said)
+  if (directory === undefined)
+    return { remark: `[${stays}: the folder it ended in does not exist outside its sandbox]` }
+  if (directory === before) return {}
+  if (!mayEnter(directory, context)) return { remark: `[${stays}: ${shown(directory)} may not be read]` }
+  return { directory, remark: `[the next command runs in ${shown(directory)}]` }
+}
+
+function realOf(path: string): string | undefined {
+  try {
+    const real = realPath(path)
+    return statusAt(real)?.kind === 'folder' ? real : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether commands may run in a folder (absolute, links resolved). */
+function mayEnter(directory: string, context: RunContext): boolean {
+  const { scope, services } = context
+  if (!mayRead(directory, context)) return false
+  if (isInside(scope.folders.workspace, directory)) return true
+  const subject = { kind: 'path', path: directory } as const
+  return services.permission.check({ kind: 'tool', tool: 'read', input: null, subject }).kind === 'allow'
+}
+
+interface OutputInput {
+  readonly id: string
+  /** Seconds. */
+  readonly wait?: number
+}
+
+const mostWaitSeconds = 600
+
+/** Shows what a background command has printed since the last call, and whether it is still running. */
+export const bashOutput = defineTool<OutputInput>({
+  name: 'bash_output',
+  description: modelText`Show the new output of a background command since the last call, and whether it is still running or how it ended.`,
+  parameters: {
+    type: 'object',
+    properties: {
+      id: { type: 'string', minLength: 1, description: modelText`The id that bash returned, such as bash_1.` },
+      wait: {
+        type: 'number',
+        minimum: 0,
+        maximum: mostWaitSeconds,
+        description: modelText`Seconds to wait for its end; default: 0.`,
+      },
+    },
+    required: ['id'],
+    additionalProperties: false,
+  },
+  run({ id, wait = 0 }, call) {
+    const { context, box, at } = call
+    const { effects, signal } = context.services
+    return effects.observeAsync(callPlace(at, 0), { name: 'bash_output', args: [id] }, async () => {
+      const job = findJob(id, box)
+      if ('text' in job) return job
+      await atMost(wait * 1000, job.running.ended, signal)
+      return stateOf(job, call)
+    })
+  },
+})
+
+/** The job with that name, or an output that says why there is none. */
+function findJob(id: string, { shell: { jobs } }: Toolbox): Job | ToolOutput {
+  const job = jobs.find(id)
+  if (job === 'gone') {
+    return {
+      text: modelText`${id} was ended with the process of the run that had started it: start it again`,
+      isError: true,
+    }
+  }
+  if (job !== undefined) return job
+  const known = jobs.ids()
+  const others = known.length === 0 ? ': none was started' : `; known commands: ${known.join(', ')}`
+  return { text: modelText`there is no command ${id} in the background${others}`, isError: true }
+}
+
+function stateOf(job: Job, call: ToolCall): ToolOutput {
+  const ended = job.end()
+  const { text, kept } = printedOutput(
+    job.running.output,
+    { nothing: '[nothing new]', runs: ended === undefined },
+    call,
+  )
+  const state = ended === undefined ? 'is running' : `has ended: ${statusText(ended, undefined) ?? 'exit code 0'}`
+  return { text: `${job.id} ${state}\n${text}`, ...(kept === undefined ? {} : { kept }) }
+}
+
+async function atMost(ms: number, ended: Promise<unknown>, signal: AbortSignal): Promise<void> {
+  if (ms === 0) return
+  const done = new AbortController()
+  const time = sleep(ms, undefined, { signal: AbortSignal.any([signal, done.signal]) }).catch(() => undefined)
+  await Promise.race([time, ended])
+  done.abort()
+  signal.throwIfAborted()
+}
+
+interface KillInput {
+  readonly id: string
+}
+
+/** Ends a background command and everything it has started. */
+export const kill = defineTool<KillInput>({
+  name: 'kill',
+  description: modelText`End a background command and all processes it has started.`,
+  parameters: {
+    type: 'object',
+    properties: {
+      id: { type: 'string', minLength: 1, description: modelText`The id that bash returned, such as bash_1.` },
+    },
+    required: ['id'],
+    additionalProperties: false,
+  },
+  run({ id }, { context, box, at, permit }) {
+    const input = { id }
+    const action = { kind: 'tool', tool: 'kill', input } as const
+    return context.services.effects.perform<ToolOutput>(
+      callPlace(at, 0),
+      { kind: 'tool', request: { tool: 'kill', input }, action, repeat: 'safe' },
+      async () => {
+        const job = findJob(id, box)
+        if ('text' in job) return job
+        if (job.end() !== undefined) return { text: modelText`${id} had already ended; bash_output shows how` }
+        await job.running.stop()
+        await job.running.ended
+        return { text: modelText`${id} was ended; bash_output shows what it had printed` }
+      },
+      permit,
+    )
+  },
+})
+
+/** What a command has printed since the last call, truncated to what a model gets at once. */
+function printedOutput(
+  output: OutputWindow,
+  /** `nothing`: the text to use if there is no output. `runs`: it may print more. */
+  { nothing, runs }: { readonly nothing: string; readonly runs: boolean },
+  { box: { outputs }, context }: Pick<ToolCall, 'box' | 'context'>,
+): Pick<ToolOutput, 'text' | 'kept'> {
+  const text = printedText(output.take({ isWhole: !runs })).replace(/\n+$/, '')
+  return cutMiddle(text === '' ? nothing : text, { outputs, texts: context.services.texts })
+}
+
+/**
+ * How a command ended, as the first line of its result for a model; undefined if it succeeded. `timeout` is in seconds.
+ */
+function statusText({ end, stopped }: EndedLine, timeout: number | undefined): string | undefined {
+  if (stopped !== undefined) return modelText`ended by its sandbox: ${stopped}`
+  switch (end.kind) {
+    case 'exited':
+      return end.code === 0 ? undefined : `exit code ${end.code}${signalOf(end.code)}`
+    case 'killed':
+      return modelText`ended by ${end.signal}`
+    case 'timed_out':
+      return modelText`stopped at its time limit${timeout === undefined ? '' : ` of ${timeout} s`}; this is what it had printed`
+  }
+}
+
+/** Shells report the signal that ended a program as an exit code above 128. */
+function signalOf(code: number): string {
+  const found = Object.entries(constants.signals).find(([, number]) => number === code - 128)
+  return found === undefined ? '' : ` (${found[0]})`
 }

@@ -1,13 +1,12 @@
-import { modelText } from '../../base/model-text.ts'
 import { join, resolve } from 'node:path'
+import { modelText } from '../../base/model-text.ts'
 import { finishInSlices } from '../../base/concurrency.ts'
 import { literalGlob } from '../../base/literal-glob.ts'
 import { BatonError } from '../../base/error.ts'
 import { callPlace } from '../../event/place.ts'
 import { statusAt } from '../workspace-reads.ts'
 import { defineTool, type Toolbox } from './kind.ts'
-import { pathSubject, permittedPath, toolPath } from './paths.ts'
-import { visibleTo } from './visible.ts'
+import { pathSubject, permittedPath, toolPath, visibleTo } from './paths.ts'
 import { walkFiles } from './walk.ts'
 
 interface GlobInput {

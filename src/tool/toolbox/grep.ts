@@ -1,19 +1,18 @@
-import { modelText } from '../../base/model-text.ts'
 import { join } from 'node:path'
+import { modelText } from '../../base/model-text.ts'
 import { finishInSlices } from '../../base/concurrency.ts'
 import { BatonError } from '../../base/error.ts'
 import { escapeGlob } from '../../base/glob-pattern.ts'
 import { literalGlob } from '../../base/literal-glob.ts'
 import { compileSearch } from '../../base/search-pattern.ts'
 import { callPlace } from '../../event/place.ts'
-import { notAFile, statusAt } from '../workspace-reads.ts'
+import { notAFile, readSlices, statusAt } from '../workspace-reads.ts'
 import { defineTool, type ToolCall, type ToolOutput } from './kind.ts'
-import { showLines } from './matching-lines.ts'
-import { pathSubject, permittedPath, toolPath } from './paths.ts'
+import { pathSubject, permittedPath, toolPath, visibleTo } from './paths.ts'
 import type { FileMatches } from './search-files.ts'
 import { search } from './search.ts'
-import { visibleTo } from './visible.ts'
 import { walkFiles } from './walk.ts'
+import { createLineReader } from './line-reader.ts'
 
 interface GrepInput {
   readonly pattern: string
@@ -146,4 +145,55 @@ function remarks(found: readonly FileMatches[], { output, limit, isWhole }: Show
 
 function number(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`
+}
+
+interface Showing {
+  /** Context lines to show around each match. */
+  readonly before: number
+  readonly after: number
+  readonly call: ToolCall
+}
+
+const mostLineCharacters = 500
+
+/** The matching lines with their context, below the names of their files. */
+async function showLines(found: readonly FileMatches[], showing: Showing): Promise<readonly string[]> {
+  const shown: string[] = []
+  for (const { file, lines } of found) {
+    if (lines.length === 0) continue
+    if (shown.length > 0) shown.push('')
+    shown.push(toolPath(file, showing.call.box), ...(await linesOf(file, lines, showing)))
+  }
+  return shown
+}
+
+/** Gaps between lines are marked the way grep does. */
+async function linesOf(
+  file: string,
+  matching: readonly number[],
+  { before, after, call }: Showing,
+): Promise<readonly string[]> {
+  const matches = new Set(matching)
+  const wanted = new Set(
+    matching.flatMap((line) => Array.from({ length: before + after + 1 }, (_, at) => line - before + at)),
+  )
+  const last = Math.max(...wanted)
+  const shown: string[] = []
+  let previous = 0
+  const reader = createLineReader({
+    characters: mostLineCharacters,
+    isWanted: (line) => wanted.has(line),
+    onLine(line, { text }) {
+      if (previous > 0 && line > previous + 1) shown.push('--')
+      previous = line
+      shown.push(`${line}${matches.has(line) ? ':' : '-'}${text}`)
+    },
+  })
+  const take = (piece: Uint8Array): boolean => {
+    reader.take(piece)
+    return reader.count() < last
+  }
+  await readSlices(file, take, call.context)
+  reader.finish()
+  return shown
 }

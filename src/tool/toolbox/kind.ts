@@ -5,7 +5,7 @@ import type { Permit, ToolSubject } from '../../event/permission.ts'
 import type { FileChange } from '../../event/event.ts'
 import type { FileCall } from '../workspace-files.ts'
 import type { ShellSession } from '../shell/session.ts'
-import type { KeptOutput, Outputs } from './outputs.ts'
+import type { KeptOutput, Outputs } from './output.ts'
 import type { SeenFile, SeenLog } from './seen-log.ts'
 
 /** What the tools of one conversation share. */

@@ -1,7 +1,8 @@
 import { modelText } from '../../base/model-text.ts'
 import type { KeptTexts } from '../../event/context.ts'
 import type { ToolOutput } from './kind.ts'
-import type { KeptOutput, Outputs } from './outputs.ts'
+import { BatonError } from '../../base/error.ts'
+import { sha256 } from '../../base/hash.ts'
 
 /** Most characters of an output that a model gets at once. */
 export const mostCharacters = 50_000
@@ -76,3 +77,75 @@ export function outputLines(text: string): readonly string[] {
 }
 
 const linePieces = new RegExp(String.raw`[^\n]{0,${mostInLine - 1}}\n|[^\n]{1,${mostInLine}}`, 'gu')
+
+/** Lines with their numbers, starting at `first`. The arrow cannot be mistaken for indentation. */
+export function numberedLines(lines: readonly string[], first: number): string {
+  return lines.map((line, index) => `${first + index}→${line}`).join('\n')
+}
+
+/** A line count as text: "1 line", "3 lines". */
+export function linesText(count: number): string {
+  return count === 1 ? '1 line' : `${count} lines`
+}
+
+/**
+ * The error of a read that starts after the end. `shown`: the name of what is read; `has`: its length as text, such as
+ * `3 lines`.
+ */
+export function pastEnd(shown: string, has: string, offset: number): BatonError {
+  return new BatonError('FILE_FAILED', modelText`${shown} has ${has}: offset ${offset} is past the end`)
+}
+
+/** The full texts of truncated outputs of one conversation. Models refer to them by short ids. */
+export interface Outputs {
+  /** Keeps a text: with the run if possible, otherwise in memory. */
+  readonly keep: (text: string, texts: KeptTexts | undefined) => KeptOutput
+  /** Registers a text that was kept by this process or an earlier one of the run. */
+  readonly know: (kept: KeptOutput) => void
+  /** The text for an id; undefined if the id is unknown or the text is no longer kept. */
+  readonly find: (id: string, texts: KeptTexts | undefined) => string | undefined
+}
+
+export interface KeptOutput {
+  readonly id: string
+  /** SHA-256 of the text. */
+  readonly hash: string
+}
+
+/** Most characters of outputs that one conversation holds in memory if the run keeps no texts. */
+const mostInMemory = 16 * 1024 * 1024
+const idLength = 12
+
+export function createOutputs(): Outputs {
+  const hashes = new Map<string, string>()
+  /** Oldest first. */
+  const held = new Map<string, string>()
+  let size = 0
+
+  function hold(hash: string, text: string): void {
+    if (held.has(hash)) return
+    held.set(hash, text)
+    size += text.length
+    for (const [oldest, { length }] of held) {
+      if (size <= mostInMemory || oldest === hash) return
+      held.delete(oldest)
+      size -= length
+    }
+  }
+
+  return {
+    keep(text, texts) {
+      const hash = sha256(text)
+      const id = hash.slice(0, idLength)
+      hashes.set(id, hash)
+      if (texts === undefined) hold(hash, text)
+      else texts.keep(text)
+      return { id, hash }
+    },
+    know: ({ id, hash }) => void hashes.set(id, hash),
+    find(id, texts) {
+      const hash = hashes.get(id)
+      return hash === undefined ? undefined : (held.get(hash) ?? texts?.find(hash))
+    },
+  }
+}

@@ -1,17 +1,16 @@
-import { modelText } from '../../base/model-text.ts'
 import { basename } from 'node:path'
+import { modelText } from '../../base/model-text.ts'
 import { ApartLimit, runApart } from '../../base/apart.ts'
 import { BatonError } from '../../base/error.ts'
 import { sizeText } from '../../base/size.ts'
 import type { FilePart } from '../../event/message.ts'
 import { readSlices } from '../workspace-reads.ts'
-import type { FileKind } from './file-kinds.ts'
+import type { FileKind, ReadableFile } from './read-file.ts'
 import type { ToolCall, ToolOutput } from './kind.ts'
-import { pastEnd } from './past-end.ts'
+import { pastEnd } from './output.ts'
 import type { PdfPages } from './pdf-pages.ts'
 import type { PdfWords } from './pdf-words.ts'
 import type { ReadInput } from './read.ts'
-import type { ReadableFile } from './read-file.ts'
 
 /** Limits of providers: images of 5 MB and requests of 32 MB, in base64. */
 const mostBytes = { image: 3.75 * 1024 * 1024, document: 16 * 1024 * 1024 }

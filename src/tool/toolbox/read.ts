@@ -1,14 +1,15 @@
+import { opendir } from 'node:fs/promises'
+import { join } from 'node:path'
 import { modelText } from '../../base/model-text.ts'
-import { BatonError } from '../../base/error.ts'
+import { BatonError, messageOf } from '../../base/error.ts'
 import { twinsOf } from '../../base/real-name.ts'
 import { callPlace } from '../../event/place.ts'
 import { notAFile, statusAt } from '../workspace-reads.ts'
 import { defineTool, noSubject, type ToolCall, type ToolOutput } from './kind.ts'
-import { outputPrefix } from './output.ts'
-import { pathSubject, permittedPath, toolPath } from './paths.ts'
-import { readFile, readText } from './read-file.ts'
-import { readFolder } from './read-folder.ts'
-import { readOutput } from './read-output.ts'
+import { linesText, mostCharacters, outputLines, outputPrefix, pastEnd } from './output.ts'
+import { oneLine, pathSubject, permittedPath, toolPath, visibleTo } from './paths.ts'
+import { readFile, readText, usualLimit } from './read-file.ts'
+import { compareBytes } from '../../base/byte-order.ts'
 
 export interface ReadInput {
   readonly path: string
@@ -99,4 +100,70 @@ async function onDisk(
     case 'file':
       return readFile({ path, shown, size: status.size }, input, call)
   }
+}
+
+/** Most entries of a folder that are read. */
+const mostEntries = 50_000
+
+/** Lists the entries of a folder, except those that rules hide from the model. @throws BatonError FILE_FAILED */
+async function readFolder(path: string, input: ReadInput, call: ToolCall): Promise<ToolOutput> {
+  const { offset = 1, limit = usualLimit } = input
+  const shown = toolPath(path, call.box)
+  const isVisible = visibleTo('read', call)
+  const entries: string[] = []
+  let isWhole = true
+  try {
+    for await (const entry of await opendir(path, { bufferSize: 256 })) {
+      call.context.services.signal.throwIfAborted()
+      if (entries.length === mostEntries) {
+        isWhole = false
+        break
+      }
+      const mark = entry.isDirectory() ? '/' : entry.isSymbolicLink() ? '@' : ''
+      if (isVisible(join(path, entry.name))) entries.push(`${entry.name}${mark}`)
+    }
+  } catch (error) {
+    call.context.services.signal.throwIfAborted()
+    throw new BatonError('FILE_FAILED', modelText`${shown} cannot be read: ${messageOf(error)}`, { cause: error })
+  }
+  if (entries.length === 0) return { text: modelText`[the folder is empty]` }
+  if (offset > entries.length) {
+    throw pastEnd(shown, entries.length === 1 ? '1 entry' : `${entries.length} entries`, offset)
+  }
+  const listed = entries.toSorted(compareBytes).slice(offset - 1, offset - 1 + limit)
+  const last = offset + listed.length - 1
+  const isPart = listed.length < entries.length || !isWhole
+  const all = isWhole ? `${entries.length}` : `more than ${mostEntries}`
+  const rest = last < entries.length ? `; go on from offset ${last + 1}` : ''
+  const remark = isPart ? [`[entries ${offset} to ${last} of ${all}${rest}]`] : []
+  return { text: [`${shown} is a folder:`, ...listed.map(oneLine), ...remark].join('\n') }
+}
+
+/** Most characters of one part: less than an output may have, so that it is not truncated again. */
+const mostShown = mostCharacters - 4_000
+
+/** Shows lines of a truncated output, verbatim. @throws BatonError FILE_FAILED if it is not kept */
+function readOutput({ path, offset = 1, limit = usualLimit }: ReadInput, { box, context }: ToolCall): ToolOutput {
+  const text = box.outputs.find(path.slice(outputPrefix.length), context.services.texts)
+  if (text === undefined) {
+    throw new BatonError('FILE_FAILED', modelText`there is no output ${path}`, {
+      hint: 'Call the tool that returned it again.',
+    })
+  }
+  const all = outputLines(text)
+  if (offset > all.length) {
+    throw pastEnd(path, linesText(all.length), offset)
+  }
+  let end = offset - 1
+  let size = 0
+  for (; end < all.length && end < offset - 1 + limit; end += 1) {
+    size += all[end]?.length ?? 0
+    if (size > mostShown) break
+  }
+  const shown = all
+    .slice(offset - 1, end)
+    .join('')
+    .replace(/\n$/, '')
+  const rest = end < all.length ? `; go on from offset ${end + 1}` : ''
+  return { text: modelText`${shown}\n[lines ${offset} to ${end} of ${all.length}${rest}]` }
 }

@@ -56,14 +56,14 @@ const rows = {
     subject: { none: 'it reads what a command printed that was permitted' },
     initial: 'allow',
     with: 'bash',
-    load: async (): Promise<ToolKind> => (await import('./bash-output.ts')).bashOutput,
+    load: async (): Promise<ToolKind> => (await import('./bash.ts')).bashOutput,
   },
   edit: {
     summary: 'replaces text in a file',
     touches: 'writes',
     subject: 'path',
     initial: 'allow',
-    load: async (): Promise<SubjectKind> => (await import('./edit.ts')).edit,
+    load: async (): Promise<SubjectKind> => (await import('./edit-and-write.ts')).edit,
   },
   enter_plan: {
     summary: 'starts plan mode',
@@ -72,7 +72,7 @@ const rows = {
     initial: 'allow',
     plans: true,
     alone: true,
-    load: async (): Promise<SubjectKind> => (await import('./enter-plan.ts')).enterPlan,
+    load: async (): Promise<SubjectKind> => (await import('./plan-tools.ts')).enterPlan,
   },
   exit_plan: {
     summary: 'shows the plan, and ends plan mode',
@@ -81,7 +81,7 @@ const rows = {
     initial: 'ask',
     plans: true,
     alone: true,
-    load: async (): Promise<ToolKind> => (await import('./exit-plan.ts')).exitPlan,
+    load: async (): Promise<ToolKind> => (await import('./plan-tools.ts')).exitPlan,
   },
   read: {
     summary: 'reads files, images, PDF documents and folders',
@@ -116,7 +116,7 @@ const rows = {
     subject: { none: 'it ends a command that this conversation started' },
     initial: 'allow',
     with: 'bash',
-    load: async (): Promise<ToolKind> => (await import('./kill.ts')).kill,
+    load: async (): Promise<ToolKind> => (await import('./bash.ts')).kill,
   },
   task: { summary: 'gives work to an agent', touches: 'nothing', subject: 'name', initial: 'allow' },
   task_output: {
@@ -152,7 +152,7 @@ const rows = {
     touches: 'writes',
     subject: 'path',
     initial: 'allow',
-    load: async (): Promise<SubjectKind> => (await import('./write.ts')).write,
+    load: async (): Promise<SubjectKind> => (await import('./edit-and-write.ts')).write,
   },
 } as const satisfies { readonly [name: string]: ToolRow }
 

@@ -1,5 +1,5 @@
 import { realPath } from '../../base/files.ts'
-import { createSeen, type SeenFiles } from '../changes/seen.ts'
+import { createSeen, type SeenFiles } from '../changes/seen-files.ts'
 
 /** Lines of a file that a model has seen. */
 export interface SeenFile {

@@ -1,5 +1,5 @@
-import { modelText } from '../../base/model-text.ts'
 import { isIP } from 'node:net'
+import { modelText } from '../../base/model-text.ts'
 import { isPrivateAddress } from '../../base/address.ts'
 import { ApartLimit, runApart } from '../../base/apart.ts'
 import { cutText } from '../../base/cut-text.ts'
@@ -8,11 +8,12 @@ import type { Download, HttpRequest } from '../../base/http.ts'
 import { sizeText } from '../../base/size.ts'
 import type { RunContext } from '../../event/context.ts'
 import type { Granted } from '../../event/effects.ts'
-import type { Action, ToolSubject } from '../../event/permission.ts'
+import type { Action, ToolRule, ToolSubject } from '../../event/permission.ts'
 import { callPlace } from '../../event/place.ts'
 import { defineTool, noSubject, type SubjectKind } from './kind.ts'
-import { namesHost } from './named-hosts.ts'
 import { isTextType, mostPageText, type PageFormat, pageFormats, type PageText } from './read-page.ts'
+import { isHost } from '../capabilities.ts'
+import { bracketed } from '../rule-pattern.ts'
 
 interface FetchInput {
   readonly url: string
@@ -286,4 +287,19 @@ function outputOf(
     ...(text.trim() === '' ? [`[${url} has no text]`] : []),
   ]
   return { text: [...notes, text].join('\n') }
+}
+
+/**
+ * Whether rules allow `webfetch` this host by its exact name, without wildcards. This machine and private networks
+ * require that, because any host name may resolve to them.
+ */
+function namesHost(url: URL, lists: readonly (readonly ToolRule[])[]): boolean {
+  const effects = lists.flatMap((rules) => rules.findLast((rule) => isAbout(rule, url))?.effect ?? [])
+  return effects.length > 0 && effects.every((effect) => effect === 'allow')
+}
+
+function isAbout({ tool, pattern, tightens, effect }: ToolRule, url: URL): boolean {
+  // rules that come with a folder can only tighten
+  if (tightens !== undefined && effect === 'allow') return false
+  return tool === 'webfetch' && pattern !== undefined && !pattern.includes('*') && isHost(bracketed(pattern), url)
 }

@@ -1,8 +1,8 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { entryStatus } from '../../base/entries.ts'
-import type { GitCommand } from '../../base/git.ts'
-import { attemptGit, type GitPlace, partsOf, printedByGit } from './tree-git.ts'
+import { type GitCommand, gitFailed, gitFailure, runGit } from '../../base/git.ts'
+import type { ProcessResult } from '../../base/process.ts'
 
 /*
  * States of a work tree are kept in a separate repository beside it: no objects are added to the user's repository, and
@@ -152,4 +152,32 @@ function placeOf({ top, env }: FileStore): GitPlace {
 /** A `.gitignore` line that matches exactly this path below the top. */
 export function ignoreLine(top: string, path: string): string {
   return `/${relative(top, path).replaceAll(/[\\*?[\]!# ]/g, String.raw`\$&`)}`
+}
+
+/** Where git is called, and with which settings. */
+export interface GitPlace extends Pick<GitCommand, 'cwd' | 'env'> {
+  /** Additional settings, such as those that disable programs named by a repository. */
+  readonly settings?: NonNullable<GitCommand['settings']>
+  readonly indexFile?: string
+}
+
+const timeLimitMs = 30 * 60_000
+const maxOutputBytes = 256 * 1024 * 1024
+
+/** Runs git and returns its result, even if it fails; see `runGit` for the programs it prevents git from starting. */
+export function attemptGit(place: GitPlace, args: readonly string[], signal: AbortSignal): Promise<ProcessResult> {
+  return runGit({ ...place, args, timeLimitMs, maxOutputBytes }, signal)
+}
+
+/** The output of git. @throws Error if it fails */
+export async function printedByGit(place: GitPlace, args: readonly string[], signal: AbortSignal): Promise<string> {
+  const result = await attemptGit(place, args, signal)
+  if (!gitFailed(result) && result.stdout.lost === 0) return result.stdout.text
+  const command = args.find((word) => !word.startsWith('-')) ?? ''
+  throw new Error(`git ${command}: ${gitFailed(result) ? gitFailure(result) : 'it printed too much'}`)
+}
+
+/** The items of a NUL-terminated list from git. */
+export function partsOf(list: string): readonly string[] {
+  return list.split('\0').filter((one) => one !== '')
 }

@@ -5,7 +5,7 @@ import { realPath } from '../../base/files.ts'
 import type { GitCommand } from '../../base/git.ts'
 import { createHash } from '../../base/hash.ts'
 import { isMergeable, mergeTexts } from '../../base/merge-texts.ts'
-import type { UndoableAction } from '../changes/undo.ts'
+import type { UndoableAction } from '../changes/perform-actions.ts'
 import type { EntryOf, TreeChange, TreeChanges } from './changes.ts'
 import { type FileStore, storedText } from './file-store.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { changesInstruction, readFileChanges } from '../../../src/tool/changes/answer-changes.ts'
-import { fileChangesInstruction } from '../../../src/tool/changes/instruction.ts'
+import { readFileChanges } from '../../../src/tool/changes/answer-changes.ts'
+import { changesInstruction, fileChangesInstruction } from '../../../src/tool/changes/instruction.ts'
 import { block, changes, create, part, remove } from './change-set.ts'
 
 describe('changesInstruction', () => {

@@ -3,8 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { readFileChanges } from '../../../src/tool/changes/answer-changes.ts'
 import { planChanges } from '../../../src/tool/changes/plan.ts'
 import { createTextThread } from '../../../src/tool/changes/text-thread.ts'
-import { filesAfter } from '../../../src/tool/changes/files-after.ts'
-import type { ChangeSpace } from '../../../src/tool/changes/space.ts'
+import { type ChangeSpace, filesAfter } from '../../../src/tool/changes/change-space.ts'
 import { type AnswerCase, builtCases, readCases } from './answers/cases.ts'
 
 const handMade = readCases(readFileSync(new URL('answers/hand-made.txt', import.meta.url), 'utf8'))

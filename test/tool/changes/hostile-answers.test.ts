@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { readFileChanges } from '../../../src/tool/changes/answer-changes.ts'
 import type { Directive } from '../../../src/tool/changes/directive.ts'
-import { parseChanges } from '../../../src/tool/changes/parse.ts'
+import { parseChanges } from '../../../src/tool/changes/directive-reader.ts'
 import { hostileShapes } from './hostile-shapes.ts'
 
 /** For this many characters, nonlinear parsing takes minutes. */

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { sha256 } from '../../../src/base/hash.ts'
 import type { OverlayChange } from '../../../src/event/overlay.ts'
 import { createOverlay, notePlanned, overlaid } from '../../../src/tool/changes/overlay.ts'
-import { diskSpace } from '../../../src/tool/changes/space.ts'
+import { diskSpace } from '../../../src/tool/changes/change-space.ts'
 import { testContext } from '../../helpers/context.ts'
 import { tempTree } from '../../helpers/temp.ts'
 

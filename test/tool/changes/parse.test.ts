@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { fileChangesInstruction } from '../../../src/tool/changes/instruction.ts'
-import { parseChanges } from '../../../src/tool/changes/parse.ts'
+import { parseChanges } from '../../../src/tool/changes/directive-reader.ts'
 
 function inContainer(...lines: readonly string[]): string {
   return ['<FILE_CHANGES>', ...lines, '</FILE_CHANGES>', ''].join('\n')

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { parseChanges } from '../../../src/tool/changes/parse.ts'
+import { parseChanges } from '../../../src/tool/changes/directive-reader.ts'
 import { fileChangesInstruction } from '../../../src/tool/changes/instruction.ts'
 import { applyPatch } from '../../../src/tool/changes/patch.ts'
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createJobs } from '../../../src/tool/shell/jobs.ts'
+import { createJobs } from '../../../src/tool/shell/session.ts'
 import { createOutputWindow } from '../../../src/tool/shell/output-window.ts'
 import type { EndedLine, RunningLine } from '../../../src/tool/shell/run-line.ts'
 

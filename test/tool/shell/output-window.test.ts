@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
-import { createOutputWindow } from '../../../src/tool/shell/output-window.ts'
-import { printedText } from '../../../src/tool/shell/plain-text.ts'
+import { createOutputWindow, printedText } from '../../../src/tool/shell/output-window.ts'
 
 /** What is kept of an output that arrives in these pieces, with four bytes at each end. */
 function kept(...pieces: readonly string[]) {

@@ -1,4 +1,17 @@
 import { modelText } from '../../base/model-text.ts'
+import { pathSubject } from './paths.ts'
+import { defineTool, type ToolCall, type ToolOutput } from './kind.ts'
+import {
+  type Asking,
+  type DryDiffs,
+  type FileDirective,
+  type FilePlan,
+  planFileChange,
+  previewChange,
+  refusal,
+  workDiff,
+  type WorkedOut,
+} from './plan-file-change.ts'
 import { isBatonError } from '../../base/error.ts'
 import { displayPath, realPath } from '../../base/files.ts'
 import { sha256 } from '../../base/hash.ts'
@@ -7,9 +20,67 @@ import { item, part } from '../../event/place.ts'
 import { type HashedFile, hashedFile } from '../hashed-file.ts'
 import { saveFileOver } from '../workspace-files.ts'
 import { statusAt } from '../workspace-reads.ts'
-import { dryDiffs, noteDry, tooMuchPlanned } from './dry-change.ts'
-import type { ToolCall, ToolOutput } from './kind.ts'
-import { type FileDirective, type FilePlan, planFileChange, refusal, type WorkedOut } from './plan-file-change.ts'
+import { sizeText } from '../../base/size.ts'
+import { mostPlanned, notePlanned } from '../changes/overlay.ts'
+import type { Files } from '../changes/change-space.ts'
+
+interface EditInput {
+  readonly path: string
+  readonly old_text: string
+  readonly new_text: string
+  readonly all?: boolean
+}
+
+/** Replaces a text in a file. */
+export const edit = defineTool<EditInput>({
+  name: 'edit',
+  description: modelText`Replace text in a file. old_text must match the file exactly, including indentation and without line numbers, and must occur only once: include surrounding lines to make it unique, or set all. The line endings of the file are kept. An empty new_text deletes the text, and its line if nothing else is on it. An empty old_text creates a file that does not exist.`,
+  parameters: {
+    type: 'object',
+    properties: {
+      path: { type: 'string', minLength: 1, description: modelText`The file, relative to the base folder.` },
+      old_text: { type: 'string', description: modelText`The text to replace.` },
+      new_text: { type: 'string', description: modelText`The replacement.` },
+      all: { type: 'boolean', description: modelText`Replace all occurrences; default: false.` },
+    },
+    required: ['path', 'old_text', 'new_text'],
+    additionalProperties: false,
+  },
+  subject: ({ path }, box) => pathSubject(path, box),
+  preview: (input, call) => previewChange(editDirective(input), call),
+  run: (input, call) => changeFile(editDirective(input), call),
+})
+
+function editDirective({ path: filePath, old_text: search, new_text: content, all = false }: EditInput): FileDirective {
+  return { kind: 'Replace', filePath, search, content, all }
+}
+
+interface WriteInput {
+  readonly path: string
+  readonly content: string
+}
+
+/** Creates a file, or replaces the whole content of one that the model has seen. */
+export const write = defineTool<WriteInput>({
+  name: 'write',
+  description: modelText`Write a whole file. Missing folders are created. An existing file is only replaced if you have seen all of its current content: it was given to you, you have read it, or you wrote it. To change part of a file, use edit. A file with CR LF line endings keeps them.`,
+  parameters: {
+    type: 'object',
+    properties: {
+      path: { type: 'string', minLength: 1, description: modelText`The file, relative to the base folder.` },
+      content: { type: 'string', description: modelText`The full content.` },
+    },
+    required: ['path', 'content'],
+    additionalProperties: false,
+  },
+  subject: ({ path }, box) => pathSubject(path, box),
+  preview: (input, call) => previewChange(writeDirective(input), call),
+  run: (input, call) => changeFile(writeDirective(input), call),
+})
+
+function writeDirective({ path: filePath, content }: WriteInput): FileDirective {
+  return { kind: 'New', filePath, content }
+}
 
 /** Attempts to plan a change for a file that is being written by someone else. */
 const mostTries = 5
@@ -21,7 +92,7 @@ const mostTries = 5
  * call.
  * @throws BatonError OUTSIDE_WORKSPACE, FILE_FAILED
  */
-export async function changeFile(directive: FileDirective, call: ToolCall): Promise<ToolOutput> {
+async function changeFile(directive: FileDirective, call: ToolCall): Promise<ToolOutput> {
   const { sources, signal } = call.context.services
   return sources.inTurn.run(async () => {
     for (let count = 0; count < mostTries; count += 1) {
@@ -126,3 +197,46 @@ async function contentAgain(
     throw error
   }
 }
+
+/** The diffs of a change that a dry run only plans. `approved`: the diff that the user has approved. */
+async function dryDiffs(
+  path: string,
+  { worked, approved }: { readonly worked: WorkedOut; readonly approved: string | undefined },
+  call: Asking,
+): Promise<DryDiffs> {
+  const { box } = call
+  const real = realPath(path)
+  const diff = approved ?? (await workDiff(worked, call))
+  if (isFirst(real, call)) return { diff, whole: diff }
+  const { steps } = worked
+  const first = box.first.get(real)
+  // the plan is from an earlier process: the disk still has the first content
+  if (first === undefined) return { diff, whole: await workDiff({ steps, files: (disk) => disk }, call) }
+  const files = (disk: Files): Files => ({
+    ...disk,
+    kindAt: (asked) => (asked !== path ? disk.kindAt(asked) : first === null ? undefined : 'file'),
+    textAt: (asked) => (asked === path ? (first ?? '') : disk.textAt(asked)),
+  })
+  return { diff, whole: await workDiff({ steps, files }, call) }
+}
+
+/**
+ * Records a planned change so that later calls of the dry run see it; false if the limit is exceeded. `worked`: what
+ * the plan was made from; undefined if an earlier process planned the change, which is then already recorded.
+ */
+function noteDry({ path, after }: ReadyPlan, worked: WorkedOut | undefined, call: Asking): boolean {
+  const { content, present = null } = worked ?? {}
+  if (content === undefined) return true
+  const texts = new Map([[after, content.toString('utf8')]])
+  if (!notePlanned([{ op: 'write', path, hash: after }], texts, call.context.services)) return false
+  const real = realPath(path)
+  if (isFirst(real, call)) call.box.first.set(real, present)
+  return true
+}
+
+/** Whether no earlier call would have changed this file. */
+function isFirst(real: string, { box }: Asking): boolean {
+  return !box.first.has(real) && !box.work.hasPlanned(real)
+}
+
+const tooMuchPlanned = `a dry run keeps at most ${sizeText(mostPlanned)} of planned file content: this change is not planned`

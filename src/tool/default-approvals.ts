@@ -8,7 +8,7 @@ const lists = new WeakMap<readonly ToolRule[], readonly ToolRule[]>()
  * The same context, but without the approvals that only Baton's built-in rules require (R195). Rules that someone has
  * written still apply, and what is denied stays denied.
  */
-export function withoutUsualQuestions({ scope, services }: RunContext): RunContext {
+export function withoutDefaultApprovals({ scope, services }: RunContext): RunContext {
   const rights = { ...scope.rights, rules: scope.rights.rules.map(withoutQuestions) }
   const permission = services.permissionOf(rights)
   return {
