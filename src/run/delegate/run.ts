@@ -1,15 +1,14 @@
-import { modelText } from '../../base/model-text.ts'
 import { basename, extname } from 'node:path'
+import { modelText } from '../../base/model-text.ts'
 import { BatonError } from '../../base/error.ts'
 import { newUuid, uuidText } from '../../base/uuid.ts'
 import { type Delegation, openDelegation } from '../../agent/delegate/delegation.ts'
-import { teamFiles } from '../../agent/delegate/files.ts'
+import { openStore, teamFiles, type TeamStore } from '../../agent/delegate/store.ts'
 import { itemLine, openItems, type WorkItem } from '../../agent/delegate/items.ts'
-import { type Progress, progressOf } from '../../agent/delegate/leave.ts'
+import { type Progress, progressOf } from '../../agent/delegate/tools.ts'
 import { listForm } from '../../agent/delegate/list-form.ts'
 import { conflictText } from '../../agent/delegate/merge.ts'
-import { openStore, type TeamStore } from '../../agent/delegate/store.ts'
-import type { Delegate } from '../../config/delegate.ts'
+import type { Delegate, DelegateWorker } from '../../config/delegate.ts'
 import type { Settings } from '../../config/settings.ts'
 import { below, emit, type RunContext, withServices } from '../../event/context.ts'
 import { part } from '../../event/place.ts'
@@ -19,7 +18,10 @@ import { ask } from '../ask.ts'
 import type { FileSet } from '../files.ts'
 import type { TaskPlan } from '../plan.ts'
 import type { PromptTarget } from '../prompt-target.ts'
-import { workersOf } from './workers.ts'
+import { displayPath } from '../../base/files.ts'
+import { joinParts } from '../../config/agent-definitions.ts'
+import type { AgentDefinition } from '../../event/agent.ts'
+import { parsePrompt } from '../../prompt/document.ts'
 
 export interface DelegateCall {
   readonly delegate: Delegate
@@ -152,4 +154,43 @@ async function finish({ target }: DelegateCall, { store, delegation, name, list 
 
 function itemEvent({ id, subject, status, owner }: WorkItem) {
   return { type: 'delegate.item', id, subject, status, ...(owner === undefined ? {} : { owner }) } as const
+}
+
+/**
+ * The agents that may be workers of a team, by the names that its leader uses.
+ * @throws BatonError CONFIG_INVALID, at its place, for a script or a program, which cannot work on a list
+ */
+async function workersOf(
+  { workers }: Delegate,
+  target: PromptTarget,
+  context: RunContext,
+): Promise<ReadonlyMap<string, AgentDefinition>> {
+  const found = new Map<string, AgentDefinition>()
+  const defined = (await context.services.definitions?.()) ?? new Map<string, AgentDefinition>()
+  for (const worker of workers) {
+    const known = defined.get(worker.agent)
+    const definition = known ?? (await ofFile(worker, target))
+    if (definition?.agent.kind !== 'prompt') throw await notForTeams(worker, target)
+    found.set(worker.name, definition)
+  }
+  return found
+}
+
+async function ofFile({ name, agent }: DelegateWorker, target: PromptTarget): Promise<AgentDefinition | undefined> {
+  const file = await target.findAgent({ name: agent })
+  if (file.kind !== 'prompt') return undefined
+  const shown = displayPath(target.workspace, file.file)
+  const { meta, instruction } = await parsePrompt(shown, file.text)
+  const source = { file: file.file, shown, text: file.text, form: 'prompt', at: [] } as const
+  const values = { ...meta.data, instructions: instruction }
+  return joinParts(name, [{ from: 'workspace', isTrusted: false, values, source }], file.file)
+}
+
+async function notForTeams({ name, index }: DelegateWorker, target: PromptTarget): Promise<BatonError> {
+  const place = index === undefined ? undefined : await target.placeOf(['delegate', 'workers', index], 'value')
+  const message = `the worker "${name}" cannot work on a list: it is a script or a program`
+  return new BatonError('CONFIG_INVALID', message, {
+    ...(place === undefined ? {} : { place }),
+    hint: 'Name a prompt file, or an agent of [agents] that runs on a model.',
+  })
 }
