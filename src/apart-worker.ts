@@ -7,7 +7,7 @@ type Work = (...args: never[]) => unknown
 
 /** Tasks by name. Loading is not part of the time a task takes. */
 const tasks: Readonly<Record<string, () => Promise<Work>>> = {
-  'host.call': async () => (await import('./script/host/apart.ts')).callPure,
+  'host.call': callHost,
   'host.convert': async () => (await import('./script/host/apart.ts')).convert,
   'changes.work': async () => (await import('./tool/changes/text-thread.ts')).doTextWork,
   'page.read': async () => (await import('./tool/toolbox/read-page.ts')).readPage,
@@ -18,6 +18,14 @@ const tasks: Readonly<Record<string, () => Promise<Work>>> = {
   'pdf.words': async () => (await import('./tool/toolbox/pdf-words.ts')).takeWords,
   'runs.compare': async () => (await import('./history/run-diff.ts')).comparisonJson,
   'pattern.test': async () => (await import('./base/pattern.ts')).testPattern,
+}
+
+async function callHost(): Promise<Work> {
+  const [{ callPure }, { hostModules }] = await Promise.all([
+    import('./script/host/apart.ts'),
+    import('./script/host/index.ts'),
+  ])
+  return callPure(hostModules)
 }
 
 const parent = parentPort

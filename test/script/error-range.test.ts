@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { withRange } from '../../src/script/error-range.ts'
+import { withRange } from '../../src/script/section-error.ts'
 
 /** The marked part of the line. */
 function marked(line: string, message: string): string | undefined {

@@ -1,9 +1,8 @@
-import { underBoth } from '../../base/concurrency.ts'
+import { manyListeners, underBoth } from '../../base/concurrency.ts'
 import { isSuspension } from '../../base/error.ts'
-import type { AgentStatus, Mail, PieceEnd, SpawnOrder } from '../../event/collab.ts'
-import type { Letter, Mailbox } from './mailbox.ts'
-import type { Slots } from './slots.ts'
-import { statusName } from './status.ts'
+import { type AgentStatus, leaderId, type Mail, type PieceEnd, type SpawnOrder } from '../../event/collab.ts'
+import { modelText } from '../../base/model-text.ts'
+import { cutText } from '../../base/cut-text.ts'
 
 /** An agent of a team from spawn to close. It does one piece of work at a time. */
 export interface Member {
@@ -290,4 +289,178 @@ function gate(): {
     isOpen: () => isOpen,
     passed,
   }
+}
+
+/** Whether a status ends a wait for its agent (R101). */
+export function isFinal(status: AgentStatus): boolean {
+  return status !== 'pending_init' && status !== 'running' && status !== 'interrupted'
+}
+
+/** The name of a status, without its payload. */
+export function statusName(status: AgentStatus): string {
+  if (typeof status === 'string') return status
+  return 'completed' in status ? 'completed' : 'errored'
+}
+
+const after: { readonly [from: string]: readonly string[] } = {
+  pending_init: ['running', 'shutdown'],
+  running: ['completed', 'errored', 'interrupted', 'shutdown'],
+  interrupted: ['running', 'shutdown'],
+  completed: ['running', 'shutdown'],
+  errored: ['running', 'shutdown'],
+}
+
+/** Whether a status may follow another (R98 to R101). */
+export function mayBecome(from: AgentStatus, to: AgentStatus): boolean {
+  return after[statusName(from)]?.includes(statusName(to)) ?? false
+}
+
+/** Something to deliver to a model: a message, or a notice, which starts no work. */
+export type Letter =
+  | { readonly id: string; readonly mail: Mail }
+  | { readonly id: string; readonly mail?: undefined; readonly text: string }
+
+/** What waits for one conversation. Each id is delivered once, even if it was known before the letter arrived. */
+export interface Mailbox {
+  /** `waits`: to be delivered later. `told`: already delivered, according to a record. `known`: a duplicate. */
+  readonly add: (letter: Letter) => 'waits' | 'told' | 'known'
+  /** The letters not delivered yet, oldest first. */
+  readonly letters: () => readonly Letter[]
+  /** The messages among them, interrupting ones first. */
+  readonly mail: () => readonly Mail[]
+  readonly hasMail: () => boolean
+  readonly isEmpty: () => boolean
+  /** Marks ids as delivered, including ids of letters that arrive later. Returns the letters that were waiting. */
+  readonly know: (ids: readonly string[]) => readonly Letter[]
+  readonly isKnown: (id: string) => boolean
+}
+
+export function createMailbox(): Mailbox {
+  const waiting = new Map<string, Letter>()
+  /** False: the letter itself has not arrived yet. */
+  const known = new Map<string, boolean>()
+  let mails = 0
+  return {
+    add(letter) {
+      const hasCome = known.get(letter.id)
+      if (hasCome === true || waiting.has(letter.id)) return 'known'
+      if (hasCome === false) {
+        known.set(letter.id, true)
+        return 'told'
+      }
+      waiting.set(letter.id, letter)
+      if (letter.mail !== undefined) mails += 1
+      return 'waits'
+    },
+    letters: () => [...waiting.values()],
+    mail() {
+      const all = [...waiting.values()].flatMap(({ mail }) => mail ?? [])
+      return [...all.filter(({ interrupts }) => interrupts), ...all.filter(({ interrupts }) => !interrupts)]
+    },
+    hasMail: () => mails > 0,
+    isEmpty: () => waiting.size === 0,
+    know(ids) {
+      return ids.flatMap((id) => {
+        const letter = waiting.get(id)
+        if (!known.has(id)) known.set(id, letter !== undefined)
+        if (letter === undefined) return []
+        waiting.delete(id)
+        if (letter.mail !== undefined) mails -= 1
+        return [letter]
+      })
+    },
+    isKnown: (id) => known.has(id),
+  }
+}
+
+/**
+ * Limits how many agents work at once. Spawners take turns for free slots; the agents of one spawner are served in
+ * order.
+ */
+interface Slots {
+  /** Waits for a slot. @throws the reason of the signal; no slot is taken then */
+  readonly take: (spawner: string, signal: AbortSignal) => Promise<void>
+  readonly give: () => void
+}
+
+export function createSlots(count: number): Slots {
+  let free = count
+  /** The spawner that is served next is first. */
+  const queues = new Map<string, Set<() => void>>()
+
+  function next(): (() => void) | undefined {
+    for (const [spawner, queue] of queues) {
+      const [start] = queue
+      queues.delete(spawner)
+      if (start === undefined) continue
+      queue.delete(start)
+      if (queue.size > 0) queues.set(spawner, queue)
+      return start
+    }
+    return undefined
+  }
+
+  function queueUp(spawner: string, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const queue = queues.get(spawner) ?? new Set()
+      queues.set(spawner, queue)
+      const start = (): void => {
+        signal.removeEventListener('abort', abort)
+        resolve()
+      }
+      const abort = (): void => {
+        queue.delete(start)
+        if (queue.size === 0 && queues.get(spawner) === queue) queues.delete(spawner)
+        signal.removeEventListener('abort', abort)
+        reject(signal.reason as Error)
+      }
+      queue.add(start)
+      manyListeners(signal).addEventListener('abort', abort)
+    })
+  }
+
+  return {
+    async take(spawner, signal) {
+      signal.throwIfAborted()
+      if (free === 0) return queueUp(spawner, signal)
+      free -= 1
+    },
+    give() {
+      const start = next()
+      if (start === undefined) free += 1
+      else start()
+    },
+  }
+}
+
+/** Characters of an answer in a notice. */
+const mostInNotice = 30_000
+
+/** The name of a member in texts for models and users. */
+export function nameOf(id: string, role: string | undefined): string {
+  if (id === leaderId) return modelText`the leader`
+  return role === undefined ? id : `${role} ${id}`
+}
+
+/** A message as its receiver gets it: the plain text if it comes from the receiver's spawner, else with its sender. */
+export function mailText(
+  { from, text }: Mail,
+  receiver: { readonly parent: string } | undefined,
+  sender: string,
+): string {
+  return from === receiver?.parent ? text : modelText`Message from ${sender}:\n\n${text}`
+}
+
+/** The notice for the spawner of an agent when a piece of its work has ended. */
+export function noticeText(name: string, status: AgentStatus): string {
+  const text = `${name} ${endText(status)}`
+  return text.length <= mostInNotice
+    ? text
+    : modelText`${cutText(text, mostInNotice)}\n[cut: wait returns everything it has said]`
+}
+
+function endText(status: AgentStatus): string {
+  if (typeof status === 'string') return modelText`is ${status}`
+  if ('errored' in status) return modelText`failed: ${status.errored}`
+  return status.completed === null ? modelText`is done; it returned no text` : modelText`is done: ${status.completed}`
 }

@@ -3,19 +3,18 @@ import { BatonError } from '../../base/error.ts'
 import { defined, type Json, type JsonObject } from '../../base/json.ts'
 import { newUuid, uuidText } from '../../base/uuid.ts'
 import { sha256 } from '../../base/hash.ts'
-import type { Tool } from '../../event/agent.ts'
-import { type AgentStatus, type Collab, teamSpellings, type WaitEnd } from '../../event/collab.ts'
+import type { AgentDefinition, Tool } from '../../event/agent.ts'
+import { type AgentStatus, type Collab, type CollabSettings, teamSpellings, type WaitEnd } from '../../event/collab.ts'
 import { emit, type RunContext, withScope } from '../../event/context.ts'
 import type { EventBody } from '../../event/event.ts'
 import type { ToolFilter } from '../../event/permission.ts'
 import { callPlace, openerOf, type Place, placeText } from '../../event/place.ts'
 import { bindTool } from '../../tool/toolbox/bind.ts'
 import { defineTool, type Toolbox, type ToolCall, type ToolKind, type ToolOutput } from '../../tool/toolbox/kind.ts'
-import { inheritedBy, placeOfWork } from '../subagents/calls.ts'
+import { inheritedBy, placeOfWork } from '../subagents/children.ts'
 import { endTeam } from './open.ts'
-import { type ClosedAt, untilEnded } from './replayed-end.ts'
-import { spawnAgent } from './spawn.ts'
-import { descriptions, schemas } from './tool-texts.ts'
+import { spawnAgent } from './work.ts'
+import { atMost, unlessAborted } from '../../base/concurrency.ts'
 
 export interface TeamSurroundings {
   readonly collab: Collab
@@ -286,4 +285,120 @@ function closeKind({ collab }: TeamSurroundings): ToolKind {
 
 function result(value: JsonObject): ToolOutput {
   return { text: JSON.stringify(value), structured: value }
+}
+
+/** The descriptions of the team tools, which models read. */
+const descriptions = {
+  spawn(roles: ReadonlyMap<string, AgentDefinition>): string {
+    const known = [...roles.values()].map(({ name, description }) => `- ${name}: ${description ?? ''}`.trimEnd())
+    return modelText`Start an agent that works in parallel with you, and get its id immediately. It knows nothing about this conversation: the message must contain its task, the information it needs, and what it should answer. Use agents for large work with independent parts, for a second opinion, or for long checks; not for work that takes a call or two. All agents share one workspace: give each its own files. Then wait for them, follow up with send_input if an answer is not sufficient, and close each agent that you no longer need.
+
+Roles:
+${known.join('\n')}`
+  },
+  send: modelText`Send a message to an agent. A working agent gets it before its next request; an agent that has ended resumes work with it. With interrupt it stops its current work and continues with the message.`,
+  wait({ defaultWaitMs, minWaitMs, maxWaitMs, returnWhen }: CollabSettings): string {
+    const [usual, least, most] = [defaultWaitMs, minWaitMs, maxWaitMs].map((ms) => ms / 1000)
+    return modelText`Wait until ${returnWhen === 'all' ? 'all' : 'any'} of the agents have finished their current work, and get the status of each: {"completed": text} has its answer, {"errored": text} its error; pending_init, running and interrupted are still in progress. Without a timeout it waits ${usual} seconds; the minimum is ${least}, the maximum ${most}. Wait once for several agents, and prefer long waits to frequent ones.`
+  },
+  close: modelText`Permanently end an agent and the agents it has started, and get its last status. Close each agent that you no longer need.`,
+} as const
+
+const status: JsonObject = {
+  description: modelText`"pending_init" | "running" | "interrupted" | "shutdown" | "not_found", {completed: text or null} or {errored: text}`,
+}
+
+function object(properties: JsonObject, required: readonly string[]): JsonObject {
+  return { type: 'object', properties, required, additionalProperties: false }
+}
+
+/**
+ * The schemas of the tools. Further rules for texts and numbers are in the descriptions and not in the schemas, so that
+ * a violation gets the tool's own message (R108, R109).
+ */
+const schemas = {
+  spawn: {
+    parameters: object(
+      {
+        message: { type: 'string', description: modelText`The task of the agent.` },
+        role: { type: 'string', description: modelText`The name of a role; default: "default".` },
+        description: { type: 'string', maxLength: 80, description: modelText`A short title, in a few words.` },
+        agent_type: { type: 'string', description: modelText`The same as role.` },
+      },
+      ['message'],
+    ),
+    output: object({ agent_id: { type: 'string' } }, ['agent_id']),
+  },
+  send: {
+    parameters: object(
+      {
+        id: { type: 'string', description: modelText`The id returned by spawn_agent.` },
+        message: { type: 'string', description: modelText`The message.` },
+        interrupt: { type: 'boolean', default: false, description: modelText`Stop its current work first.` },
+      },
+      ['id', 'message'],
+    ),
+    output: object({ submission_id: { type: 'string' } }, ['submission_id']),
+  },
+  wait: {
+    parameters: object(
+      {
+        ids: {
+          type: 'array',
+          items: { type: 'string' },
+          description: modelText`Ids returned by spawn_agent, at least one.`,
+        },
+        timeout_seconds: { type: 'number', description: modelText`Maximum time to wait, above 0.` },
+        return_when: { enum: ['all', 'any'], description: modelText`Wait for all of them, or for the first.` },
+        timeout_ms: { type: 'number', description: modelText`The same as timeout_seconds, in milliseconds.` },
+      },
+      ['ids'],
+    ),
+    output: object({ status: { type: 'object', additionalProperties: status }, timed_out: { type: 'boolean' } }, [
+      'status',
+      'timed_out',
+    ]),
+  },
+  close: {
+    parameters: object({ id: { type: 'string', description: modelText`The id returned by spawn_agent.` } }, ['id']),
+    output: object({ status }, ['status']),
+  },
+} as const
+
+/**
+ * The status of an agent when `close_agent` was called, and the id of its latest end; records of older versions lack
+ * the id.
+ */
+export interface ClosedAt {
+  readonly status: AgentStatus
+  readonly end?: string
+}
+
+/** Far more than a replay takes; it keeps an edited record from blocking the run forever. */
+const longestReplayMs = 60_000
+
+/**
+ * Waits until an open agent has reached the end that the record says it had: the leader replays its own record without
+ * waiting. Pieces may end with the same text, so the end is identified by its id.
+ */
+export async function untilEnded(
+  id: string,
+  { status, end }: ClosedAt,
+  { team, signal }: Pick<Collab, 'team' | 'signal'>,
+): Promise<void> {
+  const isThere = (): boolean => {
+    const now = team.statusOf(id)
+    if (typeof status === 'string' || now === 'shutdown') return true
+    return typeof now === 'object' && (end === undefined || team.endOf(id) === end)
+  }
+  if (isThere()) return
+  let unwatch = (): void => {}
+  const reached = new Promise<void>((resolve) => {
+    unwatch = team.watch(() => void (isThere() && resolve()))
+  })
+  try {
+    await unlessAborted(atMost(longestReplayMs, reached), signal)
+  } finally {
+    unwatch()
+  }
 }

@@ -1,18 +1,67 @@
 import { defined, type JsonObject } from '../../base/json.ts'
 import { type AgentWork, type Collab, leaderId, type Mail, type PieceEnd } from '../../event/collab.ts'
 import type { AgentDefinition } from '../../event/agent.ts'
-import { type RunContext, withScope, withServices } from '../../event/context.ts'
+import { narrow, type RunContext, withScope, withServices } from '../../event/context.ts'
 import type { Message } from '../../event/message.ts'
-import { callPlace, item, part } from '../../event/place.ts'
+import { callPlace, item, part, type Place } from '../../event/place.ts'
 import { recordedInbox } from '../inboxes.ts'
 import { liveChild, stopWaiting } from '../subagents/child.ts'
 import { type ChildEnd, notWorking, type Order } from '../subagents/order.ts'
 import { limitedText } from '../subagents/texts.ts'
-import { watchProgress } from './progress.ts'
-import { mailText, nameOf } from './texts.ts'
+import { watchProgress } from './open.ts'
+import { mailText, nameOf } from './member.ts'
+import type { ToolFilter } from '../../event/permission.ts'
+import { heldTo } from '../subagents/children.ts'
+import { toolLayers, toolsThrough } from '../subagents/filter.ts'
+import { tellKeptTools } from '../tools.ts'
+
+/** A model's request to spawn an agent. */
+interface Spawning {
+  readonly id: string
+  readonly role: string
+  /** In a few words, for users. */
+  readonly description: string
+  readonly message: Mail
+  /** The place of the spawning call. */
+  readonly place: Place
+  readonly inherited: JsonObject
+  /** Absolute. */
+  readonly baseDir: string
+  /** The tools of the spawner. */
+  readonly named: ToolFilter
+  /** The spawner is in plan mode. */
+  readonly onlyReads: boolean
+}
+
+/** Adds an agent to the team. It gets no right that the context does not have. */
+export function spawnAgent(spawning: Spawning, offered: AgentDefinition, { collab, context }: Spawner): void {
+  const { id, role, description, message, place, inherited, baseDir, named, onlyReads } = spawning
+  const { team, self, signal } = collab
+  const tools = offered.tools ?? named.tools ?? []
+  const layers = toolLayers({ ...offered, tools }, { isBackground: false, onlyReads, leads: true })
+  const at: Place = [...place, { kind: 'agent', name: role }]
+  const { permission } = context.services
+  const inTeam = self.depth === 0 ? context : withServices(context, { effects: collab.effects.under(permission) })
+  const begun = withScope(inTeam, { at })
+  const held = heldTo([named, ...layers], begun)
+  const limited = onlyReads ? narrow(held, { write: false }) : held
+  if (!team.members().some((member) => member.role === role)) {
+    tellKeptTools({ tools: toolsThrough(offered.tools ?? [], layers.slice(0, 2)) }, role, context)
+  }
+  const own = withServices(limited, { signal: AbortSignal.any([signal, team.abandoned]) })
+  const order = { id, parent: self.id, depth: self.depth + 1, role, offered, description, inherited, baseDir }
+  const { parent, depth } = order
+  team.spawn({ id, parent, depth, role, message, work: createAgentWork(order, collab, own) })
+}
+
+interface Spawner {
+  readonly collab: Collab
+  /** Of the call. */
+  readonly context: RunContext
+}
 
 /** A spawned agent. */
-export interface AgentOrder {
+interface AgentOrder {
   /** A UUID (R97). */
   readonly id: string
   readonly parent: string
@@ -31,7 +80,7 @@ export interface AgentOrder {
  * `input/<number>` below. The messages that start a piece are recorded before it, so that a resumed run starts it with
  * the same ones. Each piece starts with the conversation so far. See docs/design/collab.md.
  */
-export function createAgentWork(agent: AgentOrder, collab: Collab, context: RunContext): AgentWork {
+function createAgentWork(agent: AgentOrder, collab: Collab, context: RunContext): AgentWork {
   const { team, settings, budget } = collab
   const { id, parent, depth, offered } = agent
   const { at } = context.scope

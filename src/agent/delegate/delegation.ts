@@ -1,23 +1,19 @@
 import { modelText } from '../../base/model-text.ts'
-import { systemClock } from '../../base/clock.ts'
+import { type Clock, systemClock } from '../../base/clock.ts'
 import { unlessAborted } from '../../base/concurrency.ts'
-import type { Tool } from '../../event/agent.ts'
-import type { AgentDefinition } from '../../event/agent.ts'
+import type { AgentDefinition, Tool } from '../../event/agent.ts'
 import { emit, type RunContext } from '../../event/context.ts'
 import type { Inbox, InboxMessage } from '../../event/inbox.ts'
 import { bindTool } from '../../tool/toolbox/bind.ts'
 import { createToolbox } from '../../tool/toolbox/toolbox.ts'
-import { announceStall } from '../collab/open.ts'
+import { announceStall, watchProgress } from '../collab/open.ts'
 import { joinInboxes, recordedInbox } from '../inboxes.ts'
-import { delegateExitNote, delegateNote } from './attachments.ts'
-import { giveBack, itemLine, openItems } from './items.ts'
-import { leaveKind, type Progress } from './leave.ts'
-import { seatInbox } from './seat-inbox.ts'
-import type { TeamStore } from './store.ts'
-import { superviseList } from './supervision.ts'
-import { type Desk, leaderHandle, leaderKinds, workerKinds } from './tools.ts'
-import type { Waits } from './wait-tool.ts'
-import { createWorkers } from './workers.ts'
+import { blockedRound, giveBack, itemLine, openItems, type WorkItems } from './items.ts'
+import { type Desk, leaderHandle, leaderKinds, leaveKind, type Progress, workerKinds } from './tools.ts'
+import { type TeamStore, unreadOf } from './store.ts'
+import { createWorkers, type Waits } from './workers.ts'
+import { leaderId, type TeamMember } from '../../event/collab.ts'
+import { createRepeats, createRestWatch, type Stall, stallOfRest } from '../collab/stalls.ts'
 
 export interface DelegationOptions {
   readonly store: TeamStore
@@ -203,4 +199,169 @@ export function openDelegation(options: DelegationOptions): Delegation {
       supervision.close()
     },
   }
+}
+
+interface SupervisionOptions {
+  readonly clock: Clock
+  readonly stallAfterMs: number
+  /** The handles of the working workers. */
+  readonly atWork: () => readonly string[]
+  readonly items: () => WorkItems
+  /** Called once for each stall. */
+  readonly onStall: (stall: Stall) => void
+}
+
+/** Detects what a team with a list cannot resolve on its own. */
+interface Supervision {
+  /** The same context, watched as the work of a member. */
+  readonly watch: (handle: string, context: RunContext) => RunContext
+  /** Called when the list has changed. */
+  readonly look: () => void
+  readonly close: () => void
+}
+
+/**
+ * Detects repeated calls of a member, items that block each other, and workers without progress, like the team of
+ * `[collab]`. Workers only ever wait for the user; that time does not count.
+ */
+function superviseList({ clock, stallAfterMs, atWork, items, onStall }: SupervisionOptions): Supervision {
+  let told: string | undefined
+  const rest = createRestWatch({
+    clock,
+    stallAfterMs,
+    onRest(restedMs) {
+      const active = atWork()
+      const stall = stallOfRest({ members: active.map(memberOf), active: new Set(active), restedMs, nameOf })
+      if (stall !== undefined) onStall(stall)
+    },
+  })
+  const repeats = createRepeats({ nameOf, onProgress: rest.progress, onStall })
+  const team = {
+    ...repeats,
+    asking: rest.asking,
+    // a polling leader is no progress
+    progressed: (handle: string) => (handle === leaderHandle ? undefined : rest.progress()),
+  }
+  return {
+    watch(handle, context) {
+      team.progressed(handle)
+      return watchProgress({ team, id: handle }, context)
+    },
+    look() {
+      const round = blockedRound(items())
+      const key = round?.toSorted().join()
+      if (round !== undefined && key !== told) onStall(stallOfRound(round))
+      told = key
+    },
+    close: rest.end,
+  }
+}
+
+function nameOf(handle: string): string {
+  return handle
+}
+
+function memberOf(id: string): TeamMember {
+  return { id, parent: leaderId, depth: 1, role: id, status: 'running', isQueued: false, waitsFor: [] }
+}
+
+function stallOfRound(round: readonly string[]): Stall {
+  const each = round.map((id, index) => `#${id} waits for #${round[(index + 1) % round.length] ?? ''}`)
+  const message = `items wait for each other, so nobody can start them: ${each.join(', ')}`
+  return { kind: 'cycle', agents: [], message }
+}
+
+interface SeatInboxOptions {
+  readonly handle: string
+  readonly store: TeamStore
+  /** The first message of the conversation. */
+  readonly note: string
+  /** Whether it is told of unread messages (R140). */
+  readonly notifies: boolean
+  /** Called when a request starts. */
+  readonly onTurn: () => void
+  /** Further messages for its model. */
+  readonly more?: () => readonly InboxMessage[]
+  /** Waits until `more` may have changed; false if there will be nothing more. */
+  readonly next?: (signal: AbortSignal) => Promise<boolean>
+}
+
+/** The messages for a member of a team: the note of delegate mode, and a note about unread messages. */
+function seatInbox({ handle, store, note, notifies, onTurn, more = () => [], next }: SeatInboxOptions): Inbox {
+  const known = new Set<string>()
+
+  function unread(): readonly InboxMessage[] {
+    if (!notifies) return []
+    const messages = unreadOf(store.state(), handle)
+    const last = messages.at(-1)
+    if (last === undefined) return []
+    const own = messages.filter(({ from }) => from === handle).length
+    const text = collabNote([
+      { handle: 'teammate', unread: messages.length - own },
+      { handle: 'self', unread: own },
+    ])
+    return [{ id: `delegate/unread/${last.id}`, text }]
+  }
+
+  function waiting(): readonly InboxMessage[] {
+    const all = [{ id: 'delegate/note', text: note }, ...more(), ...unread()]
+    return all.filter(({ id }) => !known.has(id))
+  }
+
+  return {
+    isOpen() {
+      onTurn()
+      return true
+    },
+    waiting,
+    know(ids) {
+      for (const id of ids) known.add(id)
+    },
+    async next(signal) {
+      for (;;) {
+        if (waiting().length > 0) return true
+        if (next === undefined || !(await next(signal))) return waiting().length > 0
+      }
+    },
+  }
+}
+
+/** The note at the start of each conversation of a team (R127, R129, R136, TV33). */
+export function delegateNote({ team, list }: { readonly team: string; readonly list: string }): string {
+  return modelText`<system-reminder>
+Delegate mode is active for team "${team}".
+
+Task list location: ${list}
+
+As a team member:
+- Check the task list for assigned work
+- Update task status as you progress
+- Coordinate with other team members via collab_notification
+
+Do NOT exit delegate mode until all tasks are complete.
+</system-reminder>`
+}
+
+/** The note for the leader after it has left (R126, R130, R131, TV34). */
+export const delegateExitNote = modelText`<system-reminder>
+Delegate mode has ended. All team tasks should be complete.
+Summarize the work done and any remaining items.
+</system-reminder>`
+
+/** Counts of unread messages: from others, or notes to oneself (R132, R133). */
+interface Chat {
+  readonly handle: 'teammate' | 'self'
+  readonly unread: number
+}
+
+/** The note about unread messages; empty without chats (R134, R135, TV35). */
+export function collabNote(chats: readonly Chat[]): string {
+  if (chats.length === 0) return ''
+  const lines = chats.map(({ handle, unread }) => modelText`- ${handle}: ${unread} unread message(s)`)
+  return modelText`<system-reminder>
+Team collaboration notifications:
+${lines.join('\n')}
+
+Use collab tools to read and respond to messages.
+</system-reminder>`
 }

@@ -1,21 +1,29 @@
 import { modelText } from '../../base/model-text.ts'
-import { defined } from '../../base/json.ts'
+import { defined, type JsonObject } from '../../base/json.ts'
 import type { AgentDefinition } from '../../event/agent.ts'
 import { type RunContext, withScope, withServices } from '../../event/context.ts'
-import { teamSpellings } from '../../event/collab.ts'
+import { type AgentStatus, teamSpellings } from '../../event/collab.ts'
 import type { Inbox } from '../../event/inbox.ts'
 import { callPlace, type Place, placeText } from '../../event/place.ts'
 import { agentIdAt } from '../../event/sub-agents.ts'
 import { defineTool, type Toolbox, type ToolCall, type ToolKind, type ToolOutput } from '../../tool/toolbox/kind.ts'
 import { recordedInbox } from '../inboxes.ts'
 import type { Order } from '../subagents/order.ts'
-import { callsBehind, heldTo, inheritedBy, placeOfWork, stopByCall } from '../subagents/calls.ts'
-import { type Child, type Children, createChildren } from '../subagents/children.ts'
+import {
+  callsBehind,
+  type Child,
+  type Children,
+  createChildren,
+  heldTo,
+  inheritedBy,
+  placeOfWork,
+  stopByCall,
+} from '../subagents/children.ts'
 import { toolLayers } from '../subagents/filter.ts'
 import { failureText } from '../subagents/texts.ts'
-import { withMember } from './state.ts'
-import type { TeamStore } from './store.ts'
-import { statusOf, type Waits, waitKind, workerParameter } from './wait-tool.ts'
+import { type TeamStore, withMember } from './store.ts'
+import { atMost, unlessAborted } from '../../base/concurrency.ts'
+import { isSuspension } from '../../base/error.ts'
 
 /** How many workers one leader may start in total. */
 const mostStarted = 200
@@ -259,4 +267,96 @@ function closeKind(team: Team): ToolKind {
       return stopByCall(child, { tool: 'close_agent', id, inbox: team.children.inbox, stop }, call)
     },
   })
+}
+
+/** The parameter that names a worker. */
+const workerParameter: JsonObject = {
+  type: 'string',
+  minLength: 1,
+  description: modelText`The agent_id or name of a worker.`,
+}
+
+/** How long calls wait, in milliseconds. */
+export interface Waits {
+  readonly defaultMs: number
+  readonly minMs: number
+  readonly maxMs: number
+}
+
+interface Waiting {
+  readonly waits: Waits
+  readonly find: (id: string) => Child | undefined
+  /** Of the leader: ends reported by a call are not delivered again. */
+  readonly inbox: Inbox
+}
+
+/** The status of a worker as the leader sees it. */
+function statusOf({ state }: Child): AgentStatus {
+  const now = state()
+  if (now.kind !== 'ended') return 'running'
+  const { status, text, error } = now.end
+  if (status === 'stopped') return 'shutdown'
+  return status === 'failed' ? { errored: error?.message ?? text } : { completed: text }
+}
+
+type Waited = {
+  readonly status: { readonly [id: string]: AgentStatus }
+  readonly timed_out: boolean
+  /** Ids of the agents whose end this reports. */
+  readonly seen: readonly string[]
+}
+
+/** The leader's tool `wait`. Its result is an observation. */
+function waitKind({ waits: { minMs, maxMs, defaultMs }, find, inbox }: Waiting): ToolKind {
+  return defineTool<{
+    readonly ids: readonly string[]
+    readonly timeout_seconds?: number
+    readonly return_when?: 'all' | 'any'
+  }>({
+    name: 'wait',
+    description: modelText`Wait until all or any of these workers have ended, and get their last messages.`,
+    parameters: {
+      type: 'object',
+      properties: {
+        ids: { type: 'array', items: workerParameter, minItems: 1 },
+        timeout_seconds: { type: 'number', exclusiveMinimum: 0 },
+        return_when: { enum: ['all', 'any'] },
+      },
+      required: ['ids'],
+      additionalProperties: false,
+    },
+    spellings: teamSpellings.wait,
+    callsOthers: true,
+    turn: 'after',
+    async run({ ids, timeout_seconds: seconds, return_when: when = 'all' }, { context, at }) {
+      const ms = Math.min(maxMs, Math.max(minMs, seconds === undefined ? defaultMs : seconds * 1000))
+      const found = ids.map(find)
+      const asked = { name: 'wait', args: { ids: [...ids], return_when: when } }
+      const { effects, signal } = context.services
+      const waited = await effects.observeAsync<Waited>(callPlace(at, 0), asked, async () => {
+        const known = found.filter((child) => child !== undefined)
+        const ends = known.map(({ ended }) => ended.catch(() => undefined))
+        const all = known.length < ids.length && when === 'any' ? Promise.resolve() : undefined
+        await unlessAborted(atMost(ms, all ?? (when === 'all' ? Promise.all(ends) : Promise.race(ends))), signal)
+        refuseHeld(known)
+        const status = Object.fromEntries(
+          ids.map((id, index) => [id, found[index] === undefined ? ('not_found' as const) : statusOf(found[index])]),
+        )
+        const ended = known.filter(({ state }) => state().kind === 'ended')
+        const isMet = when === 'all' ? ended.length === known.length : ended.length > 0 || known.length < ids.length
+        return { status, timed_out: !isMet, seen: ended.map(({ order }) => order.id) }
+      })
+      const { seen, ...result } = waited
+      inbox.know(seen)
+      return { text: JSON.stringify(result) }
+    },
+  })
+}
+
+/** Throws the suspension of the workers if none of them is working. */
+function refuseHeld(children: readonly Child[]): void {
+  const states = children.map(({ state }) => state())
+  for (const state of states) if (state.kind === 'broken' && !isSuspension(state.error)) throw state.error
+  if (states.some(({ kind }) => kind === 'running' || kind === 'ended')) return
+  for (const state of states) if (state.kind === 'broken') throw state.error
 }

@@ -1,18 +1,17 @@
-import { hasOwnText } from '../../base/model-text.ts'
+import { hasOwnText, modelText } from '../../base/model-text.ts'
 import { isBatonError, isSuspension, limitOfRun, rewordError, stopsRun } from '../../base/error.ts'
-import { defined } from '../../base/json.ts'
-import type { CommandSession } from '../../event/agent.ts'
-import { emit, type RunContext, withLease, withServices } from '../../event/context.ts'
-import type { LeaseTerms } from '../../event/effects.ts'
+import { defined, isJsonObject, type JsonObject } from '../../base/json.ts'
+import type { AgentDefinition, AgentSession, CommandSession, PromptAgent } from '../../event/agent.ts'
+import { emit, type RunContext, withLease, withScope, withServices } from '../../event/context.ts'
+import type { BudgetLimits, LeaseTerms } from '../../event/effects.ts'
 import { errorInfo } from '../../event/error-info.ts'
 import type { EventBody } from '../../event/event.ts'
 import type { Inbox } from '../../event/inbox.ts'
 import type { Spent } from '../../event/meter.ts'
 import { placeText } from '../../event/place.ts'
-import { ask, type Conversation, messagesOf, saidIn } from './ask.ts'
-import { leaseOf } from './lease.ts'
-import type { ChildEnd, EndOfWork, Order, Working } from './order.ts'
-import { countRequests, Stopped } from './request-count.ts'
+import { type ChildEnd, countRequests, type EndOfWork, type Order, Stopped, type Working } from './order.ts'
+import { type Message, textMessage, toolCallsOf } from '../../event/message.ts'
+import { callPromptInput } from '../prompt-input.ts'
 
 interface Life {
   /** At the place of the agent, with its rights. An abort of its signal stops the work without recording an end. */
@@ -64,7 +63,7 @@ export async function liveChild(order: Order, life: Life): Promise<ChildEnd> {
         const { live } = life
         const lease = (): LeaseTerms => leaseOf(order)
         if (isReplay || live === undefined) return withLease(context, lease(), () => work(order, given))
-        const { inTurn } = await import('./turn-to-work.ts')
+        const { inTurn } = await import('./recorded-work.ts')
         return inTurn({ live, lease }, context, (inner) => work(order, { ...given, context: inner }))
       },
       {
@@ -98,7 +97,7 @@ export async function liveChild(order: Order, life: Life): Promise<ChildEnd> {
  */
 async function doAgain(order: Order, given: Work, ended: ChildEnd): Promise<ChildEnd> {
   if (didNothing(ended)) return ended
-  const { onlyRecorded } = await import('./only-recorded.ts')
+  const { onlyRecorded } = await import('./recorded-work.ts')
   try {
     await work(order, { ...given, context: onlyRecorded(given.context) })
   } catch (error) {
@@ -253,3 +252,152 @@ async function work(
 }
 
 const nothingComes: Inbox = { isOpen: () => false, waiting: () => [], know: () => {}, next: async () => false }
+
+/** The borrower of a part of a budget. */
+interface Borrower {
+  readonly offered: Pick<AgentDefinition, 'name' | 'settings'>
+  readonly among: number
+  readonly limits?: () => Partial<BudgetLimits> | undefined
+}
+
+/**
+ * The part of its caller's budget that an agent may use up. Exceeding it is a failure of this agent only; the others
+ * keep their parts.
+ */
+function leaseOf({ offered: { name, settings }, among, limits: share }: Borrower): LeaseTerms {
+  const given = share?.() ?? {}
+  const { budget } = settings
+  const own = isJsonObject(budget) ? limitsIn(budget) : {}
+  const limits = { ...given, ...own, ...leastOf(given, own) }
+  return { whom: `agent "${name}"`, among, ...(Object.keys(limits).length === 0 ? {} : { limits }) }
+}
+
+/** The lower limit where both set one. */
+function leastOf(one: Partial<BudgetLimits>, other: Partial<BudgetLimits>): Partial<BudgetLimits> {
+  const both = (['calls', 'tokens', 'usd'] as const).flatMap((measure) => {
+    const [left, right] = [one[measure], other[measure]]
+    return left === undefined || right === undefined ? [] : [[measure, Math.min(left, right)] as const]
+  })
+  return Object.fromEntries(both)
+}
+
+function limitsIn({ calls, tokens, usd, unpriced }: JsonObject): Partial<BudgetLimits> {
+  const numbers = Object.entries({ calls, tokens, usd }).filter(([, limit]) => typeof limit === 'number')
+  return { ...Object.fromEntries(numbers), ...(unpriced === 'allow' ? { unpriced } : {}) }
+}
+
+interface Asking {
+  readonly context: RunContext
+  readonly inbox: Inbox
+  readonly onOpen: (session: Conversation) => void
+  /** Called with the program's conversation, however the agent ends. */
+  readonly onSession: (session: CommandSession) => void
+}
+
+/** Asks the agent once and returns its answer. */
+async function ask(order: Order, asking: Asking): Promise<EndOfWork> {
+  const { offered, prompt, model, session, maxTurns } = order
+  const { onSession } = asking
+  const { agent } = offered
+  const options = defined({ model }) as JsonObject
+  const answer = agent.kind === 'prompt' ? await converse(order, agent, { ...asking, options }) : undefined
+  if (answer !== undefined) return answer
+  const inputs = [callPromptInput(withReminder(prompt, offered))]
+  // options that its definition does not set; the mode of its caller is not for it, and its rights limit its tools
+  const { mode: _, ...around } = asking.context.scope.options
+  const context = withScope(asking.context, { options: { ...around, ...order.inherited, tools: ['*'] } })
+  const result = await context.services.agents.run(
+    { kind: 'prompt', agent, inputs, options, onSession, ...defined({ session, maxTurns }) },
+    context,
+  )
+  const nothing = { status: 'done', changes: [], planned: [] } as const
+  if (result.end !== 'done') return { ...nothing, text: modelText`it had nothing to do: ${result.reason}` }
+  return { ...nothing, text: result.text, ...defined({ session: result.session }) }
+}
+
+async function converse(
+  { offered, before = [], resumes, prompt, maxTurns, inherited, baseDir }: Order,
+  agent: PromptAgent,
+  { context, inbox, onOpen, options }: Omit<Asking, 'onSession'> & { readonly options: JsonObject },
+): Promise<EndOfWork | undefined> {
+  const asked = textMessage('user', withReminder(prompt, offered))
+  const answer = await context.services.agents.converse(
+    {
+      agent,
+      options,
+      inherited,
+      baseDir,
+      inbox,
+      onOpen,
+      ...defined({ maxTurns }),
+      messages: (instructions) =>
+        resumes !== undefined || instructions === ''
+          ? [...before, asked]
+          : [textMessage('system', instructions), ...before, asked],
+    },
+    context,
+  )
+  if (answer === undefined) return undefined
+  const { end, text, messages, changes, planned } = answer
+  return {
+    status: 'done',
+    text,
+    messages: kept(messages),
+    changes,
+    planned,
+    ...(end === 'done' ? {} : { limit: end }),
+  }
+}
+
+type Conversation = Pick<AgentSession, 'prompts' | 'messages'>
+
+/** Empty if nothing was asked yet: then there is nothing to resume. */
+function messagesOf(session: Conversation | undefined): Pick<ChildEnd, 'messages'> {
+  const messages = session?.messages() ?? []
+  return messages.length === 0 ? {} : { messages: kept(messages) }
+}
+
+/** As JSON, and in a form that a host accepts again. */
+function kept(messages: readonly Message[]): readonly Message[] {
+  return withoutOpenCalls(JSON.parse(JSON.stringify(messages)) as readonly Message[])
+}
+
+function withReminder(prompt: string, { reminder }: Pick<AgentDefinition, 'reminder'>): string {
+  return reminder === undefined ? prompt : `${prompt}\n\n${reminder}`
+}
+
+/** The text of its last prompt, including text between tool calls. */
+function saidIn(session: Conversation | undefined): string {
+  const { output = [] } = session?.prompts().at(-1) ?? {}
+  return output.flatMap((one) => (one.type === 'text' ? [one.text] : [])).join('\n\n')
+}
+
+/**
+ * The messages of a conversation as the start of another one (R32): without the system prompt, and without answers that
+ * have tool calls without results, such as the call that starts the agent. Hosts reject those.
+ */
+export function forkedMessages(messages: readonly Message[]): readonly Message[] {
+  return withoutOpenCalls(messages.filter(({ role }) => role !== 'system'))
+}
+
+/** Omits each answer that has a call without a later result, along with the results of its other calls. */
+export function withoutOpenCalls(messages: readonly Message[]): readonly Message[] {
+  const kept: Message[] = []
+  for (let index = 0; index < messages.length;) {
+    const message = messages[index] as Message
+    index += 1
+    const calls = toolCallsOf(message)
+    if (calls.length === 0) {
+      kept.push(message)
+      continue
+    }
+    // later turns may reuse ids
+    let end = index
+    while (messages[end]?.role === 'tool') end += 1
+    const results = messages.slice(index, end)
+    const answered = new Set(results.flatMap(({ parts }) => parts.flatMap((part) => ('id' in part ? [part.id] : []))))
+    if (calls.every(({ id }) => answered.has(id))) kept.push(message, ...results)
+    index = end
+  }
+  return kept
+}

@@ -1,5 +1,5 @@
 import { modelText } from '../../base/model-text.ts'
-import { defined } from '../../base/json.ts'
+import { defined, type JsonObject } from '../../base/json.ts'
 import type { AgentDefinition, ModelAgent, Tool } from '../../event/agent.ts'
 import { narrow, type RunContext, withScope, withServices } from '../../event/context.ts'
 import type { ToolFilter } from '../../event/permission.ts'
@@ -9,13 +9,21 @@ import { toolVerdict } from '../../tool/tool-rules.ts'
 import { bindTool } from '../../tool/toolbox/bind.ts'
 import { defineTool, type Toolbox, type ToolCall, type ToolKind, type ToolOutput } from '../../tool/toolbox/kind.ts'
 import type { ChildEnd, Order } from './order.ts'
-import { type Children, createChildren } from './children.ts'
+import {
+  callsBehind,
+  type Child,
+  type Children,
+  createChildren,
+  heldTo,
+  inheritedBy,
+  placeOfWork,
+  stopByCall,
+} from './children.ts'
 import { tellKeptTools } from '../tools.ts'
-import { outputKind, stopKind, unknownAgent } from './background-tools.ts'
-import { callsBehind, heldTo, inheritedBy, placeOfWork } from './calls.ts'
 import { toolLayers, toolsThrough } from './filter.ts'
-import { forkedMessages } from './fork.ts'
-import { agentNames, answerText, failureText, taskText } from './texts.ts'
+import { forkedMessages } from './child.ts'
+import { agentNames, answerText, failureText, spentText, taskText } from './texts.ts'
+import { atMost, unlessAborted } from '../../base/concurrency.ts'
 
 interface TaskInput {
   readonly description: string
@@ -218,4 +226,114 @@ function whyNotResumed(id: string, name: string, children: Children): string | u
 function leastOf(...limits: readonly (number | undefined)[]): number | undefined {
   const known = limits.filter((limit) => limit !== undefined)
   return known.length === 0 ? undefined : Math.min(...known)
+}
+
+const idParameter: JsonObject = {
+  type: 'string',
+  minLength: 1,
+  description: modelText`The id that task returned, such as a1b2c3d4e.`,
+}
+const mostSeconds = 600
+
+/** The tool `task_output`. What it sees is recorded as an observation. */
+function outputKind(children: Children): ToolKind {
+  return defineTool<{ readonly id: string; readonly wait_seconds?: number }>({
+    name: 'task_output',
+    description: modelText`Show whether an agent is working or how it ended, its output so far, and its cost.`,
+    parameters: {
+      type: 'object',
+      properties: {
+        id: idParameter,
+        wait_seconds: {
+          type: 'number',
+          minimum: 0,
+          maximum: mostSeconds,
+          description: modelText`Seconds to wait for its end; default: 0.`,
+        },
+      },
+      required: ['id'],
+      additionalProperties: false,
+    },
+    callsOthers: true,
+    async run({ id, wait_seconds: seconds = 0 }, { context, at }) {
+      const { effects, signal } = context.services
+      const child = children.find(id)
+      if (child === undefined) return { text: unknownAgent(id, children), isError: true }
+      const { text, ended } = await effects.observeAsync(
+        callPlace(at, 0),
+        { name: 'task_output', args: { id } },
+        async () => {
+          if (seconds > 0)
+            await unlessAborted(
+              atMost(
+                seconds * 1000,
+                child.ended.catch(() => undefined),
+              ),
+              signal,
+            )
+          return stateOf(child)
+        },
+      )
+      // the result of this call reports the end to the model
+      if (ended) children.inbox.know([id])
+      return { text }
+    },
+  })
+}
+
+function stateOf(child: Child): { readonly text: string; readonly ended: boolean } {
+  const { order } = child
+  const state = child.state()
+  const who = `agent ${order.id} (${order.description})`
+  switch (state.kind) {
+    case 'running':
+      return {
+        ended: false,
+        text: modelText`${who} is working: ${spentText(child.spentSoFar())}\n${child.saidSoFar()}`.trimEnd(),
+      }
+    case 'broken':
+      return {
+        ended: false,
+        text: modelText`${who} is waiting for the user: ${spentText(child.spentSoFar())}\n${child.saidSoFar()}`.trimEnd(),
+      }
+    case 'ended': {
+      const { end } = state
+      const text = end.status === 'done' ? `${who} is done: ${answerText(order, end)}` : failureText(order, end)
+      return { ended: true, text: `${text}\n[${spentText(end.spent)}]` }
+    }
+  }
+}
+
+/** The tool `task_stop`. */
+function stopKind(children: Children): ToolKind {
+  return defineTool<{ readonly id: string }>({
+    name: 'task_stop',
+    description: modelText`Stop a background agent. Its output so far becomes its result.`,
+    parameters: {
+      type: 'object',
+      properties: { id: idParameter },
+      required: ['id'],
+      additionalProperties: false,
+    },
+    callsOthers: true,
+    async run({ id }, call) {
+      const child = children.find(id)
+      if (child === undefined) return { text: unknownAgent(id, children), isError: true }
+      const stop = async (): Promise<string> => {
+        const before = child.state()
+        if (before.kind !== 'ended') await child.stop()
+        const state = child.state()
+        if (state.kind !== 'ended') return modelText`agent ${id} was stopped`
+        if (state.end.status === 'stopped') return failureText(child.order, state.end)
+        return modelText`agent ${id} had already ended: task_output shows how`
+      }
+      return stopByCall(child, { tool: 'task_stop', id, inbox: children.inbox, stop }, call)
+    },
+  })
+}
+
+/** The text for a model that names an agent which this conversation did not start. */
+function unknownAgent(id: string, children: Children): string {
+  const known = children.all().map(({ order }) => order.id)
+  return modelText`there is no agent ${id} in this conversation${known.length === 0 ? ': none was started' : `; known agents: ${known.join(', ')}`}`
 }

@@ -5,10 +5,9 @@ import { displayPath, readSourceFile } from '../../base/files.ts'
 import type { ScriptFile } from '../../pack/resolve.ts'
 import type { LuaCompiler } from '../../script/compiler.ts'
 import type { LuaError } from '../../script/engine.ts'
-import { withRange } from '../../script/error-range.ts'
 import { asLua } from '../../script/host/require.ts'
 import { moduleFiles } from '../../script/module-reader.ts'
-import { syntaxHint } from '../../script/section-error.ts'
+import { syntaxHint, withRange } from '../../script/section-error.ts'
 import { type Problem, problemsOfError } from './problem.ts'
 
 /** Lua code of a file: of a section, padded so that its lines are those of the file, or the whole file. */

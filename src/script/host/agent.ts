@@ -1,5 +1,4 @@
-import { keyedTable, list } from './arguments.ts'
-import { type HostCall, Options } from './call.ts'
+import { type HostCall, keyedTable, list, Options } from './call.ts'
 import { type AgentCallArguments, type HostModule, pure, waiting } from './module.ts'
 
 const optionKeys = ['model', 'model_aliases', 'input_concurrency', 'temperature', 'top_p', 'allow_run_on_task_fail']

@@ -1,12 +1,11 @@
 import { ApartLimit, type ApartTask, runApart } from '../../base/apart.ts'
 import type { TextThread } from '../../tool/changes/text-thread.ts'
-import { LuaError, type LuaLimits, type LuaValue, limitMessage } from '../engine.ts'
+import { limitMessage, LuaError, type LuaLimits, type LuaValue } from '../engine.ts'
 import type { SectionClock } from '../section-clock.ts'
-import { HostCall } from './call.ts'
+import { HostCall, isLarge } from './call.ts'
 import { readToml, readYaml, type TextSource } from './data.ts'
 import { markdownText, mostHtml, slimText } from './html.ts'
-import { isLarge } from './large.ts'
-import type { Section } from './module.ts'
+import type { HostModule, Section } from './module.ts'
 
 /** The limits and counters of the computing that host functions do for a section. */
 export interface Computing {
@@ -24,15 +23,18 @@ export function callApart(name: string, args: readonly LuaValue[], section: Sect
   return inThread({ name: 'host.call', args: [name, args] }, section) as Promise<readonly LuaValue[]>
 }
 
-/** Runs in the worker thread, where pure functions have no access to the calling section. */
-export async function callPure(name: string, args: readonly LuaValue[]): Promise<readonly LuaValue[]> {
-  const { hostModules } = await import('./index.ts')
-  for (const { name: prefix, functions } of hostModules) {
-    if (!name.startsWith(`${prefix}.`)) continue
-    const definition = functions[name.slice(prefix.length + 1)]
-    if (definition?.effect === 'pure') return definition.call(new HostCall(name, args, {} as Section))
+/** Calls a pure function in the worker thread, where it has no access to the calling section. */
+export function callPure(
+  modules: readonly HostModule[],
+): (name: string, args: readonly LuaValue[]) => Promise<readonly LuaValue[]> {
+  return async (name, args) => {
+    for (const { name: prefix, functions } of modules) {
+      if (!name.startsWith(`${prefix}.`)) continue
+      const definition = functions[name.slice(prefix.length + 1)]
+      if (definition?.effect === 'pure') return definition.call(new HostCall(name, args, {} as Section))
+    }
+    throw new Error(`there is no pure function ${name}`)
   }
-  throw new Error(`there is no pure function ${name}`)
 }
 
 /** Conversions of files, which can take as long as the functions on text. */

@@ -1,24 +1,12 @@
 import { resolve } from 'node:path'
 import { longestTimer } from '../../base/clock.ts'
-import { type BatonError, messageOf } from '../../base/error.ts'
+import { BatonError, messageOf } from '../../base/error.ts'
 import { displayPath } from '../../base/files.ts'
 import type { RunContext } from '../../event/context.ts'
-import { type Place, part, type Segment } from '../../event/place.ts'
+import { part, type Place, type Segment } from '../../event/place.ts'
 import type { FileCall } from '../../tool/workspace-files.ts'
-import type { LuaValue } from '../engine.ts'
+import { LuaError, type LuaValue } from '../engine.ts'
 import { argumentsToJson, readingCall } from '../values.ts'
-import {
-  argumentError,
-  integer,
-  isTable,
-  list,
-  type LuaTable,
-  luaTypeName,
-  optionalText,
-  pathText,
-  text,
-  textList,
-} from './arguments.ts'
 import type { Section } from './module.ts'
 import { resolvePath, unlessNoPack } from './resolve-path.ts'
 
@@ -207,4 +195,128 @@ function optionsTable(value: LuaValue, name: string): LuaTable {
   if (!Array.isArray(value)) return value as LuaTable
   if (value.length === 0) return {}
   throw argumentError(name, 'the options must be a table with keys, but were a list')
+}
+
+/** A table with text keys, as it comes from Lua. */
+export type LuaTable = { readonly [key: string]: LuaValue }
+
+/** The error for an argument that a function cannot take. `name` is the function, for example `aip.file.load`. */
+export function argumentError(name: string, problem: string): BatonError {
+  return new BatonError('SCRIPT_FAILED', `${name}: ${problem}`)
+}
+
+/** The type name that Lua's `type` returns. */
+export function luaTypeName(value: LuaValue): string {
+  if (value === undefined) return 'nil'
+  if (value === null) return 'userdata'
+  if (typeof value === 'bigint') return 'number'
+  if (typeof value === 'object') return value instanceof Uint8Array ? 'string' : 'table'
+  return typeof value
+}
+
+/** A string that may be nil or null. Bytes that are not UTF-8 are replaced by U+FFFD, as AIPack does. */
+function optionalText(value: LuaValue, name: string, what: string): string | undefined {
+  if (typeof value === 'string') return value
+  if (value === undefined || value === null) return undefined
+  if (value instanceof Uint8Array) return Buffer.from(value).toString('utf8')
+  throw argumentError(name, `${what} must be a string or nil, but was ${luaTypeName(value)}`)
+}
+
+/** A string. Numbers become strings, as everywhere in Lua. */
+export function text(value: LuaValue, name: string, what: string): string {
+  if (typeof value === 'number' || typeof value === 'bigint') return String(value)
+  const found = value === undefined ? undefined : optionalText(value, name, what)
+  if (found !== undefined) return found
+  throw argumentError(name, `${what} must be a string, but was nil`)
+}
+
+/** A path: a string without NUL. */
+function pathText(value: LuaValue, name: string, what = 'the path'): string {
+  const path = text(value, name, what)
+  if (!path.includes('\0')) return path
+  throw argumentError(name, `${what} contains a NUL character`)
+}
+
+/** A whole number. Floats with a fraction are rejected. */
+export function integer(value: LuaValue, name: string, what: string): number {
+  const number =
+    typeof value === 'bigint' ? Number(value) : typeof value === 'string' ? Number(value.trim() || 'x') : value
+  if (typeof number === 'number' && Number.isInteger(number)) return number
+  const found = typeof value === 'number' ? String(value) : luaTypeName(value)
+  throw argumentError(name, `${what} must be a whole number, but was ${found}`)
+}
+
+/** True for a table: a list or one with keys. */
+export function isTable(value: LuaValue): value is readonly LuaValue[] | LuaTable {
+  return luaTypeName(value) === 'table'
+}
+
+/** A table with keys; a list counts as one without keys. Undefined for anything but a table. */
+export function keyedTable(value: LuaValue): LuaTable | undefined {
+  if (!isTable(value)) return undefined
+  return Array.isArray(value) ? {} : (value as LuaTable)
+}
+
+/** A list; an empty table is an empty list. */
+export function list(value: LuaValue, name: string, what: string): readonly LuaValue[] {
+  if (Array.isArray(value)) return value
+  if (isTable(value) && Object.keys(value).length === 0) return []
+  const found = isTable(value) ? 'a table with keys' : luaTypeName(value)
+  throw argumentError(name, `${what} must be a list, but was ${found}`)
+}
+
+/** A list of strings; a single string counts as a list of one. Numbers in a list become strings. */
+export function textList(value: LuaValue, name: string, what: string): readonly string[] {
+  if (typeof value === 'string') return [value]
+  if (!isTable(value)) {
+    throw argumentError(name, `${what} must be a string or a list of strings, but was ${luaTypeName(value)}`)
+  }
+  return list(value, name, what).map((item, index) => {
+    const where = `${what}[${index + 1}]`
+    const type = luaTypeName(item)
+    if (type === 'string' || type === 'number') return text(item, name, where)
+    throw argumentError(name, `${where} must be a string, but was ${type}`)
+  })
+}
+
+/** Size of arguments above which a potentially slow function runs in a worker thread, where it can be stopped. */
+const usualSize = 32 * 1024
+
+/** Whether arguments hold more text and values than should be processed on the main thread. */
+export function isLarge(args: readonly unknown[], most = usualSize): boolean {
+  let size = 0
+  const open: unknown[] = [...args]
+  while (open.length > 0 && size <= most) {
+    const value = open.pop()
+    if (typeof value === 'string' || value instanceof Uint8Array) size += value.length
+    else if (typeof value === 'object' && value !== null) {
+      const entries = Object.entries(value)
+      size += entries.length
+      for (const [key, item] of entries) {
+        size += Array.isArray(value) ? 0 : key.length
+        open.push(item)
+      }
+    }
+  }
+  return size > most
+}
+
+/**
+ * The fraction (1/4) of a script's memory that printed and pinned text may take: it is held until the section ends, and
+ * recorded as a whole.
+ */
+const shareOfMemory = 4
+/** Overhead per line in bytes, besides its text. */
+const bytesPerLine = 100
+
+/**
+ * Counts what a script prints, pins or labels.
+ * @throws LuaError, which ends the section, when it is more than a quarter of `lua.memory_mb`
+ */
+export function countShown({ section: { computing } }: HostCall, text: string): void {
+  if (computing === undefined) return
+  computing.shownBytes += text.length + bytesPerLine
+  if (computing.shownBytes <= computing.limits.memoryBytes / shareOfMemory) return
+  const most = Math.floor(computing.limits.memoryBytes / shareOfMemory)
+  throw new LuaError(`the script has printed and pinned more than ${most} bytes`, { limit: 'memory' })
 }

@@ -9,12 +9,11 @@ import { createToolbox, openTools } from '../../tool/toolbox/toolbox.ts'
 import type { LuaValue } from '../engine.ts'
 import { type ProgramError, type ProgramHost, usualLimits } from '../javascript/program.ts'
 import { createRecordedCalls, type RecordedCalls } from '../javascript/recorded-calls.ts'
-import { sharedBox } from '../javascript/shared-box.ts'
+import { sharedBox } from '../javascript/box.ts'
 import { toolAnswer, toolFunctions } from '../javascript/tool-functions.ts'
 import { luaToJson } from '../values.ts'
-import { textList } from './arguments.ts'
+import { type ActCall, textList } from './call.ts'
 import { withProgress } from './call-progress.ts'
-import type { ActCall } from './call.ts'
 
 /**
  * `aip.code.run`: runs a program with the tools that the call names. Its seed and start time are observed and each tool

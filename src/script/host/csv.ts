@@ -1,8 +1,7 @@
 import { type CsvDialect, type CsvReading, type CsvRows, loadCsvReader, loadCsvWriter } from '../../base/csv.ts'
 import type { LuaValue } from '../engine.ts'
-import { isTable, type LuaTable, luaTypeName } from './arguments.ts'
-import type { HostCall, Options } from './call.ts'
-import { jsonText } from './json-text.ts'
+import { type HostCall, isTable, type LuaTable, luaTypeName, type Options } from './call.ts'
+import { jsonText } from './json.ts'
 import { type HostModule, slow } from './module.ts'
 
 /** `aip.csv`. Its code is loaded on the first call. */

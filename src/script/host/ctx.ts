@@ -3,7 +3,7 @@ import { withScope } from '../../event/context.ts'
 import { item } from '../../event/place.ts'
 import { supportFolder } from '../../pack/find-pack.ts'
 import { runUid, sessionUid } from '../run-uid.ts'
-import type { LuaTable } from './arguments.ts'
+import type { LuaTable } from './call.ts'
 import { type HostModule, pure, type Section, type SectionStage } from './module.ts'
 import { aipackBase, temporaryFolder } from './resolve-path.ts'
 

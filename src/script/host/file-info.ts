@@ -1,6 +1,6 @@
 import type { RunContext } from '../../event/context.ts'
 import { type FileStatus, fileStatus } from '../../tool/workspace-reads.ts'
-import type { LuaTable } from './arguments.ts'
+import type { LuaTable } from './call.ts'
 import { pathParts, tidyPath, tildePath } from './resolve-path.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { emit } from '../../event/context.ts'
 import { acting, type HostModule, several } from './module.ts'
-import { countShown } from './shown.ts'
+import { countShown } from './call.ts'
 
 /**
  * The global helpers: null tests, `print`, and `utils` and `aipack` as aliases of `aip`. `null`, `Null` and `NULL`

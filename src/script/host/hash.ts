@@ -3,8 +3,7 @@ import { blake3 } from '../../base/blake3.ts'
 import { createHash } from '../../base/hash.ts'
 import { readBytes } from '../../tool/workspace-reads.ts'
 import type { LuaValue } from '../engine.ts'
-import { luaTypeName } from './arguments.ts'
-import type { HostCall } from './call.ts'
+import { type HostCall, luaTypeName } from './call.ts'
 import { type HostModule, type ModuleFunction, pure, readingFile } from './module.ts'
 
 /** How bytes are encoded as text. `b64` is padded; `b64u` is URL-safe and not padded. */

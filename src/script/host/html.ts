@@ -1,8 +1,7 @@
 import type { HtmlOrigin } from '../../base/markdown-from-html.ts'
 import { cutEnd } from '../../base/width.ts'
 import type { LuaValue } from '../engine.ts'
-import type { HostCall } from './call.ts'
-import { isLarge } from './large.ts'
+import { type HostCall, isLarge } from './call.ts'
 import { type HostModule, slow } from './module.ts'
 import { trimEnd, trimStart } from './text-lines.ts'
 

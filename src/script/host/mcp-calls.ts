@@ -1,11 +1,11 @@
 import { isJsonObject, type JsonObject } from '../../base/json.ts'
 import type { McpServer, McpTool } from '../../event/mcp.ts'
 import { nameTools } from '../../mcp/names.ts'
-import { callTool, findServer, listPlace, listTools as toolsOf, recordedName, refuseUse } from '../../mcp/recorded.ts'
+import { callTool, findServer, listPlace, recordedName, refuseUse, listTools as toolsOf } from '../../mcp/recorded.ts'
 import type { LuaValue } from '../engine.ts'
 import { luaToJson } from '../values.ts'
-import { withProgress } from './call-progress.ts'
 import type { ActCall } from './call.ts'
+import { withProgress } from './call-progress.ts'
 
 /**
  * `aip.mcp.call`: one effect, which is repeated after a crash only if the server is trusted and marks the tool as

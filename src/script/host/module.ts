@@ -5,8 +5,7 @@ import type { Place } from '../../event/place.ts'
 import type { LuaChunk, LuaValue, TableReading } from '../engine.ts'
 import type { LoadedModules, ModuleReader } from '../module-reader.ts'
 import type { Computing } from './apart.ts'
-import type { ActCall, HostCall } from './call.ts'
-import { isLarge } from './large.ts'
+import { type ActCall, type HostCall, isLarge } from './call.ts'
 
 /** Which part of an agent a section is; `chunk` is a whole `.lua` file. Data, Output and chunks run once per task. */
 export type SectionStage = 'before_all' | 'data' | 'output' | 'after_all' | 'chunk'

@@ -1,9 +1,7 @@
 import { emit } from '../../event/context.ts'
-import { isTable, keyedTable, luaTypeName, text } from './arguments.ts'
-import type { HostCall } from './call.ts'
+import { countShown, type HostCall, isTable, keyedTable, luaTypeName, text } from './call.ts'
 import type { LuaValue } from '../engine.ts'
 import { acting, type HostModule, several } from './module.ts'
-import { countShown } from './shown.ts'
 
 /** `aip.run`: what is displayed about the run of this agent. */
 export const runModule: HostModule = { name: 'aip.run', functions: pinFunctions('run') }

@@ -1,6 +1,5 @@
 import { firstIndexOf, lastIndexOf } from '../../base/find-text.ts'
-import { keyedTable, luaTypeName, text } from './arguments.ts'
-import { type HostCall, Options } from './call.ts'
+import { type HostCall, keyedTable, luaTypeName, Options, text } from './call.ts'
 import { type HostModule, type ModuleFunction, pure, several } from './module.ts'
 import {
   ensureSingleTrailingNewline,

@@ -2,9 +2,8 @@ import type { Steps } from '../../base/concurrency.ts'
 import type { FileChange } from '../../event/event.ts'
 import type { LuaValue } from '../engine.ts'
 import { textThread } from './apart.ts'
-import { type LuaTable, text } from './arguments.ts'
-import type { ActCall, HostCall } from './call.ts'
-import { loadRecords } from './file-lists.ts'
+import { type ActCall, type HostCall, type LuaTable, text } from './call.ts'
+import { loadRecords } from './file.ts'
 import { acting, type HostModule, listing, pure, several } from './module.ts'
 
 /**

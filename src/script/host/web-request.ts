@@ -4,10 +4,8 @@ import { parseStrictJson } from '../../base/json-text.ts'
 import { shownUrl } from '../../base/shown-url.ts'
 import type { Action } from '../../event/permission.ts'
 import type { LuaValue } from '../engine.ts'
-import { isTable, luaTypeName, text } from './arguments.ts'
-import { type ActCall, type HostCall, Options } from './call.ts'
-import { jsonText } from './json-text.ts'
-import { withoutTopNull } from './json.ts'
+import { type ActCall, type HostCall, isTable, luaTypeName, Options, text } from './call.ts'
+import { jsonText, withoutTopNull } from './json.ts'
 import { readUrl, userAgents } from './web-url.ts'
 
 /** Far more than a page has: following them is work of the script, which no limit of it interrupts. */

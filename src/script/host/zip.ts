@@ -1,4 +1,4 @@
-import { readdirSync, statSync, type Dirent } from 'node:fs'
+import { type Dirent, readdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type ArchiveEntry, archiveLimits, checkEntries, refusedEntry, type SafeEntry } from '../../base/archive.ts'
@@ -21,8 +21,7 @@ import {
   statusAt,
 } from '../../tool/workspace-reads.ts'
 import type { LuaValue } from '../engine.ts'
-import { textList } from './arguments.ts'
-import type { ActCall, HostCall } from './call.ts'
+import { type ActCall, type HostCall, textList } from './call.ts'
 import { infoOf } from './file-info.ts'
 import { acting, type HostModule, observing } from './module.ts'
 import { joinPath, pathParts, tidyPath } from './resolve-path.ts'

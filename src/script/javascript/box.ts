@@ -225,3 +225,14 @@ function engineError(error: Error): Error {
     ? error
     : new Error(`the JavaScript engine failed: ${messageOf(error)}`, { cause: error })
 }
+
+let box: JavaScriptBox | undefined
+
+/**
+ * The box for all programs of this process: an idle thread is kept for a while for the next program and does not keep
+ * the process alive. Programs that run at the same time have separate threads.
+ */
+export function sharedBox(): JavaScriptBox {
+  box ??= createJavaScriptBox()
+  return box
+}

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { untilEnded } from '../../../src/agent/collab/replayed-end.ts'
+import { untilEnded } from '../../../src/agent/collab/tools.ts'
 import { leaderId } from '../../../src/event/collab.ts'
 import { done, mailOf, settled, testTeam } from '../../helpers/team.ts'
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { isFinal, mayBecome } from '../../../src/agent/collab/status.ts'
+import { isFinal, mayBecome } from '../../../src/agent/collab/member.ts'
 import {
   type AgentStatus,
   type AgentWork,

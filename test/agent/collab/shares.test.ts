@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createTeamBudget } from '../../../src/agent/collab/shares.ts'
+import { createTeamBudget } from '../../../src/agent/collab/open.ts'
 import type { Spent } from '../../../src/event/meter.ts'
 
 function spent(calls: number, tokens: number, costUsd: number | null = null): Spent {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { canEndAtOnce, heldBy, stallOf, type TeamView, type WaitFor } from '../../../src/agent/collab/supervisor.ts'
+import { canEndAtOnce, heldBy, stallOf, type TeamView, type WaitFor } from '../../../src/agent/collab/stalls.ts'
 import { leaderId } from '../../../src/event/collab.ts'
 
 type State = 'ended' | 'person'

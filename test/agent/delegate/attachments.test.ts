@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { collabNote, delegateExitNote, delegateNote } from '../../../src/agent/delegate/attachments.ts'
+import { collabNote, delegateExitNote, delegateNote } from '../../../src/agent/delegate/delegation.ts'
 
 describe('what members of a team are told (R125-R136)', () => {
   it('begins with the note of delegate mode (TV33)', () => {

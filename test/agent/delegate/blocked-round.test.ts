@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { blockedRound } from '../../../src/agent/delegate/blocked-round.ts'
-import type { WorkItems } from '../../../src/agent/delegate/items.ts'
+import { blockedRound, type WorkItems } from '../../../src/agent/delegate/items.ts'
 
 /** `1<2,3` waits for 2 and 3; `1!` is completed. */
 function list(...items: readonly string[]): WorkItems {

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { claimItem, completeItem, createItems, type Done } from '../../../src/agent/delegate/items.ts'
 import { listForm } from '../../../src/agent/delegate/list-form.ts'
-import type { TeamState } from '../../../src/agent/delegate/state.ts'
-import { type Change, openStore, type TeamStore } from '../../../src/agent/delegate/store.ts'
+import { type Change, openStore, type TeamState, type TeamStore } from '../../../src/agent/delegate/store.ts'
 import { createRandom } from '../../helpers/random.ts'
 
 class Killed extends Error {}

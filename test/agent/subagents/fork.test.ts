@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { forkedMessages, withoutOpenCalls } from '../../../src/agent/subagents/fork.ts'
+import { forkedMessages, withoutOpenCalls } from '../../../src/agent/subagents/child.ts'
 import { type Message, textMessage } from '../../../src/event/message.ts'
 
 function calls(...ids: readonly string[]): Message {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { isOrderable, jsonText, ordered } from '../../../src/script/host/json-text.ts'
+import { isOrderable, jsonText, ordered } from '../../../src/script/host/json.ts'
 
 describe('JSON with keys in order', () => {
   it('puts keys in byte order at every level and leaves out what is nil', () => {

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { LuaValue } from '../../../src/script/engine.ts'
-import { mdModule } from '../../../src/script/host/md.ts'
-import { headingPattern, markdownSections, splitFirstSection } from '../../../src/script/host/markdown.ts'
+import { headingPattern, markdownSections, mdModule, splitFirstSection } from '../../../src/script/host/md.ts'
 import { callFunction, hostSection } from './host-section.ts'
 
 const { call, section } = hostSection('/')

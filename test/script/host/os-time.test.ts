@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { LuaValue } from '../../../src/script/engine.ts'
-import { dateFields, formatDate } from '../../../src/script/host/date-format.ts'
-import { osModule } from '../../../src/script/host/os-time.ts'
+import { dateFields, formatDate, osModule } from '../../../src/script/host/time.ts'
 import { hostSection } from './host-section.ts'
 
 const { call } = hostSection('/', { now: () => new Date('2024-02-29T13:07:09.500Z') })

@@ -1,5 +1,5 @@
 import { modelText } from '../../base/model-text.ts'
-import { durationText } from '../../base/clock.ts'
+import { type Clock, durationText } from '../../base/clock.ts'
 import type { StallKind, TeamMember } from '../../event/collab.ts'
 
 /** A stall of a team: the agents involved, and a sentence that names them. */
@@ -150,9 +150,9 @@ function sentence(path: readonly string[], { nameOf }: TeamView): string {
 }
 
 /** How many equal calls of a tool in a row are reported. */
-export const repeatsTold = 3
+const repeatsTold = 3
 
-export function stallOfRepeats(id: string, tool: string, name: string): Stall {
+function stallOfRepeats(id: string, tool: string, name: string): Stall {
   const message = `${name} has called ${tool} ${repeatsTold} times in a row with the same input and the same result`
   return { kind: 'repeats', agents: [id], message }
 }
@@ -176,4 +176,96 @@ export function stallOfRest({ members, active, restedMs, nameOf }: TeamAtRest): 
   })
   const message = `no agent has made progress for ${durationText(restedMs)}: ${each.join(', ')}`
   return { kind: 'no_progress', agents: busy.map(({ id }) => id), message }
+}
+
+/** Detects that a member keeps calling a tool with the same input and result. */
+interface Repeats {
+  /** `call` is equal for calls with equal input and result. */
+  readonly called: (id: string, tool: string, call: string) => void
+}
+
+interface RepeatsOptions {
+  readonly nameOf: (id: string) => string
+  /** A call that differs from the last one, or has not been repeated too often yet. */
+  readonly onProgress: () => void
+  /** Called once for each series of equal calls. */
+  readonly onStall: (stall: Stall) => void
+}
+
+export function createRepeats({ nameOf, onProgress, onStall }: RepeatsOptions): Repeats {
+  const lastCalls = new Map<string, { readonly tool: string; readonly call: string; readonly times: number }>()
+  return {
+    called(id, tool, call) {
+      // polling for the end of an agent is what wait is for
+      if (tool === 'wait') return
+      const last = lastCalls.get(id)
+      const times = last?.call === call && last.tool === tool ? last.times + 1 : 1
+      lastCalls.set(id, { tool, call, times })
+      if (times < repeatsTold) onProgress()
+      else if (times === repeatsTold) onStall(stallOfRepeats(id, tool, nameOf(id)))
+    },
+  }
+}
+
+/** Detects that nothing happens for too long. */
+interface RestWatch {
+  /** An agent has made progress. */
+  readonly progress: () => void
+  /** The user is being asked; that time does not count. Returns the function that ends it. */
+  readonly asking: () => () => void
+  readonly end: () => void
+}
+
+interface RestOptions {
+  readonly clock: Clock
+  readonly stallAfterMs: number
+  /** Nobody has made progress for this long; called once until somebody does. */
+  readonly onRest: (restedMs: number) => void
+}
+
+export function createRestWatch({ clock, stallAfterMs, onRest }: RestOptions): RestWatch {
+  const over = new AbortController()
+  const time = clock.startStopwatch()
+  let last = 0
+  let isWatching = false
+  let asked = 0
+
+  async function watch(): Promise<void> {
+    isWatching = true
+    try {
+      for (;;) {
+        const restedMs = time.elapsedMs() - last
+        if (restedMs >= stallAfterMs && asked === 0) return onRest(restedMs)
+        // eslint-disable-next-line no-await-in-loop
+        await clock.sleep(asked === 0 ? stallAfterMs - restedMs : stallAfterMs, over.signal)
+      }
+    } catch (error) {
+      if (!over.signal.aborted) throw error
+    } finally {
+      isWatching = false
+    }
+  }
+
+  function progress(): void {
+    last = time.elapsedMs()
+    if (!isWatching && !over.signal.aborted) void watch()
+  }
+
+  return {
+    progress,
+    asking() {
+      asked += 1
+      let isAsking = true
+      return () => {
+        if (!isAsking) return
+        isAsking = false
+        asked -= 1
+        progress()
+      }
+    },
+    end() {
+      over.abort()
+      time.end()
+    },
+  }
 }
