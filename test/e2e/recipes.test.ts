@@ -1,32 +1,53 @@
-import { readFileSync, rmSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { spawnSync } from 'node:child_process'
+import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { root } from '../helpers/baton.ts'
-import { buildInto, copyBuild } from '../helpers/changed-build.ts'
+import { closeBrowser, hasChromium, openPage } from '../helpers/browser.ts'
+import { serveTree } from '../helpers/http-served.ts'
 import { startModelServer } from '../helpers/model-server.ts'
 import { tempTree } from '../helpers/temp.ts'
 import { createWarmCommand, type WarmCommand } from '../helpers/warm-command.ts'
 
-// The recipes of ARCHITECTURE.md, each followed in a copy of the build.
+// The recipes of ARCHITECTURE.md, all followed in one copy of the sources, which is then built as the product is.
 
-let dist: string
+const copy = tempTree({})
 let command: WarmCommand
-beforeEach(() => {
-  dist = copyBuild('recipes')
-  command = createWarmCommand(join(dist, 'main.js'))
+beforeAll(() => {
+  for (const linked of ['package.json', 'agents', 'pipelines', 'starters', 'docs', 'node_modules']) {
+    symlinkSync(join(root, linked), join(copy, linked))
+  }
+  cpSync(join(root, 'src'), join(copy, 'src'), { recursive: true })
+  for (const follow of [addTool, addCommand, addPanel]) follow()
+  const project = join(copy, 'tsconfig.json')
+  writeFileSync(
+    project,
+    JSON.stringify({
+      extends: join(root, 'scripts/tsconfig.build.json'),
+      compilerOptions: { rootDir: 'src', outDir: 'dist', declaration: false },
+      include: ['src'],
+      exclude: ['src/page'],
+    }),
+  )
+  const compiled = spawnSync(join(root, 'node_modules/.bin/tsc'), ['-p', project], { encoding: 'utf8' })
+  expect(compiled.stdout).toBe('')
+  command = createWarmCommand(join(copy, 'dist/main.js'))
 })
-afterEach(async () => {
+afterAll(async () => {
   await command.end()
-  rmSync(dirname(dist), { recursive: true })
+  await closeBrowser()
 })
 
-const sourceOf = (file: string): string => readFileSync(join(root, 'src', file), 'utf8')
+/** Adds a source file. */
+function add(file: string, source: string): void {
+  writeFileSync(join(copy, 'src', file), source)
+}
 
-/** A source file with text after the first line that ends like this. */
-function withAfter(file: string, line: string, text: string): string {
-  const source = sourceOf(file)
+/** Adds text to a source file, after the line that ends like this. */
+function addAfter(file: string, line: string, text: string): void {
+  const source = readFileSync(join(copy, 'src', file), 'utf8')
   expect(source).toContain(`${line}\n`)
-  return source.replace(`${line}\n`, `${line}\n${text}`)
+  add(file, source.replace(`${line}\n`, `${line}\n${text}`))
 }
 
 /** Runs the changed build in a folder. */
@@ -35,7 +56,7 @@ function runIn(folder: string, args: readonly string[], env: Readonly<Record<str
   return command.run({ args, cwd: folder, env: { ...home, ...env } })
 }
 
-it('a tool is a row and a file, and what it touches is closed by default', async () => {
+function addTool(): void {
   const row = `  count: {
     summary: 'counts the lines of a file',
     touches: 'reads',
@@ -44,9 +65,8 @@ it('a tool is a row and a file, and what it touches is closed by default', async
     load: async () => (await import('./count.ts')).count,
   },
 `
-  buildInto(dist, 'tool/toolbox/rows.ts', withAfter('tool/toolbox/rows.ts', 'const rows = {', row))
-  buildInto(
-    dist,
+  addAfter('tool/toolbox/rows.ts', 'const rows = {', row)
+  add(
     'tool/toolbox/count.ts',
     `import { readFileSync } from 'node:fs'
 import { defineTool } from './kind.ts'
@@ -56,11 +76,14 @@ export const count = defineTool<{ readonly path: string }>({
   description: 'Count the lines of a file.',
   parameters: { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] },
   subject: ({ path }, box) => pathSubject(path, box),
-  run: (input, { permit }) =>
+  run: (_input, { permit }) =>
     Promise.resolve({ text: \`\${readFileSync(permittedPath(permit), 'utf8').split('\\n').length - 1} lines\` }),
 })
 `,
   )
+}
+
+it('a tool is a row and a file, and what it touches is closed by default', async () => {
   const paths = ['a.txt', '.env', '/etc/passwd', '../other.txt']
   const toolCalls = paths.map((path, index) => ({
     id: `c${index}`,
@@ -88,7 +111,7 @@ export const count = defineTool<{ readonly path: string }>({
   await server.close()
 })
 
-it('a command is a description, a row and a file', async () => {
+function addCommand(): void {
   const description = `  greet: {
     summary: 'greet somebody',
     words: [{ name: 'who', count: 'one', describe: 'whom to greet' }],
@@ -105,15 +128,60 @@ export async function greetCommand({ who, loud }: Flags<'greet'>, { out }: Pick<
   return 0
 }
 `
-  const [specs, table] = ['cli/command-specs.ts', 'cli/command-table.ts']
-  buildInto(dist, specs, withAfter(specs, 'export const commandSpecs = {', description))
-  const firstRow =
+  addAfter('cli/command-specs.ts', 'export const commandSpecs = {', description)
+  const table =
     'const runs: { readonly [Name in CommandName]: (flags: Flags<Name>, io: CommandIo) => Promise<number> } = {'
-  buildInto(dist, table, withAfter(table, firstRow, row))
-  buildInto(dist, 'cli/commands/greet.ts', file)
+  addAfter('cli/command-table.ts', table, row)
+  add('cli/commands/greet.ts', file)
+}
+
+it('a command is a description, a row and a file', async () => {
   const folder = tempTree({})
   expect(await runIn(folder, ['greet', 'Ada', '--loud'])).toMatchObject({ code: 0, stdout: 'HELLO ADA\n' })
   expect((await runIn(folder, ['greet']))?.code).toBe(2)
   expect((await runIn(folder, ['help', 'greet']))?.stdout).toContain('--loud')
   expect((await runIn(folder, ['completion', 'bash']))?.stdout).toContain('greet')
+})
+
+function addPanel(): void {
+  const table = 'view/run-tabs.tsx'
+  addAfter(
+    `page/${table}`,
+    "import { AnswersTab } from './answers-tab.tsx'",
+    "import { KindsTab } from './kinds-tab.tsx'\n",
+  )
+  const row = "  { id: 'kinds', name: 'Kinds', Panel: KindsTab, isShown: (rows) => rows.length > 0 },\n"
+  addAfter(`page/${table}`, '  firstTab,', row)
+  add(
+    'page/view/kinds-tab.tsx',
+    `import type { VNode } from 'preact'
+import type { PanelProps } from './run-tabs.tsx'
+/** The kinds of what a run does, each once. */
+export function KindsTab({ rows }: Pick<PanelProps, 'rows'>): VNode {
+  return <p class="kinds">{[...new Set(rows.map(({ kind }) => kind))].join(' and ')}</p>
+}
+`,
+  )
+}
+
+it.skipIf(!hasChromium)('a panel of the page is a row and a file (needs chromium)', async () => {
+  const page = join(copy, 'dist/page')
+  const build = `(await import(${JSON.stringify(join(root, 'scripts/page.mjs'))})).buildPage(...process.argv.slice(1))`
+  const built = spawnSync(process.execPath, ['--input-type=module', '-e', build, copy, page], { encoding: 'utf8' })
+  expect(built.stderr).toBe('')
+  const model = await startModelServer([{ text: 'Yes.' }])
+  const served = await serveTree({ 'ask.md': '+++\nmodel = "m"\n+++\nIs it?\n' }, { page })
+  const { folder, around } = served
+  const end = await runIn(folder, ['ask.md'], { ...around.env, BATON_GATEWAY_URL: model.url })
+  expect(end?.code, end?.stderr).toBe(0)
+  const { page: view, problems } = await openPage(served)
+  await view.getByRole('row').filter({ hasText: 'ask.md' }).click()
+  await view.getByRole('tab', { name: 'Kinds' }).click()
+  await view
+    .getByRole('tabpanel', { name: 'Kinds' })
+    .getByText(/task and model/)
+    .waitFor()
+  expect(view.url()).toMatch(/#\/runs\/[^/]+\/kinds$/)
+  expect(problems).toEqual([])
+  await model.close()
 })
