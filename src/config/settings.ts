@@ -7,7 +7,7 @@ import { type Delegate, readDelegate } from './delegate.ts'
 import { parseDuration } from './duration.ts'
 import { type Ensemble, readEnsemble, type WrittenEnsemble } from './ensemble.ts'
 import { type IterationCondition, parseCondition } from './iteration.ts'
-import { type Defaults, defaults } from './keys.ts'
+import { type Defaults, defaults, plainKeys } from './keys.ts'
 import type { Layer } from './layers.ts'
 import type { PermissionRule } from './permission-rules.ts'
 import type { SettingValues } from './schema.ts'
@@ -26,33 +26,7 @@ type Immutable<T> = { readonly [Key in keyof T]: Immutable<T[Key]> }
 /** What merged layers contain; the lowest of them is `defaultLayer`. */
 type Values = Immutable<Filled<SettingValues, Defaults>>
 
-const optionalKeys = [
-  'model',
-  'temperature',
-  'top_p',
-  'max_tokens',
-  'reasoning_effort',
-  'reasoning_summary',
-  'seed',
-  'gateway',
-  'agent',
-  'tools',
-  'disallowed_tools',
-  'permission',
-  'max_rounds',
-  'max_turns',
-  'model_files',
-  'mode',
-  'plugins',
-  'auto_approve_plan_mode',
-  'mcp_servers',
-  'context_resources',
-  'isolation',
-  'gate',
-  'chat',
-] as const
-
-type OptionalKey = (typeof optionalKeys)[number]
+type OptionalKey = (typeof plainKeys)[number]
 type ModeKey = 'write_mode' | 'file_content_mode' | 'partial' | 'allow_run_on_task_fail'
 type LimitKey = 'fallback_models' | 'budget' | 'input_concurrency' | 'max_files_size_kb'
 
@@ -150,8 +124,7 @@ export interface IterateSettings extends Omit<Values['iterate'], 'condition' | '
 export const defaultLayer: Layer = { origin: { kind: 'default' }, values: defaults }
 
 /**
- * Settings from merged, checked layers, the lowest of which is `defaultLayer`. The order of keys determines the hashes
- * in journals, so it must not change.
+ * Settings from merged, checked layers, the lowest of which is `defaultLayer`.
  */
 export function settingsOf(merged: JsonObject, { workspace }: { readonly workspace: string }): Settings {
   // every layer was checked by schema.ts, or contains only text by construction (flags and environment)
@@ -163,7 +136,7 @@ export function settingsOf(merged: JsonObject, { workspace }: { readonly workspa
   const { patience, ...retry } = values.retry
   const { connect, headers, stream_idle, request, agent, approval, gate } = values.timeouts
   const { engine, isolated, timeout, memory_mb, instructions } = values.lua
-  const present = optionalKeys.filter((key) => Object.hasOwn(values, key))
+  const present = plainKeys.filter((key) => Object.hasOwn(values, key))
   return {
     ...(Object.fromEntries(present.map((key) => [key, values[key]])) as Pick<
       Values,

@@ -18,7 +18,7 @@ beforeAll(() => {
     symlinkSync(join(root, linked), join(copy, linked))
   }
   cpSync(join(root, 'src'), join(copy, 'src'), { recursive: true })
-  for (const follow of [addTool, addCommand, addPanel]) follow()
+  for (const follow of [addTool, addCommand, addMode, addSetting, addPanel]) follow()
   const project = join(copy, 'tsconfig.json')
   writeFileSync(
     project,
@@ -141,6 +141,99 @@ it('a command is a description, a row and a file', async () => {
   expect((await runIn(folder, ['greet']))?.code).toBe(2)
   expect((await runIn(folder, ['help', 'greet']))?.stdout).toContain('--loud')
   expect((await runIn(folder, ['completion', 'bash']))?.stdout).toContain('greet')
+})
+
+function addMode(): void {
+  const table = 'agent/modes/known.ts'
+  addAfter(table, "import { codeMode } from './code/code.ts'", "import { twice } from './twice.ts'\n")
+  addAfter(table, '  code: codeMode,', '  twice: () => twice,\n')
+  add(
+    'agent/modes/twice.ts',
+    `import { textMessage } from '../../event/message.ts'
+import type { ExecutionMode } from './mode.ts'
+/** The model is asked to look at its answer again. */
+export const twice: ExecutionMode = {
+  id: 'twice',
+  name: 'Twice (answer, second answer)',
+  options: { type: 'object', properties: { question: { type: 'string' } }, additionalProperties: false },
+  createExecutor: ({ services, options = {} }) =>
+    services.executor(async (work) => {
+      await work.prepare()
+      await work.ask()
+      work.addMessages([textMessage('user', String(options['question'] ?? 'Are you sure?'))])
+      const { text, end, itemId } = await work.ask()
+      work.timeline.addText(text, { itemId, interim: false })
+      return end
+    }),
+}
+`,
+  )
+}
+
+it('a mode is a row and a file, and the table of its name holds its options', async () => {
+  const server = await startModelServer([{ text: 'Perhaps.' }, { text: 'Yes.' }])
+  const folder = tempTree({
+    'baton.toml': '',
+    'ask.md': '+++\nmodel = "m"\nmode = "twice"\n[twice]\nquestion = "Really?"\n+++\nIs it?\n',
+    'wrong.md': '+++\nmodel = "m"\nmode = "twice"\n[twice]\nquestions = "Really?"\n+++\nIs it?\n',
+  })
+  const env = { BATON_GATEWAY_URL: server.url }
+  expect(await runIn(folder, ['ask.md', '-q'], env)).toMatchObject({ code: 0, stdout: 'Yes.\n' })
+  expect(JSON.stringify(server.requests[1]?.body)).toContain('Really?')
+  expect((await runIn(folder, ['list', 'modes']))?.stdout).toContain('Twice (answer, second answer)')
+  const wrong = await runIn(folder, ['check', 'wrong.md'])
+  expect([wrong?.code, wrong?.stdout]).toEqual([2, expect.stringContaining('[twice] does not fit the mode "twice"')])
+  await server.close()
+})
+
+function addSetting(): void {
+  addAfter('prompt/keys.ts', "  'agents',", "  'audience',\n")
+  const row = `  audience: {
+    ...request,
+    order: { rule: ['experts', 'everybody'] },
+    isPlain: true,
+    text: 'Whom the answers are for.',
+  },
+`
+  addAfter('config/keys.ts', 'const entries = {', row)
+  addAfter('config/schema.ts', 'const settingShape = {', "  audience: oneOf('everybody', 'experts'),\n")
+  // code that reads it
+  const context = "import { narrow, type RunContext } from '../event/context.ts'"
+  addAfter('run/task.ts', context, "import { emit } from '../event/context.ts'\n")
+  const told = "  emit(context, { type: 'warning', message: `written for ${settings.audience ?? 'nobody'}` })\n"
+  addAfter('run/task.ts', '  const files = await round.filesOf(settings)', told)
+}
+
+it('a setting is a name, a row and a schema: layers, checks, lists and the schema of editors follow', async () => {
+  const server = await startModelServer([{ text: 'Yes.' }, { text: 'Yes.' }])
+  const folder = tempTree({
+    'home/config/config.toml': 'audience = "experts"\n',
+    'work/baton.toml': '',
+    'work/ask.md': '+++\nmodel = "m"\n+++\nIs it?\n',
+    'work/wrong.md': '+++\nmodel = "m"\naudience = "cats"\n+++\nIs it?\n',
+    'work/misspelt.md': '+++\nmodel = "m"\naudiance = "experts"\n+++\nIs it?\n',
+    'work/looser.md': '+++\nmodel = "m"\naudience = "everybody"\n+++\nIs it?\n',
+  })
+  const run = (...args: string[]) =>
+    runIn(join(folder, 'work'), args, { BATON_HOME: join(folder, 'home'), BATON_GATEWAY_URL: server.url })
+  expect((await run('ask.md'))?.stderr).toContain('written for experts')
+  expect((await run('ask.md', '-c', 'audience=everybody'))?.stderr).toContain('written for everybody')
+  expect((await run('config', 'ask.md', '--origin'))?.stdout).toMatch(/audience.*"experts".*config\.toml:1/)
+  const schema: unknown = JSON.parse((await run('schema'))?.stdout ?? '')
+  expect(schema).toHaveProperty('properties.audience', {
+    description: 'Whom the answers are for.',
+    type: 'string',
+    enum: ['everybody', 'experts'],
+  })
+  for (const [file, code, says] of [
+    ['wrong.md', 2, '"audience" must be one of "everybody", "experts"'],
+    ['misspelt.md', 2, 'did you mean "audience"?'],
+    ['looser.md', 2, 'yours is "experts"'],
+  ] as const) {
+    const end = await run('check', file)
+    expect([file, end?.code, end?.stdout]).toEqual([file, code, expect.stringContaining(says)])
+  }
+  await server.close()
 })
 
 function addPanel(): void {
