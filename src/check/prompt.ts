@@ -4,21 +4,20 @@ import type { AgentConfig } from '../config/agent-config.ts'
 import { displayPath } from '../base/files.ts'
 import { type Finding, placeFindings } from '../config/issue.ts'
 import { placeOrigins } from '../config/layers.ts'
+import { strategyKeys } from '../config/strategies.ts'
 import { placeInPrompt, readRunSpec, type RunSpec } from '../config/run-spec.ts'
 import { checkMode } from '../run/check-mode.ts'
 import { instructionProblems } from '../run/instruction.ts'
 import { loadIteration } from '../run/iterate/load.ts'
 import { namedModels } from '../run/model-place.ts'
-import { checkDelegateFits } from '../run/delegate/load.ts'
-import { checkEnsembleFits } from '../run/ensemble/load.ts'
 import { resourceIssues } from '../run/named-resources.ts'
 import { toolIssues, withoutMissingTools } from '../run/named-tools.ts'
 import { otherToolsOf } from '../run/other-tools.ts'
-import { type AgentLookup, findPromptAgents, type StepAgent, stepAgents, summarizerName } from '../run/prompt-agents.ts'
+import { type AgentLookup, findPromptAgents, summarizerName } from '../run/prompt-agents.ts'
+import { type StepAgent, strategyOf } from '../run/strategies.ts'
 import { withPackServers } from '../run/pack-servers.ts'
 import { agentLookup, loadOutput } from '../run/prompt-target.ts'
 import type { TargetOptions } from '../run/target.ts'
-import { workflowProblems } from '../run/workflow/check.ts'
 import { definitionsOfPrompt } from '../run/definitions.ts'
 import { checkAgent, checkNamedModel, type FileSurroundings, type SharedParts, surroundingsOf } from './checker.ts'
 import { definitionProblems } from './definitions.ts'
@@ -91,8 +90,10 @@ async function checkSpec(spec: RunSpec, around: PromptSurroundings): Promise<rea
     ...(await checkSteps(spec, around)),
     ...(await definitionProblems(spec, around)),
     ...(await rolesProblems(spec, around)),
-    ...(await caught(file, async () => checkEnsembleFits(spec, await loadOutput(spec, {})))),
-    ...(await caught(file, () => checkDelegateFits(spec))),
+    ...(await caught(file, async () => {
+      const output = await loadOutput(spec, {})
+      await strategyOf(spec.settings)?.check(spec, output)
+    })),
     ...(await caught(file, () => checkMode(spec))),
     ...(await templateProblems(spec)),
   ]
@@ -137,19 +138,19 @@ async function checkSummarizer(spec: RunSpec, around: PromptSurroundings): Promi
   return checkNamed({ alone: { ...spec, agents: [], settings }, name, path: ['iterate', 'summarizer'] }, spec, around)
 }
 
-/** The agents of the steps of a workflow, and their templates and expressions; the agents of an ensemble. */
+/** The agents that a strategy names, and its templates and expressions. */
 async function checkSteps(spec: RunSpec, around: PromptSurroundings): Promise<readonly Problem[]> {
   const { document, settings } = spec
-  if (settings.workflow === undefined && settings.ensemble === undefined && settings.delegate === undefined) return []
+  const strategy = strategyOf(settings)
+  if (strategy === undefined) return []
   const { agent: _, ...others } = settings
   const alone = { ...spec, agents: [], settings: others }
   const agents: (readonly Problem[])[] = []
-  for (const step of stepAgents(spec)) {
+  for (const step of strategy.agents) {
     agents.push(await checkNamed({ alone, name: step.name, path: step.path, steps: [step] }, spec, around))
   }
-  if (settings.workflow === undefined) return agents.flat()
   const compiler = (): ReturnType<typeof around.parts.compiler> => around.parts.compiler(settings.lua)
-  const texts = await workflowProblems(settings.workflow, { document, compiler })
+  const texts = await strategy.problems({ document, compiler })
   return [...agents.flat(), ...texts.flatMap((error) => problemsOfError(error, { file: document.file, trail: [] }))]
 }
 
@@ -209,14 +210,10 @@ async function modelProblems(spec: RunSpec, around: FileSurroundings): Promise<r
   const entries = spec.agents.flatMap(({ enabled, index, options: { model } }) =>
     enabled && typeof model === 'string' ? [{ name: model, path: ['sub_agents', index, 'options', 'model'] }] : [],
   )
-  const steps = (spec.settings.workflow?.steps ?? []).flatMap(({ index, options: { model } }) =>
-    typeof model === 'string' ? [{ name: model, path: ['workflow', 'step', index, 'options', 'model'] }] : [],
-  )
   const named = [
     ...namedModels(spec.settings).filter(({ name }) => name !== ''),
     ...entries,
-    ...steps,
-    ...ensembleModels(spec.settings),
+    ...(strategyOf(spec.settings)?.models ?? []),
   ]
   const { tools, disallowed_tools, write_mode: writes } = spec.settings
   const others = await otherToolsOf(spec)
@@ -230,21 +227,11 @@ async function modelProblems(spec: RunSpec, around: FileSurroundings): Promise<r
   return (await Promise.all(models.map((found) => checkNamedModel(found, around)))).flat()
 }
 
-/** The models of members without their own agent, and that of the synthesis. */
-function ensembleModels({ ensemble }: RunSpec['settings']) {
-  const members = (ensemble?.members ?? []).flatMap(({ index, model, agent, line }) =>
-    model === undefined || agent !== undefined || line !== undefined
-      ? []
-      : [{ name: model, path: ['ensemble', 'agents', index, 'model'] }],
-  )
-  return ensemble?.model === undefined ? members : [...members, { name: ensemble.model, path: ['ensemble', 'model'] }]
-}
-
 /** The place in the file that names the model; one from the environment or a flag is attributed to the file. */
 async function placeOfModel(path: readonly (string | number)[], spec: RunSpec): Promise<SourcePlace> {
   const finding: Finding = { code: 'CONFIG_INVALID', message: '', hint: '', path, part: 'value' }
   const { file, text, meta } = spec.document
-  if (path[0] === 'sub_agents' || path[0] === 'workflow' || path[0] === 'ensemble') {
+  if (path[0] === 'sub_agents' || strategyKeys.some((key) => key === path[0])) {
     const [issue] = await placeFindings([finding], { file, text, locate: meta.locate })
     return issue?.place ?? { file }
   }

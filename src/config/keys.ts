@@ -66,6 +66,8 @@ export interface ReservedEntry {
   readonly isMerged: boolean
   /** How a folder may set it. */
   readonly order: Orders
+  /** It makes the file run other agents, scripts and command lines. */
+  readonly starts?: true
   /** It holds a list; keys of globs do as well. */
   readonly isList?: true
   /** It is in `Settings` as it is written, if it is. */
@@ -76,7 +78,7 @@ export interface ReservedEntry {
   readonly text: string
 }
 
-type Kind = Omit<ReservedEntry, 'text' | 'initial' | 'order' | 'isList' | 'isPlain'>
+type Kind = Omit<ReservedEntry, 'text' | 'initial' | 'order' | 'starts' | 'isList' | 'isPlain'>
 
 const frame: Kind = {
   kind: 'frame',
@@ -161,23 +163,32 @@ const entries = {
     order: free,
     text: 'If a model starts it, "all" gives it the tools of MCP servers, whatever its lists say.',
   },
-  agent: { ...promptOnly, order: free, isPlain: true, text: 'An agent that answers instead of the built-in one.' },
+  agent: {
+    ...promptOnly,
+    starts: true,
+    order: free,
+    isPlain: true,
+    text: 'An agent that answers instead of the built-in one.',
+  },
   params: { ...promptOnly, order: free, text: 'Values for sub-agents, passed verbatim.' },
   template: { ...promptOnly, order: free, text: 'The instruction is a Handlebars template.' },
   input: { ...promptOnly, order: free, text: 'Variables of the prompt, filled by --var NAME=VALUE.' },
   output: { ...promptOnly, order: free, text: 'Requirements for the answer.' },
   sub_agents: {
     ...promptOnly,
+    starts: true,
     order: free,
     text: 'The chain: agents that work on the request before or after the model. baton list names them.',
   },
   ensemble: {
     ...promptOnly,
+    starts: true,
     order: byPrompt,
     text: 'Several agents answer each task, and their answers are combined.',
   },
   workflow: {
     ...promptOnly,
+    starts: true,
     order: byPrompt,
     text: 'Steps that depend on each other, each done by an agent or by the main agent.',
   },
@@ -203,6 +214,7 @@ const entries = {
   },
   plugins: {
     ...frame,
+    starts: true,
     isList: true,
     order: user,
     isPlain: true,
@@ -250,6 +262,7 @@ const entries = {
   },
   gate: {
     ...frame,
+    starts: true,
     order: byPrompt,
     isPlain: true,
     text: 'A command that decides, in the worktree, whether its changes reach the workspace.',
@@ -400,6 +413,7 @@ const entries = {
   },
   iterate: {
     ...frameTable,
+    starts: true,
     order: byPrompt,
     initial: {
       context: true,
@@ -414,6 +428,7 @@ const entries = {
   },
   collab: {
     ...frameTable,
+    starts: true,
     order: {
       keys: {
         enabled: byPrompt,
@@ -447,7 +462,7 @@ const entries = {
     isPlain: true,
     text: 'How messages of baton chat after the first are answered, and when old ones are summarized.',
   },
-  delegate: { ...promptOnly, order: byPrompt, text: 'A team of agents works on a list of items.' },
+  delegate: { ...promptOnly, starts: true, order: byPrompt, text: 'A team of agents works on a list of items.' },
   code: {
     ...frameTable,
     order: {

@@ -2,17 +2,18 @@ import { isBatonError } from '../base/error.ts'
 import { defined } from '../base/json.ts'
 import type { AgentRequest, CommandAgent, PromptInput, PromptRequest, ScriptRequest } from '../event/agent.ts'
 import { below, type RunContext, withScope, withServices } from '../event/context.ts'
-import { part, placeText } from '../event/place.ts'
+import { member as memberPlace, part, placeText } from '../event/place.ts'
 import type { FileSet } from '../run/files.ts'
 import type { TaskPlan } from '../run/plan.ts'
 import type { PromptTarget } from '../run/prompt-target.ts'
 import { type ChainState, variableInput } from '../stage/state.ts'
+import { type OutlinedAnswer, strategyOf } from '../run/strategies.ts'
 import { type Round, runTask } from '../run/task.ts'
 import { type Ask, decidedBy, type Drift, figuresOf, grown, isOpen, joinAsks, planAsk } from './ask.ts'
 import { followUpsOf } from './follow-ups.ts'
 import { planChild, type Planner } from './planner.ts'
 import { type PlannedAlone, planEnsemble } from './ensemble.ts'
-import type { AnswerPlan, SingleAnswerPlan } from './plan.ts'
+import type { AnswerPlan, PartsPlan, SingleAnswerPlan } from './plan.ts'
 import { planLeaf } from './script.ts'
 import { type PlannedStage, planStage } from './stage.ts'
 import { planTeam } from './team.ts'
@@ -84,7 +85,32 @@ async function planQuestion(call: TaskCall, planner: Planner, context: RunContex
   if (ensemble !== undefined) {
     return planEnsemble({ ...call, ensemble, alone: planAlone }, planner, context)
   }
-  return planAlone(call, planner, context)
+  const outlined = await strategyOf(call.target.settings)?.outline(call)
+  return outlined === undefined ? planAlone(call, planner, context) : planParts(outlined, call, planner, context)
+}
+
+/** The answers of a strategy, one after the other: each may be part of the request of the next. */
+async function planParts(
+  outlined: readonly OutlinedAnswer[],
+  call: TaskCall,
+  planner: Planner,
+  context: RunContext,
+): Promise<PlannedQuestion> {
+  const strategy = strategyOf(call.target.settings)?.key ?? ''
+  const parts: PartsPlan['parts'][number][] = []
+  let { drift } = call
+  let first: PlannedAlone | undefined
+  let last: number | null = 0
+  for (const { name, target, state } of outlined) {
+    const at = below(context, memberPlace(name))
+    const planned = await planAlone({ ...call, target, state, drift }, planner, at)
+    first ??= planned
+    last = planned.asked.tokens
+    parts.push({ name, answer: planned.asked.answer })
+    drift = last === null ? decidedBy(drift, placeText(at.scope.at)) : grown(drift, last)
+  }
+  const { inputTokens = null, problem = null } = first ?? {}
+  return { asked: { answer: { by: 'parts', strategy, parts }, tokens: last }, inputTokens, problem }
 }
 
 /** The answer of one agent or model. */
@@ -181,6 +207,7 @@ export function answerOf(tasks: readonly PlannedTask[]): AnswerPlan {
   // there is one task
   if (answer.by === 'workflow') return answer
   const answers = tasks.map((task) => task.answer)
+  if (answer.by === 'parts') return joinParts(answer, answers)
   return answer.by === 'ensemble' ? joinEnsembles(answer, answers) : joinSingle(answer, answers)
 }
 
@@ -197,6 +224,18 @@ function joinEnsembles(first: EnsemblePlan, answers: readonly AnswerPlan[]): Ens
   }))
   const last = all.flatMap((one) => one.joined_by ?? [])
   return { ...first, members, joined_by: first.joined_by && joinSingle(first.joined_by, last) }
+}
+
+function joinParts(first: PartsPlan, answers: readonly AnswerPlan[]): PartsPlan {
+  const all = answers.flatMap((answer) => (answer.by === 'parts' ? [answer] : []))
+  const parts = first.parts.map(({ name, answer }, index) => ({
+    name,
+    answer: joinSingle(
+      answer,
+      all.flatMap((one) => one.parts[index]?.answer ?? []),
+    ),
+  }))
+  return { ...first, parts }
 }
 
 function joinSingle(answer: SingleAnswerPlan, answers: readonly AnswerPlan[]): SingleAnswerPlan {
@@ -216,6 +255,8 @@ export function asksOf(answer: AnswerPlan): readonly Ask[] {
       return answer.step.asks
     case 'workflow':
       return answer.steps.flatMap(({ asks }) => asks)
+    case 'parts':
+      return answer.parts.flatMap((each) => asksOf(each.answer))
     case 'ensemble': {
       const { members, joined_by: last } = answer
       return [...members.map((member) => member.answer), ...(last === null ? [] : [last])].flatMap(asksOf)

@@ -173,6 +173,8 @@ function answerSteps(answer: PromptPlan['answer']): readonly DecidingStep[] {
       return [...answer.members.map((member) => member.answer), answer.joined_by].flatMap((one) =>
         one === null ? [] : answerSteps(one),
       )
+    case 'parts':
+      return answer.parts.flatMap((each) => answerSteps(each.answer))
   }
 }
 

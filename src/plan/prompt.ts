@@ -48,7 +48,7 @@ export async function planPrompt(call: PromptCall, planner: Planner, context: Ru
     file: spec.file,
     inputs: call.inputs,
     groups: files.groups,
-    ...defined({ workflow: settings.workflow, delegate: settings.delegate }),
+    settings,
   })
   const empty = isWithoutWork(state, target)
   // what an agent adds to an empty instruction decides whether there is anything to do
@@ -121,7 +121,7 @@ export async function planPrompt(call: PromptCall, planner: Planner, context: Ru
   }
 }
 
-/** Workflows and ensembles are not iterated. */
+/** Files with a strategy are not iterated. */
 function repeatedAnswer(answer: AnswerPlan, times: Iterations): AnswerPlan {
   switch (answer.by) {
     case 'model':
@@ -130,6 +130,7 @@ function repeatedAnswer(answer: AnswerPlan, times: Iterations): AnswerPlan {
       return { ...answer, step: { ...answer.step, asks: eachTime(answer.step.asks, times) } }
     case 'workflow':
     case 'ensemble':
+    case 'parts':
       return answer
   }
 }

@@ -22,6 +22,7 @@ import { createOneCompiler, type OneCompiler } from './one-compiler.ts'
 import { placeModelError } from './model-place.ts'
 import type { NamedAgent } from './prompt-agents.ts'
 import type { PromptTarget } from './prompt-target.ts'
+import { strategyOf } from './strategies.ts'
 import { mayAskModel } from './target.ts'
 
 interface Parts extends Pick<AgentParts, 'chooseModel' | 'prices' | 'plugins' | 'serversOf'> {
@@ -80,7 +81,7 @@ async function mainModels(target: PromptTarget, checking: Checking): Promise<rea
   const mayNameOne = spec.agents.some(
     ({ enabled, stages }) => enabled && stages.some((stage) => stage.startsWith('pre')),
   )
-  const hasNoWork = settings.workflow === undefined && spec.document.instruction.trim() === ''
+  const hasNoWork = strategyOf(settings)?.hasSteps !== true && spec.document.instruction.trim() === ''
   const isLeftOpen = settings.model !== undefined || mayNameOne || hasNoWork
   const ofSteps = await stepModels(target, { parts: checking.parts, others })
   const unnamed = isLeftOpen ? [] : [await defaultModel({ usesTools }, { chooseModel })]

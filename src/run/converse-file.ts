@@ -10,6 +10,7 @@ import { limitsOfTools } from './ask-person.ts'
 import { createTargetLoader } from './child-run.ts'
 import type { ChildSurroundings } from './child-target.ts'
 import type { PromptTarget } from './prompt-target.ts'
+import { strategyOf } from './strategies.ts'
 
 /**
  * Returns the function that calls the model of a prompt file with the messages of a caller, with its settings, its
@@ -52,9 +53,7 @@ function isOnlyAsked({ spec, settings, answerAgent, iteration }: PromptTarget): 
     !spec.agents.some(({ enabled }) => enabled) &&
     answerAgent === undefined &&
     iteration === undefined &&
-    settings.workflow === undefined &&
-    settings.ensemble === undefined &&
-    settings.delegate === undefined &&
+    strategyOf(settings) === undefined &&
     spec.variables === undefined &&
     !givesFiles.some((key) => spec.frontMatter[key] !== undefined)
   )

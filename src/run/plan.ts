@@ -1,7 +1,9 @@
 import { basename } from 'node:path'
 import { BatonError } from '../base/error.ts'
 import type { Json } from '../base/json.ts'
+import type { StrategyTables } from '../config/strategies.ts'
 import type { FileRef } from './files.ts'
+import { strategyOf } from './strategies.ts'
 
 /** One unit of work of a run. */
 export interface TaskPlan {
@@ -23,43 +25,35 @@ export interface TaskSources {
   readonly inputs: readonly string[]
   /** The groups of files that match `working_globs`; undefined if the file has none. */
   readonly groups: readonly (readonly FileRef[])[] | undefined
-  /** Whether the steps of a workflow replace the tasks. */
-  readonly workflow?: unknown
-  /** Whether the items of a team replace the tasks. */
-  readonly delegate?: unknown
+  readonly settings: Partial<StrategyTables>
 }
 
 /**
  * The tasks of a prompt file, from exactly one source: `-i` values, or working groups; neither is one task.
- * With a workflow or a team there is one task, and no such source.
- * @throws BatonError USAGE if both are given, or one together with a workflow or team
+ * With a strategy that has one task, there is no such source.
+ * @throws BatonError USAGE if both are given, or one together with such a strategy
  */
-export function planTasks({ file, asked, inputs, groups, ...strategy }: TaskSources): readonly TaskPlan[] {
-  checkSources({ file, hasInputs: inputs.length > 0, ...(groups && { groups: 'working_globs' }), ...strategy })
+export function planTasks({ file, asked, inputs, groups, settings }: TaskSources): readonly TaskPlan[] {
+  checkSources({ file, hasInputs: inputs.length > 0, ...(groups && { groups: 'working_globs' }), settings })
   if (groups !== undefined) return numbered(groups.map(groupTask))
   if (inputs.length > 0) return numbered(inputs.map((input) => ({ label: shorten(input), input, working: [] })))
   return numbered([{ label: asked === undefined ? basename(file) : shorten(asked), input: null, working: [] }])
 }
 
-interface GivenSources extends Pick<TaskSources, 'file' | 'workflow' | 'delegate'> {
+interface GivenSources extends Pick<TaskSources, 'file' | 'settings'> {
   readonly hasInputs: boolean
   /** What names the files, if anything does. */
   readonly groups?: 'working_globs' | '-f'
 }
 
 /** @throws BatonError USAGE for more than one source of tasks */
-export function checkSources({ file, hasInputs, groups, workflow, delegate }: GivenSources): void {
+export function checkSources({ file, hasInputs, groups, settings }: GivenSources): void {
   const source = hasInputs ? '-i' : groups
-  if (workflow !== undefined && source !== undefined) {
-    throw new BatonError('USAGE', `${source} and [workflow] cannot be combined: the steps are the tasks`, {
+  const { key, oneTask } = strategyOf(settings) ?? {}
+  if (oneTask !== undefined && source !== undefined) {
+    throw new BatonError('USAGE', `${source} and [${key}] cannot be combined: ${oneTask.why}`, {
       place: { file },
-      hint: 'Let a step with for_each work on a list; its items may be params or the output of another step.',
-    })
-  }
-  if (delegate !== undefined && source !== undefined) {
-    throw new BatonError('USAGE', `${source} and [delegate] cannot be combined: the leader creates the items`, {
-      place: { file },
-      hint: 'Say in the prompt what the team is to work on.',
+      hint: oneTask.hint,
     })
   }
   if (hasInputs && groups !== undefined) {

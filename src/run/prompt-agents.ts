@@ -2,7 +2,7 @@ import { entryVariables } from '../agent/prompt-input.ts'
 import type { DataPath } from '../base/data-text.ts'
 import { BatonError, isBatonError, rewordError } from '../base/error.ts'
 import { displayPath } from '../base/files.ts'
-import { defined, type JsonObject } from '../base/json.ts'
+import type { JsonObject } from '../base/json.ts'
 import type { Stage } from '../config/agent-config.ts'
 import type { RunSpec } from '../config/run-spec.ts'
 import type { CallerVariables } from '../event/agent.ts'
@@ -12,6 +12,7 @@ import type { ChainAgent } from '../stage/chain.ts'
 import { checkAs } from '../stage/answer.ts'
 import { questionOptions } from './ask.ts'
 import type { PromptTarget } from './prompt-target.ts'
+import { type StepAgent, strategyOf } from './strategies.ts'
 
 /** An agent that was found by a name in a prompt file. */
 export type FoundAgent = NamedFile & ChainAgent
@@ -101,30 +102,9 @@ export async function findPromptAgents(
   return { byName, answerAgent, summaryAgent, all: [...all.values()], starts }
 }
 
-export interface StepAgent {
-  readonly name: string
-  readonly options: JsonObject
-  readonly path: DataPath
-}
-
-/** The agents of workflow steps and their fallbacks, those of an ensemble, and the workers of a team. */
-export function stepAgents({ settings: { workflow, ensemble, delegate } }: RunSpec): readonly StepAgent[] {
-  const steps = (workflow?.steps ?? []).flatMap(({ index, agent, fallback, options }) => {
-    const path = ['workflow', 'step', index]
-    const own = agent === undefined ? [] : [{ name: agent, options, path: [...path, 'agent'] }]
-    return [...own, ...fallback.map((name, position) => ({ name, options, path: [...path, 'fallback', position] }))]
-  })
-  const members = (ensemble?.members ?? []).flatMap(({ index, agent, model }) =>
-    agent === undefined
-      ? []
-      : [{ name: agent, options: defined({ model }), path: ['ensemble', 'agents', index, 'agent'] }],
-  )
-  const { aggregator } = ensemble ?? {}
-  const last = aggregator === undefined ? [] : [{ name: aggregator, options: {}, path: ['ensemble', 'aggregator'] }]
-  const workers = (delegate?.workers ?? []).flatMap(({ agent, index }) =>
-    index === undefined ? [] : [{ name: agent, options: {}, path: ['delegate', 'workers', index] }],
-  )
-  return [...steps, ...members, ...last, ...workers]
+/** The agents that the table of a strategy names. */
+export function stepAgents({ settings }: RunSpec): readonly StepAgent[] {
+  return strategyOf(settings)?.agents ?? []
 }
 
 /**

@@ -9,7 +9,6 @@ import { loadRunSpec, placeInPrompt, type RunSpec, settingsFor } from '../config
 import { type Settings, settingsOf } from '../config/settings.ts'
 import type { Message } from '../event/message.ts'
 import type { Grant } from '../event/permission.ts'
-import type { Workflow } from '../config/workflow.ts'
 import { variablesFromFlags } from '../config/input-variables.ts'
 import { packRoots } from '../pack/find-pack.ts'
 import { type NameGuard, nameGuard } from '../pack/name-guard.ts'
@@ -27,11 +26,11 @@ import { asChild, childTargetOptions, childVariables } from './child-target.ts'
 import { checkInstruction } from './instruction.ts'
 import { type Iteration, loadIteration } from './iterate/load.ts'
 import { checkMode } from './check-mode.ts'
-import { createOneCompiler } from './one-compiler.ts'
 import { loadOutputSchema, loadSchemaFlag, type OutputSchema } from './output-schema.ts'
 import { type AgentLookup, findPromptAgents, type FoundAgent, type NamedAgent } from './prompt-agents.ts'
 import { withPackServers } from './pack-servers.ts'
 import type { RolePlaces } from './roles.ts'
+import { checkStrategy } from './strategies.ts'
 import type { TargetOptions } from './target.ts'
 
 /** A prompt file with its config and its agents, read and checked: nothing has been executed yet. */
@@ -109,11 +108,7 @@ export async function loadPromptTarget(options: TargetOptions, callers: readonly
     await (await import('./isolation/check.ts')).checkIsolation(spec)
   }
   if (settings.template) await checkInstruction(spec.document)
-  if (settings.workflow !== undefined) await checkSteps(settings.workflow, spec)
-  if (settings.delegate !== undefined) await (await import('./delegate/load.ts')).checkDelegateFits(spec)
-  if (settings.ensemble !== undefined) {
-    await (await import('./ensemble/load.ts')).checkEnsembleFits(spec, output)
-  }
+  await checkStrategy(spec, output)
   const roles = settings.collab === undefined ? noRoles : await rolesOf(spec, { ...options, lookup, definitions })
   const startable = [...(offered?.byName.values() ?? []), ...roles.values()]
   const toolNotes = [
@@ -169,17 +164,6 @@ async function rolesOf(spec: RunSpec, places: RolePlaces): Promise<PromptTarget[
     })
   }
   return (await import('./roles.ts')).findRoles(spec, places)
-}
-
-/** @throws BatonError for an invalid template or expression of a step, at its place */
-async function checkSteps(workflow: Workflow, { document, settings: { lua } }: RunSpec): Promise<void> {
-  const { checkWorkflowTexts } = await import('./workflow/check.ts')
-  const compiler = createOneCompiler(lua)
-  try {
-    await checkWorkflowTexts(workflow, { document, compiler: compiler.open })
-  } finally {
-    await compiler.close()
-  }
 }
 
 /** How the agents of a prompt file are found and loaded. */

@@ -27,6 +27,7 @@ import { definitionsOf } from '../pack/definitions.ts'
 import type { Definitions } from '../config/collect-definitions.ts'
 import { definitionsOnDemand, type FindDefinitions, resolveNamed } from './definitions.ts'
 import type { PromptTarget } from './prompt-target.ts'
+import { strategyOf } from './strategies.ts'
 
 /** An agent that is run directly. */
 export interface AgentTarget {
@@ -90,10 +91,9 @@ export function isSet(target: Target, key: string, inner: string): boolean {
 }
 
 /** Whether the built-in main agent may call a model: no agent answers instead, and there may be an instruction. */
-export function mayAskModel({ answerAgent, spec, settings: { workflow, ensemble } }: PromptTarget): boolean {
-  if (ensemble !== undefined) return ensemble.aggregate === 'synthesis' && ensemble.model === undefined
-  if (workflow !== undefined) return workflow.steps.some(({ agent }) => agent === undefined)
-  return answerAgent === undefined && (spec.document.instruction.trim() !== '' || spec.agents.length > 0)
+export function mayAskModel({ answerAgent, spec, settings }: PromptTarget): boolean {
+  const hasWork = spec.document.instruction.trim() !== '' || spec.agents.length > 0
+  return strategyOf(settings)?.asksMain ?? (answerAgent === undefined && hasWork)
 }
 
 export interface TargetOptions extends ConfigOptions {
@@ -134,7 +134,9 @@ export async function loadTargetFor(inputs: GivenInputs, options: TargetOptions)
   if (inputs.globs.length === 0) return withInputs(target, inputs)
   const overrides = [...options.flags.overrides, workingGlobs(inputs, target.settings.base_dir)]
   const given = await loadTarget({ ...options, flags: { ...options.flags, overrides } })
-  if (given.kind === 'prompt') checkSources({ ...strategyOf(given), hasInputs: false, groups: '-f' })
+  if (given.kind === 'prompt') {
+    checkSources({ file: given.spec.file, settings: given.settings, hasInputs: false, groups: '-f' })
+  }
   return given
 }
 
@@ -144,7 +146,8 @@ function withInputs(target: PromptTarget, { texts, ignoresUnread = false }: Give
   // a `pre` agent may change the globs
   const hasGroups = settings.globs.working.length > 0 && !spec.agents.some(({ enabled }) => enabled)
   checkSources({
-    ...strategyOf(target),
+    file: spec.file,
+    settings,
     hasInputs: texts.length > 0,
     ...(hasGroups ? { groups: 'working_globs' } : {}),
   })
@@ -162,10 +165,6 @@ function withInputs(target: PromptTarget, { texts, ignoresUnread = false }: Give
   })
 }
 
-function strategyOf({ spec: { file }, settings: { workflow, delegate } }: PromptTarget) {
-  return { file, workflow, delegate }
-}
-
 const reading =
   'Set template = true and write {{input}} where it belongs, or name an agent in sub_agents that reads it.'
 
@@ -175,19 +174,11 @@ export function takesMessages(target: PromptTarget): boolean {
 }
 
 /** Whether a template, an agent or a program of the file gets the input. */
-function readsInputs({
-  settings: { template, ensemble, workflow, delegate },
-  spec,
-  answerAgent,
-}: PromptTarget): boolean {
-  const members = ensemble?.members.some(({ agent, line }) => agent !== undefined || line !== undefined) === true
+function readsInputs({ settings, spec, answerAgent }: PromptTarget): boolean {
   return (
-    template ||
+    settings.template ||
     answerAgent !== undefined ||
-    members ||
-    ensemble?.aggregator !== undefined ||
-    workflow !== undefined ||
-    delegate !== undefined ||
+    strategyOf(settings)?.readsInput === true ||
     spec.agents.some(({ enabled }) => enabled)
   )
 }

@@ -9,14 +9,12 @@ import type { Spent } from '../event/meter.ts'
 import { type GivenAnswer, keepAnswer, type TaskAnswer } from './answer.ts'
 import { tellLeftOut } from './apply-answer.ts'
 import { ask } from './ask.ts'
-import type { DelegateCall } from './delegate/run.ts'
-import type { EnsembleCall } from './ensemble/run.ts'
 import type { FileSet } from './files.ts'
 import { renderInstruction } from './instruction.ts'
+import { strategyOf } from './strategies.ts'
 import { fitting } from './structured-answer.ts'
 import type { TaskPlan } from './plan.ts'
 import type { WorkDone } from './work-done.ts'
-import type { WorkflowCall } from './workflow/run.ts'
 import type { PromptTarget } from './prompt-target.ts'
 
 /** How a task ended. Plain JSON, because it is recorded as the task's boundary. */
@@ -82,16 +80,16 @@ export async function runTask(plan: TaskPlan, round: Round, around: RunContext):
     ? await fillTemplate(before.state, { plan, files }, round, context.services.signal)
     : before.state
   const inputText = template ? '' : (round.given?.text ?? '')
-  const { workflow, ensemble, delegate } = settings
+  const strategy = strategyOf(settings)
+  const { filesOf, filesIn } = round
   const answer =
-    workflow !== undefined
-      ? await runSteps({ workflow, plan, settings, state, inputText }, round, context)
-      : ensemble !== undefined
-        ? await runMembers({ ensemble, target, plan, state, files, inputText }, context)
-        : delegate !== undefined
-          ? await runTeam({ delegate, target, plan, state, settings, files, inputText }, context)
-          : await ask({ plan, settings, state: framed(state, round), files, inputText }, round.target, context)
-  if (workflow === undefined) tellLeftOut(answer, settings, context)
+    strategy === undefined
+      ? await ask({ plan, settings, state: framed(state, round), files, inputText }, target, context)
+      : await strategy.answer(
+          { target, plan, state, settings, files, inputText, input: inputOf(plan, round), filesOf, filesIn },
+          context,
+        )
+  if (strategy?.hasSteps !== true) tellLeftOut(answer, settings, context)
   const done = { status: 'done', index, label, spent: answer.spent } as const
   if (context.scope.dry !== undefined) return { ...done, ...valueOf(answer), content: answer.text, agentResult: null }
   const extra = { ...task, ai_response: answer.response, file_changes: answer.fileChanges }
@@ -134,51 +132,12 @@ function framed(state: ChainState, { promptOf }: Round): ChainState {
   return promptOf === undefined ? state : { ...state, prompts: [promptOf(instructionOf(state))] }
 }
 
-interface Steps extends Pick<WorkflowCall, 'workflow' | 'settings'> {
-  readonly plan: TaskPlan
-  readonly state: ChainState
-  readonly inputText: string
-}
-
-/** Lets the steps of a workflow answer a task. */
-async function runSteps(
-  { workflow, plan, settings, state, inputText }: Steps,
-  round: Round,
-  context: RunContext,
-): Promise<TaskAnswer> {
-  // loaded only for files with a workflow
-  const { runWorkflow } = await import('./workflow/run.ts')
-  const { target, filesOf, filesIn } = round
-  const instruction = instructionOf(state)
-  const { sub_agents: _, workflow: _workflow, ...params } = state.params
-  const request = {
-    text: [inputText, instruction].filter((text) => text.trim() !== '').join('\n\n'),
-    instruction,
-    params,
-    input: target.vars ?? inputOf(plan, round),
-    stdin: target.stdin,
-  }
-  return runWorkflow({ workflow, target, settings, request, filesOf, filesIn }, context)
-}
-
-/** Lets several agents answer instead of one. Loaded only for files with an ensemble. */
-async function runMembers(call: EnsembleCall, context: RunContext): Promise<TaskAnswer> {
-  const { runEnsemble } = await import('./ensemble/run.ts')
-  return runEnsemble(call, context)
-}
-
-/** Lets a team work instead of one model. Loaded only for files with a team. */
-async function runTeam(call: DelegateCall, context: RunContext): Promise<TaskAnswer> {
-  const { runDelegate } = await import('./delegate/run.ts')
-  return runDelegate(call, context)
-}
-
-/** Whether there is nothing to do (R255, TV31); the instructions of a workflow are in its steps. */
+/** Whether there is nothing to do (R255, TV31); steps have instructions of their own. */
 export function isWithoutWork(
   state: ChainState,
   { settings, inputsAreMessages }: Pick<PromptTarget, 'settings' | 'inputsAreMessages'>,
 ): boolean {
-  return settings.workflow === undefined && inputsAreMessages !== true && instructionOf(state).trim() === ''
+  return strategyOf(settings)?.hasSteps !== true && inputsAreMessages !== true && instructionOf(state).trim() === ''
 }
 
 /** The answer after the `post_task` agents; it must still match `[output]`. */

@@ -56,9 +56,8 @@ export async function workOnce(
   const filesIn: Round['filesIn'] = (own, at) => createFileCache(own, { spec, resourcesOf }, at)(own)
   const round: Round = { target, state, redoCount, services, given, filesOf, filesIn, ...defined({ promptOf }) }
   const files = await placeGlobErrors(target, () => filesOf(settings))
-  const { workflow, delegate } = settings
   const sources = { file: spec.file, inputs: run.inputs, groups: files.groups }
-  const plans = planTasks({ ...sources, ...defined({ workflow, delegate, asked: spec.asked }) })
+  const plans = planTasks({ ...sources, settings, ...defined({ asked: spec.asked }) })
   if (plans.length === 0) return { status: 'nothing' }
   const shared = sharedInputs(round, settings)
   const tasks: Tasks = {

@@ -18,7 +18,7 @@ beforeAll(() => {
     symlinkSync(join(root, linked), join(copy, linked))
   }
   cpSync(join(root, 'src'), join(copy, 'src'), { recursive: true })
-  for (const follow of [addTool, addCommand, addMode, addSetting, addPanel]) follow()
+  for (const follow of [addTool, addCommand, addMode, addSetting, addStrategy, addPanel]) follow()
   const project = join(copy, 'tsconfig.json')
   writeFileSync(
     project,
@@ -232,6 +232,110 @@ it('a setting is a name, a row and a schema: layers, checks, lists and the schem
   ] as const) {
     const end = await run('check', file)
     expect([file, end?.code, end?.stdout]).toEqual([file, code, expect.stringContaining(says)])
+  }
+  await server.close()
+})
+
+function addStrategy(): void {
+  addAfter('prompt/keys.ts', "  'reasoning_summary',", "  'relay',\n")
+  const row = "  relay: { ...promptOnly, starts: true, order: byPrompt, text: 'Questions, one after the other.' },\n"
+  addAfter('config/keys.ts', 'const entries = {', row)
+  addAfter('config/schema-strategies.ts', 'export const strategySchemas = {', '  relay: table({ questions: texts }),\n')
+  const read = `  relay: {
+    agents: ['questions', 'a question'],
+    read: ({ questions }) => ({ questions: questions as readonly string[] }),
+  },
+`
+  addAfter('config/strategies.ts', 'const rows = {', read)
+  const checks = 'const inStrategies: { readonly [Key in StrategyKey]: (table: JsonObject) => readonly Finding[] } = {'
+  addAfter('config/front-matter.ts', checks, '  relay: () => [],\n')
+  const strategy = `  relay: {
+    agents: () => [],
+    models: () => [],
+    readsInput: () => false,
+    answer: async (relay, task, context) => (await import('./relay.ts')).runRelay(relay, task, context),
+    outline: async (relay, task) => (await import('./relay.ts')).outlineOf(relay, task),
+  },
+`
+  const table = 'const strategies: { readonly [Key in StrategyKey]: Strategy<StrategyTables[Key]> } = {'
+  addAfter('run/strategies.ts', table, strategy)
+  add(
+    'run/relay.ts',
+    `import type { Settings } from '../config/settings.ts'
+import type { StrategyTables } from '../config/strategies.ts'
+import { below, type RunContext } from '../event/context.ts'
+import { member } from '../event/place.ts'
+import type { TaskAnswer } from './answer.ts'
+import { ask } from './ask.ts'
+import type { OutlinedAnswer, OutlinedTask, StrategyTask } from './strategies.ts'
+type Relay = StrategyTables['relay']
+/** One answer for each question: the file as if it had only this one. */
+export function outlineOf({ questions }: Relay, { target, state }: OutlinedTask): readonly OutlinedAnswer[] {
+  const without = ({ relay: _, ...others }: Settings): Settings => others
+  const { relay: _, ...params } = state.params
+  const alone = {
+    ...target,
+    settings: without(target.settings),
+    settingsFor: (values: typeof params) => without(target.settingsFor(values)),
+  }
+  return questions.map((question, index) => ({
+    name: \`question-\${index + 1}\`,
+    target: alone,
+    state: { params, prompts: [...state.prompts, question] },
+  }))
+}
+export async function runRelay(relay: Relay, task: StrategyTask, context: RunContext): Promise<TaskAnswer> {
+  let answer: TaskAnswer | undefined
+  for (const { name, target, state } of outlineOf(relay, task)) {
+    const prompts: readonly string[] = answer === undefined ? state.prompts : [...state.prompts, answer.text]
+    const asked = { ...task, settings: target.settings, state: { ...state, prompts } }
+    answer = await ask(asked, target, below(context, member(name)))
+  }
+  if (answer === undefined) throw new Error('a relay has questions')
+  return answer
+}
+`,
+  )
+}
+
+it('a strategy is a setting, its rows and a file: it is checked, planned, run and replayed as the others are', async () => {
+  const server = await startModelServer([{ text: 'First.' }, { text: 'Second.' }])
+  const front = 'model = "m"\n[relay]\nquestions = ["Who?", "Why?"]\n'
+  const folder = tempTree({
+    'baton.toml': '',
+    'ask.md': `+++\n${front}+++\nTell me.\n`,
+    'both.md': `+++\n${front}[[workflow.step]]\nid = "a"\ninstructions = "b"\n+++\nTell me.\n`,
+    'wrong.md': '+++\nmodel = "m"\n[relay]\nquestion = "Who?"\n+++\nTell me.\n',
+  })
+  const env = { BATON_GATEWAY_URL: server.url }
+  const plan = await runIn(folder, ['plan', 'ask.md'], env)
+  expect(plan?.stdout, plan?.stderr).toMatch(
+    /relay +2 answers, one after the other\n +question-1 .*1 request[^]*question-2/,
+  )
+  expect(JSON.parse((await runIn(folder, ['plan', 'ask.md', '--json'], env))?.stdout ?? '')).toMatchObject({
+    target: { answer: { by: 'parts', strategy: 'relay', parts: [{ name: 'question-1' }, { name: 'question-2' }] } },
+    total: { requests: { as_written: 2 } },
+  })
+  expect(server.requests).toHaveLength(0)
+  expect(await runIn(folder, ['ask.md', '--record', 'run.cassette', '-q'], env)).toMatchObject({
+    code: 0,
+    stdout: 'Second.\n',
+  })
+  const [first, second] = server.requests.map(({ body }) => JSON.stringify(body))
+  expect(first).toMatch(/Tell me\..*Who\?/)
+  expect(second).toMatch(/Tell me\..*Why\?.*First\./)
+  expect(await runIn(folder, ['ask.md', '--replay', 'run.cassette', '-q'])).toMatchObject({
+    code: 0,
+    stdout: 'Second.\n',
+  })
+  expect(server.requests).toHaveLength(2)
+  for (const [file, says] of [
+    ['both.md', '[workflow] and [relay] cannot be combined'],
+    ['wrong.md', 'unknown key "question" in relay'],
+  ] as const) {
+    const end = await runIn(folder, ['check', file])
+    const text = end?.stdout.replace('[relay] and [workflow]', '[workflow] and [relay]')
+    expect([file, end?.code, text]).toEqual([file, 2, expect.stringContaining(says)])
   }
   await server.close()
 })

@@ -6,6 +6,7 @@ import { readSource } from '../../base/reads.ts'
 import { conditionForms } from '../../config/iteration.ts'
 import { placeInPrompt, type RunSpec } from '../../config/run-spec.ts'
 import type { IterateSettings } from '../../config/settings.ts'
+import { strategyKeys } from '../../config/strategies.ts'
 import { toolRules, writtenRules } from '../../tool/rule-list.ts'
 import { closingRule, ruleText } from '../../tool/tool-rules.ts'
 import type { FoundAgent } from '../prompt-agents.ts'
@@ -21,9 +22,6 @@ export interface Iteration {
   /** The agent that writes summaries; undefined: a model does, or no agent is needed. */
   readonly summarizer?: FoundAgent
 }
-
-/** Strategies that flags cannot combine with; files that combine them are refused when their keys are checked. */
-const strategies = ['delegate', 'ensemble', 'workflow'] as const
 
 /**
  * Reads the files that `[iterate]` names. For a file that is run as an agent only its own front matter counts, because
@@ -44,7 +42,7 @@ export async function loadIteration(
   }
   if (settings === undefined || (options.isAgent === true && frontMatter['iterate'] === undefined)) return undefined
   const isFlag = frontMatter['iterate'] === undefined
-  const other = isFlag ? strategies.find((key) => frontMatter[key] !== undefined) : undefined
+  const other = isFlag ? strategyKeys.find((key) => frontMatter[key] !== undefined) : undefined
   if (other !== undefined) {
     throw new BatonError('CONFIG_INVALID', `--iter and [${other}] cannot be combined: a file has only one strategy`, {
       place: await placeInPrompt(spec, [other], 'key'),

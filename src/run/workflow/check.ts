@@ -10,7 +10,7 @@ import { conditionOf, type Graph, graphOf } from './graph.ts'
 import { type NamedPath, nameProblem, namesInLua } from './names.ts'
 import { lineInText, placeInText, type WrittenText, writtenText } from './written.ts'
 
-interface CheckOptions {
+export interface CheckOptions {
   readonly document: PromptDocument
   /** Called only if there is a Lua expression; the provider closes the compiler. */
   readonly compiler: () => Promise<LuaCompiler>
@@ -87,10 +87,4 @@ function namedProblems(paths: readonly NamedPath[], { step, key, text, graph }: 
     found.set(message, new BatonError('CONFIG_INVALID', message, { hint, place }))
   }
   return [...found.values()]
-}
-
-/** Throws the first problem. */
-export async function checkWorkflowTexts(workflow: Workflow, options: CheckOptions): Promise<void> {
-  const [first] = await workflowProblems(workflow, options)
-  if (first !== undefined) throw first
 }
