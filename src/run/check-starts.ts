@@ -21,9 +21,8 @@ import { asChild } from './child-target.ts'
 import { createOneCompiler, type OneCompiler } from './one-compiler.ts'
 import { placeModelError } from './model-place.ts'
 import type { NamedAgent } from './prompt-agents.ts'
-import type { PromptTarget } from './prompt-target.ts'
+import { mayAskModel, type PromptTarget } from './prompt-target.ts'
 import { strategyOf } from './strategies.ts'
-import { mayAskModel } from './target.ts'
 
 interface Parts extends Pick<AgentParts, 'chooseModel' | 'prices' | 'plugins' | 'serversOf'> {
   /** Rejects if the model of a file cannot be given the tools that are named for it. */

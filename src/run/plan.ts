@@ -3,6 +3,8 @@ import { BatonError } from '../base/error.ts'
 import type { Json } from '../base/json.ts'
 import type { StrategyTables } from '../config/strategies.ts'
 import type { FileRef } from './files.ts'
+import type { GivenInputs } from './inputs.ts'
+import type { PromptTarget } from './prompt-target.ts'
 import { strategyOf } from './strategies.ts'
 
 /** One unit of work of a run. */
@@ -84,4 +86,47 @@ function shorten(text: string): string {
   const line = text.trim().replaceAll(/\s+/g, ' ')
   const characters = Array.from(line)
   return characters.length <= labelLength ? line : `${characters.slice(0, labelLength - 1).join('')}…`
+}
+
+/** Refuses inputs before anything is paid for, or lets an agent definition get them as messages. */
+export function withInputs(target: PromptTarget, { texts, ignoresUnread = false }: GivenInputs): PromptTarget {
+  const { settings, spec } = target
+  // a `pre` agent may change the globs
+  const hasGroups = settings.globs.working.length > 0 && !spec.agents.some(({ enabled }) => enabled)
+  checkSources({
+    file: spec.file,
+    settings,
+    hasInputs: texts.length > 0,
+    ...(hasGroups ? { groups: 'working_globs' } : {}),
+  })
+  if (texts.length === 0 || ignoresUnread) return target
+  if (takesMessages(target)) return { ...target, inputsAreMessages: true }
+  if (readsInputs(target)) return target
+  const { file, text, instructionLine: line } = spec.document
+  const [what, hint] =
+    spec.source === 'file'
+      ? [file, `${reading} Files are given with -f, other context with --stdin.`]
+      : ['the prompt', 'Write it into the prompt, give it with --stdin as context, or use a file that reads it.']
+  throw new BatonError('USAGE', `an input (-i) is given, but nothing in ${what} reads it`, {
+    place: { file, text, line },
+    hint,
+  })
+}
+
+const reading =
+  'Set template = true and write {{input}} where it belongs, or name an agent in sub_agents that reads it.'
+
+/** Whether the inputs of a target are the messages of the user to its model: it is an agent that asks one. */
+export function takesMessages(target: PromptTarget): boolean {
+  return target.spec.isDefinition && !readsInputs(target)
+}
+
+/** Whether a template, an agent or a program of the file gets the input. */
+function readsInputs({ settings, spec, answerAgent }: PromptTarget): boolean {
+  return (
+    settings.template ||
+    answerAgent !== undefined ||
+    strategyOf(settings)?.readsInput === true ||
+    spec.agents.some(({ enabled }) => enabled)
+  )
 }

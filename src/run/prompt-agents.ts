@@ -103,7 +103,7 @@ export async function findPromptAgents(
 }
 
 /** The agents that the table of a strategy names. */
-export function stepAgents({ settings }: RunSpec): readonly StepAgent[] {
+function stepAgents({ settings }: RunSpec): readonly StepAgent[] {
   return strategyOf(settings)?.agents ?? []
 }
 

@@ -30,7 +30,7 @@ import { loadOutputSchema, loadSchemaFlag, type OutputSchema } from './output-sc
 import { type AgentLookup, findPromptAgents, type FoundAgent, type NamedAgent } from './prompt-agents.ts'
 import { withPackServers } from './pack-servers.ts'
 import type { RolePlaces } from './roles.ts'
-import { checkStrategy } from './strategies.ts'
+import { checkStrategy, strategyOf } from './strategies.ts'
 import type { TargetOptions } from './target.ts'
 
 /** A prompt file with its config and its agents, read and checked: nothing has been executed yet. */
@@ -142,6 +142,12 @@ export async function loadPromptTarget(options: TargetOptions, callers: readonly
     starts,
     roles,
   }
+}
+
+/** Whether the built-in main agent may call a model: no agent answers instead, and there may be an instruction. */
+export function mayAskModel({ answerAgent, spec, settings }: PromptTarget): boolean {
+  const hasWork = spec.document.instruction.trim() !== '' || spec.agents.length > 0
+  return strategyOf(settings)?.asksMain ?? (answerAgent === undefined && hasWork)
 }
 
 function isForeign({ agent }: AgentDefinition): boolean {

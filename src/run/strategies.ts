@@ -15,7 +15,7 @@ import type { Round } from './task.ts'
 import type { CheckOptions } from './workflow/check.ts'
 
 /** How several agents answer a task, with what is known of it before it starts. `Table`: what the front matter says. */
-export interface Strategy<Table> {
+interface Strategy<Table> {
   /** The agents that the table names: they are found and read before anything starts. */
   readonly agents: (table: Table) => readonly StepAgent[]
   /** The models that it names for models without an agent. */
@@ -38,7 +38,7 @@ export interface Strategy<Table> {
   /** Answers a task. Its code is loaded only for files with this strategy. */
   readonly answer: (table: Table, task: StrategyTask, context: RunContext) => Promise<TaskAnswer>
   /** The answers that it gets for a task, one after the other, for plans. Omitted: it is planned by code of its own. */
-  readonly outline?: (table: Table, task: OutlinedTask) => Promise<readonly OutlinedAnswer[]>
+  readonly outline?: (table: Table, task: Pick<StrategyTask, 'target' | 'state'>) => Promise<readonly OutlinedAnswer[]>
 }
 
 export interface StepAgent {
@@ -48,7 +48,7 @@ export interface StepAgent {
 }
 
 /** A model that a file names, and where. */
-export interface NamedModel {
+interface NamedModel {
   readonly name: string
   readonly path: DataPath
 }
@@ -66,8 +66,6 @@ export interface StrategyTask extends Pick<Round, 'filesOf' | 'filesIn'> {
   /** The `-i` text, the working group, or the input from the caller of an agent. */
   readonly input: TaskPlan['input']
 }
-
-export type OutlinedTask = Pick<StrategyTask, 'target' | 'state'>
 
 /** One answer of one agent or model, as it is known before a run. */
 export interface OutlinedAnswer {
@@ -159,7 +157,7 @@ export interface ChosenStrategy extends Pick<Strategy<never>, 'oneTask' | 'hasSt
   readonly asksMain: boolean | undefined
   readonly readsInput: boolean
   readonly answer: (task: StrategyTask, context: RunContext) => Promise<TaskAnswer>
-  readonly outline: (task: OutlinedTask) => Promise<readonly OutlinedAnswer[] | undefined>
+  readonly outline: (task: Pick<StrategyTask, 'target' | 'state'>) => Promise<readonly OutlinedAnswer[] | undefined>
 }
 
 /** The strategy of a file; undefined: one agent or model answers. */

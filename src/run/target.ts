@@ -22,12 +22,10 @@ import {
   type ScriptFile,
 } from '../pack/resolve.ts'
 import { type GivenInputs, refuseBoth, workingGlobs } from './inputs.ts'
-import { checkSources } from './plan.ts'
 import { definitionsOf } from '../pack/definitions.ts'
 import type { Definitions } from '../config/collect-definitions.ts'
 import { definitionsOnDemand, type FindDefinitions, resolveNamed } from './definitions.ts'
 import type { PromptTarget } from './prompt-target.ts'
-import { strategyOf } from './strategies.ts'
 
 /** An agent that is run directly. */
 export interface AgentTarget {
@@ -90,12 +88,6 @@ export function isSet(target: Target, key: string, inner: string): boolean {
   )
 }
 
-/** Whether the built-in main agent may call a model: no agent answers instead, and there may be an instruction. */
-export function mayAskModel({ answerAgent, spec, settings }: PromptTarget): boolean {
-  const hasWork = spec.document.instruction.trim() !== '' || spec.agents.length > 0
-  return strategyOf(settings)?.asksMain ?? (answerAgent === undefined && hasWork)
-}
-
 export interface TargetOptions extends ConfigOptions {
   readonly file: string
   /** The prompt itself, if it is not a file; `file` is then only its name in messages. */
@@ -131,6 +123,7 @@ export async function loadTargetFor(inputs: GivenInputs, options: TargetOptions)
   const target = await loadTarget(options)
   refuseNothing(target, inputs, options)
   if (target.kind === 'agent') return target
+  const { checkSources, withInputs } = await import('./plan.ts')
   if (inputs.globs.length === 0) return withInputs(target, inputs)
   const overrides = [...options.flags.overrides, workingGlobs(inputs, target.settings.base_dir)]
   const given = await loadTarget({ ...options, flags: { ...options.flags, overrides } })
@@ -138,49 +131,6 @@ export async function loadTargetFor(inputs: GivenInputs, options: TargetOptions)
     checkSources({ file: given.spec.file, settings: given.settings, hasInputs: false, groups: '-f' })
   }
   return given
-}
-
-/** Refuses inputs before anything is paid for, or lets an agent definition get them as messages. */
-function withInputs(target: PromptTarget, { texts, ignoresUnread = false }: GivenInputs): PromptTarget {
-  const { settings, spec } = target
-  // a `pre` agent may change the globs
-  const hasGroups = settings.globs.working.length > 0 && !spec.agents.some(({ enabled }) => enabled)
-  checkSources({
-    file: spec.file,
-    settings,
-    hasInputs: texts.length > 0,
-    ...(hasGroups ? { groups: 'working_globs' } : {}),
-  })
-  if (texts.length === 0 || ignoresUnread) return target
-  if (takesMessages(target)) return { ...target, inputsAreMessages: true }
-  if (readsInputs(target)) return target
-  const { file, text, instructionLine: line } = spec.document
-  const [what, hint] =
-    spec.source === 'file'
-      ? [file, `${reading} Files are given with -f, other context with --stdin.`]
-      : ['the prompt', 'Write it into the prompt, give it with --stdin as context, or use a file that reads it.']
-  throw new BatonError('USAGE', `an input (-i) is given, but nothing in ${what} reads it`, {
-    place: { file, text, line },
-    hint,
-  })
-}
-
-const reading =
-  'Set template = true and write {{input}} where it belongs, or name an agent in sub_agents that reads it.'
-
-/** Whether the inputs of a target are the messages of the user to its model: it is an agent that asks one. */
-export function takesMessages(target: PromptTarget): boolean {
-  return target.spec.isDefinition && !readsInputs(target)
-}
-
-/** Whether a template, an agent or a program of the file gets the input. */
-function readsInputs({ settings, spec, answerAgent }: PromptTarget): boolean {
-  return (
-    settings.template ||
-    answerAgent !== undefined ||
-    strategyOf(settings)?.readsInput === true ||
-    spec.agents.some(({ enabled }) => enabled)
-  )
 }
 
 async function loadAgentTarget(options: TargetOptions): Promise<Target> {

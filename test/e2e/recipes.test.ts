@@ -267,10 +267,10 @@ import { below, type RunContext } from '../event/context.ts'
 import { member } from '../event/place.ts'
 import type { TaskAnswer } from './answer.ts'
 import { ask } from './ask.ts'
-import type { OutlinedAnswer, OutlinedTask, StrategyTask } from './strategies.ts'
+import type { OutlinedAnswer, StrategyTask } from './strategies.ts'
 type Relay = StrategyTables['relay']
 /** One answer for each question: the file as if it had only this one. */
-export function outlineOf({ questions }: Relay, { target, state }: OutlinedTask): readonly OutlinedAnswer[] {
+export function outlineOf({ questions }: Relay, { target, state }: Pick<StrategyTask, 'target' | 'state'>): readonly OutlinedAnswer[] {
   const without = ({ relay: _, ...others }: Settings): Settings => others
   const { relay: _, ...params } = state.params
   const alone = {
@@ -352,9 +352,9 @@ function addPanel(): void {
   add(
     'page/view/kinds-tab.tsx',
     `import type { VNode } from 'preact'
-import type { PanelProps } from './run-tabs.tsx'
+import type { Row } from '../data/row.ts'
 /** The kinds of what a run does, each once. */
-export function KindsTab({ rows }: Pick<PanelProps, 'rows'>): VNode {
+export function KindsTab({ rows }: { readonly rows: readonly Row[] }): VNode {
   return <p class="kinds">{[...new Set(rows.map(({ kind }) => kind))].join(' and ')}</p>
 }
 `,

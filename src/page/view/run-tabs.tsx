@@ -14,7 +14,7 @@ import { WaterfallTab } from './waterfall-tab.tsx'
 import { WorkflowTab } from './workflow-tab.tsx'
 
 /** What a panel may show. Each takes the part that it needs. */
-export interface PanelProps extends Pick<LiveRun, 'rows' | 'tree' | 'version' | 'texts'> {
+interface PanelProps extends Pick<LiveRun, 'rows' | 'tree' | 'version' | 'texts'> {
   /** The id of the run. */
   readonly run: string
   readonly detail: RunDetail

@@ -10,25 +10,15 @@ import { listForm } from '../../agent/delegate/list-form.ts'
 import { conflictText } from '../../agent/delegate/merge.ts'
 import { openStore, type TeamStore } from '../../agent/delegate/store.ts'
 import type { Delegate } from '../../config/delegate.ts'
-import type { Settings } from '../../config/settings.ts'
 import { below, emit, type RunContext, withServices } from '../../event/context.ts'
 import { part } from '../../event/place.ts'
-import type { ChainState } from '../../stage/state.ts'
 import { keepAnswer, type TaskAnswer } from '../answer.ts'
 import { ask } from '../ask.ts'
-import type { FileSet } from '../files.ts'
-import type { TaskPlan } from '../plan.ts'
-import type { PromptTarget } from '../prompt-target.ts'
+import type { StrategyTask } from '../strategies.ts'
 import { workersOf } from './workers.ts'
 
-export interface DelegateCall {
+interface DelegateCall extends Omit<StrategyTask, 'filesOf' | 'filesIn' | 'input'> {
   readonly delegate: Delegate
-  readonly target: PromptTarget
-  readonly plan: TaskPlan
-  readonly state: ChainState
-  readonly settings: Settings
-  readonly files: FileSet
-  readonly inputText: string
 }
 
 /** What is known of a team before it starts. */

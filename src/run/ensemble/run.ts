@@ -6,11 +6,8 @@ import { below, emit, type RunContext } from '../../event/context.ts'
 import { addSpent, nothingSpent, type Spent } from '../../event/meter.ts'
 import { member as memberPlace, type Place } from '../../event/place.ts'
 import { joinTexts } from '../../prompt/value-text.ts'
-import type { ChainState } from '../../stage/state.ts'
 import { responseOf, type TaskAnswer } from '../answer.ts'
-import type { FileSet } from '../files.ts'
-import type { TaskPlan } from '../plan.ts'
-import type { PromptTarget } from '../prompt-target.ts'
+import type { StrategyTask } from '../strategies.ts'
 import { aggregate, judge } from './aggregate.ts'
 import { checkAnswer, type CheckEnds, noneHasPassed } from './check.ts'
 import { type Ends, gatherAll, gatherFirst, type Passes, pickPlace } from './gather.ts'
@@ -20,13 +17,8 @@ import { applyWinner, diffsOf, openTrees } from './trees.ts'
 import { errorText, isMissing, type MemberView, viewsOf } from './views.ts'
 import { countVotes, type Vote } from './vote.ts'
 
-export interface EnsembleCall {
+export interface EnsembleCall extends Pick<StrategyTask, 'target' | 'plan' | 'state' | 'files' | 'inputText'> {
   readonly ensemble: Ensemble
-  readonly target: PromptTarget
-  readonly plan: TaskPlan
-  readonly state: ChainState
-  readonly files: FileSet
-  readonly inputText: string
 }
 
 /** The outcome of an ensemble: the combined answer, with the facts to report about it. */

@@ -3,7 +3,8 @@ import { BatonError } from '../../base/error.ts'
 import { firstText } from '../../authoring/inventory.ts'
 import { isJsonObject, type JsonObject } from '../../base/json.ts'
 import type { InputVariable } from '../../config/input-variables.ts'
-import { loadTarget, takesMessages, type TargetOptions } from '../../run/target.ts'
+import { takesMessages } from '../../run/plan.ts'
+import { loadTarget, type TargetOptions } from '../../run/target.ts'
 import type { PromptTarget } from '../../run/prompt-target.ts'
 
 /** A prompt file, agent or pack that clients may call. */
