@@ -48,8 +48,11 @@ const runs: { readonly [Name in CommandName]: (flags: Flags<Name>, io: CommandIo
   completion: async (flags, io) => (await import('./commands/completion.ts')).completionCommand(flags, io),
 }
 
-/** Every command of `baton`. The first is the default if none is named. */
+/** Every command of `baton`. */
 export const commandTable: readonly Command[] = (Object.keys(commandSpecs) as CommandName[]).map(commandOf)
+
+/** The command if none is named. */
+export const defaultCommand: Command = commandOf('run')
 
 function commandOf<Name extends CommandName>(name: Name): Command {
   const spec = commandSpecs[name]

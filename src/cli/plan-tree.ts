@@ -6,6 +6,7 @@ import type {
   AgentPlan,
   FileCount,
   Limits,
+  PartsPlan,
   PromptPlan,
   SingleAnswerPlan,
   StepPlan,
@@ -91,6 +92,7 @@ function answerLines({ answer, tasks, iterations }: PromptPlan, options: TreeOpt
   const isRepeated = tasks.list.length > 1 || iterations !== undefined
   if (answer.by === 'workflow') return workflowLines(answer, options)
   if (answer.by === 'ensemble') return ensembleLines(answer, { ...options, isRepeated })
+  if (answer.by === 'parts') return partLines(answer, { ...options, isRepeated })
   return singleLines(answer, 'ask', { ...options, isRepeated })
 }
 
@@ -149,6 +151,14 @@ function ensembleLines(
     `${options.paint('bold', 'ensemble')}  ${countOf(length, 'member')} at once · ${facts}`,
     ...members.flatMap(({ name, answer }) => singleLines(answer, shown(name), options)).map(indented),
     ...(last === null ? [] : singleLines(last, aggregate, options)),
+  ]
+}
+
+/** `relay  2 answers, one after the other`, and the lines of each. */
+function partLines({ strategy, parts }: PartsPlan, options: AnswerOptions): readonly string[] {
+  return [
+    `${options.paint('bold', shown(strategy))}  ${countOf(parts.length, 'answer')}, one after the other`,
+    ...parts.flatMap(({ name, answer }) => singleLines(answer, shown(name), options)).map(indented),
   ]
 }
 

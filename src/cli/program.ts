@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { type Command, type FlagSpec, type FlagSpecs, globalFlagSpecs, type ParsedLine } from './command.ts'
-import { commandTable } from './command-table.ts'
+import { commandTable, defaultCommand } from './command-table.ts'
 import { runLine } from './env-flag.ts'
 import type { CommandIo } from './io.ts'
 
@@ -55,8 +55,7 @@ export interface ParsedCall extends ParsedLine {
 export function parseQuickly(args: readonly string[]): ParsedCall | undefined {
   const [first = ''] = args
   const named = commandTable.find(({ name }) => name === first)
-  const command = named ?? commandTable[0]
-  if (command === undefined) return undefined
+  const command = named ?? defaultCommand
   const line = parseLine(named === undefined ? args : args.slice(1), { ...globalFlagSpecs, ...command.flags })
   return line !== undefined && fits(line.words, command) ? { command, ...line } : undefined
 }

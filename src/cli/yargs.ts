@@ -2,7 +2,7 @@ import yargs, { type Options } from 'yargs'
 import { exitCodesText } from '../event/exit-code.ts'
 import { nearest } from '../base/suggest.ts'
 import { version } from '../version.ts'
-import { commandTable } from './command-table.ts'
+import { commandTable, defaultCommand } from './command-table.ts'
 import { type Command, type FlagSpecs, globalFlagSpecs, type ParsedLine, usageError, type WordSpec } from './command.ts'
 import { runLine } from './env-flag.ts'
 import { meantCommand } from './meant-command.ts'
@@ -24,10 +24,10 @@ export async function runWithYargs(args: readonly string[], io: CommandIo): Prom
       'duplicate-arguments-array': true,
     })
     .options(yargsOptions(globalFlagSpecs, { global: true }))
-  for (const [index, command] of commandTable.entries()) {
+  for (const command of commandTable) {
     const { summary, words, flags, examples = [] } = command
     program.command(
-      index === 0 ? [shapeOf(command), shapeOf({ name: '$0', words })] : shapeOf(command),
+      command.name === defaultCommand.name ? [shapeOf(command), shapeOf({ name: '$0', words })] : shapeOf(command),
       summary,
       (builder) => {
         for (const { name, count, ...word } of words) {
@@ -156,7 +156,7 @@ function meantWord(args: readonly string[], { command, message }: Mistake): stri
   const [, , given, choices] = choiceMessage.exec(oneLine(message)) ?? []
   // yargs prints both as JSON
   if (given !== undefined) return nearest(JSON.parse(given) as string, JSON.parse(`[${choices}]`) as readonly string[])
-  const flags = ['help', 'version', ...Object.keys({ ...globalFlagSpecs, ...(command ?? commandTable[0])?.flags })]
+  const flags = ['help', 'version', ...Object.keys({ ...globalFlagSpecs, ...(command ?? defaultCommand).flags })]
   const unknown = args.flatMap((arg) => /^--?([^-=][^=]+)/.exec(arg)?.[1] ?? []).filter((name) => !flags.includes(name))
   const flag = unknown.flatMap((name) => nearest(name, flags) ?? []).at(0)
   return flag === undefined ? undefined : `--${flag}`

@@ -1,5 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { type Finding, wrongKey } from './issue.ts'
+import { reserved } from './keys.ts'
 
 /** Keys of a definition that describe it to its starter; they are not settings of its run. */
 export const definitionKeys = ['description', 'instructions', 'fork_context', 'reminder', 'isolation', 'mcp'] as const
@@ -105,14 +106,6 @@ function besideCommand(path: readonly string[]): Finding {
 }
 
 /** Keys of a prompt file that make it run other agents, scripts and command lines. */
-export const startingKeys: readonly string[] = [
-  'agent',
-  'collab',
-  'delegate',
-  'ensemble',
-  'gate',
-  'iterate',
-  'plugins',
-  'sub_agents',
-  'workflow',
-]
+export const startingKeys: readonly string[] = [...reserved]
+  .flatMap(([key, { starts }]) => (starts === true ? [key] : []))
+  .toSorted()

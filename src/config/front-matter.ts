@@ -12,9 +12,9 @@ import { type Finding, type Issue, notATable, placeFindings, wrongKey } from './
 import { isReserved, reserved } from './keys.ts'
 import type { HeldTo } from './held-to.ts'
 import { isGuarded } from './orders.ts'
-import { checkStepOptions, checkStrategies } from './strategies.ts'
+import { checkStrategies, readersOfParams, type StrategyKey } from './strategies.ts'
 import { checkTrust, needsTrust, needyKeys, type TrustState, withoutKeys } from './trust.ts'
-import { checkWorkflow } from './workflow-check.ts'
+import { checkStepOptions, checkWorkflow } from './workflow-check.ts'
 
 export interface CheckedFrontMatter {
   readonly values: JsonObject
@@ -61,7 +61,7 @@ export async function checkFrontMatter(
   const unread = paths.filter(([key]) => key !== data['mode'])
   const top = unread.flatMap(([key, inner]) => (key === undefined || inner !== undefined ? [] : [key]))
   const hasReader =
-    agents.length > 0 || ['agent', 'template', 'input', 'workflow', 'ensemble'].some((key) => data[key] !== undefined)
+    agents.length > 0 || ['agent', 'template', 'input', ...readersOfParams].some((key) => data[key] !== undefined)
   return {
     values: withoutKeys(known.values),
     params,
@@ -101,9 +101,13 @@ function withoutWrong(tables: JsonObject, findings: readonly Finding[]): JsonObj
 function checkInside(key: string, value: Json): readonly Finding[] {
   if (!isJsonObject(value)) return []
   if (key === 'input') return checkVariables(value)
-  if (key === 'ensemble') return checkEnsemble(value)
-  if (key === 'delegate') return checkDelegate(value)
-  return key === 'workflow' ? [...checkWorkflow(value), ...checkStepOptions(value)] : []
+  return Object.hasOwn(inStrategies, key) ? inStrategies[key as StrategyKey](value) : []
+}
+
+const inStrategies: { readonly [Key in StrategyKey]: (table: JsonObject) => readonly Finding[] } = {
+  workflow: (table) => [...checkWorkflow(table), ...checkStepOptions(table)],
+  ensemble: checkEnsemble,
+  delegate: checkDelegate,
 }
 
 /**

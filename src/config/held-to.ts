@@ -4,7 +4,7 @@ import { canonicalJson, isJsonObject, type Json } from '../base/json.ts'
 import { parseSize } from '../base/size.ts'
 import { parseDuration } from './duration.ts'
 import type { Origin } from './layers.ts'
-import type { Order, Rule } from './orders.ts'
+import type { Order, Rule } from './keys.ts'
 
 /** A value in force that limits a folder. */
 export interface OwnValue {

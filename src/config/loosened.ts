@@ -1,6 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { exceeded, type HeldTo, type Loosened, ownValue } from './held-to.ts'
-import { isGuarded, type Order, orderOf } from './orders.ts'
+import type { Order } from './keys.ts'
+import { isGuarded, orderOf } from './orders.ts'
 import { loosenedDefinitions } from './loosened-definitions.ts'
 
 /** An effort suffix of a model name: an alias `opus-high` shadows `opus`. */

@@ -1,17 +1,15 @@
 import { join, resolve } from 'node:path'
 import { realPath } from '../base/files.ts'
-import { isJsonObject, type JsonObject } from '../base/json.ts'
+import type { JsonObject } from '../base/json.ts'
 import { parseSize } from '../base/size.ts'
 import { type Collab, isCollab, readCollab } from './collab.ts'
-import { type Delegate, readDelegate } from './delegate.ts'
 import { parseDuration } from './duration.ts'
-import { type Ensemble, readEnsemble, type WrittenEnsemble } from './ensemble.ts'
 import { type IterationCondition, parseCondition } from './iteration.ts'
-import { type Defaults, defaults } from './keys.ts'
+import { type Defaults, defaults, plainKeys } from './keys.ts'
 import type { Layer } from './layers.ts'
 import type { PermissionRule } from './permission-rules.ts'
 import type { SettingValues } from './schema.ts'
-import { readWorkflow, type Workflow } from './workflow.ts'
+import { readStrategies, type StrategyTables } from './strategies.ts'
 
 /** Values, including all that have a default. */
 type Filled<Values, Initial> = Values & {
@@ -26,41 +24,15 @@ type Immutable<T> = { readonly [Key in keyof T]: Immutable<T[Key]> }
 /** What merged layers contain; the lowest of them is `defaultLayer`. */
 type Values = Immutable<Filled<SettingValues, Defaults>>
 
-const optionalKeys = [
-  'model',
-  'temperature',
-  'top_p',
-  'max_tokens',
-  'reasoning_effort',
-  'reasoning_summary',
-  'seed',
-  'gateway',
-  'agent',
-  'tools',
-  'disallowed_tools',
-  'permission',
-  'max_rounds',
-  'max_turns',
-  'model_files',
-  'mode',
-  'plugins',
-  'auto_approve_plan_mode',
-  'mcp_servers',
-  'context_resources',
-  'isolation',
-  'gate',
-  'chat',
-] as const
-
-type OptionalKey = (typeof optionalKeys)[number]
+type OptionalKey = (typeof plainKeys)[number]
 type ModeKey = 'write_mode' | 'file_content_mode' | 'partial' | 'allow_run_on_task_fail'
 type LimitKey = 'fallback_models' | 'budget' | 'input_concurrency' | 'max_files_size_kb'
 
 /** The settings in force for one agent, with defaults. Keys that also exist in files keep their names. */
-export interface Settings extends Pick<
-  Values,
-  Exclude<OptionalKey, 'reasoning_effort' | 'permission'> | ModeKey | LimitKey
-> {
+export interface Settings
+  extends
+    Pick<Values, Exclude<OptionalKey, 'reasoning_effort' | 'permission'> | ModeKey | LimitKey>,
+    Partial<StrategyTables> {
   /** Includes the suffix of a model name. */
   readonly reasoning_effort?: string
   /** Rules of all layers, weakest first, without the default rules. */
@@ -110,14 +82,8 @@ export interface Settings extends Pick<
   readonly iterate?: IterateSettings
   /** The table of the front matter that is named like its mode. */
   readonly mode_options?: JsonObject
-  /** Steps instead of tasks. */
-  readonly workflow?: Workflow
-  /** Several agents answer each task, and their answers are combined. */
-  readonly ensemble?: Ensemble
   /** The model may start agents; undefined: it gets no tools for that. */
   readonly collab?: Collab
-  /** A team works on a list of items. */
-  readonly delegate?: Delegate
   /** Options of the mode `code`. */
   readonly code: Values['code']
   /** What programs chosen by a model may access. */
@@ -150,20 +116,19 @@ export interface IterateSettings extends Omit<Values['iterate'], 'condition' | '
 export const defaultLayer: Layer = { origin: { kind: 'default' }, values: defaults }
 
 /**
- * Settings from merged, checked layers, the lowest of which is `defaultLayer`. The order of keys determines the hashes
- * in journals, so it must not change.
+ * Settings from merged, checked layers, the lowest of which is `defaultLayer`.
  */
 export function settingsOf(merged: JsonObject, { workspace }: { readonly workspace: string }): Settings {
   // every layer was checked by schema.ts, or contains only text by construction (flags and environment)
   const values = merged as unknown as Values
   const { max_size, ...changes } = values.changes
   const { output, runs, budget, allow_run_on_task_fail } = values
-  const { workflow, ensemble, collab, delegate } = merged
+  const { collab } = merged
   const { fallback_models, write_mode, file_content_mode, partial, input_concurrency, max_files_size_kb } = values
   const { patience, ...retry } = values.retry
   const { connect, headers, stream_idle, request, agent, approval, gate } = values.timeouts
   const { engine, isolated, timeout, memory_mb, instructions } = values.lua
-  const present = optionalKeys.filter((key) => Object.hasOwn(values, key))
+  const present = plainKeys.filter((key) => Object.hasOwn(values, key))
   return {
     ...(Object.fromEntries(present.map((key) => [key, values[key]])) as Pick<
       Values,
@@ -210,11 +175,9 @@ export function settingsOf(merged: JsonObject, { workspace }: { readonly workspa
     changes: { ...changes, max_bytes: parseSize(max_size) ?? 0 },
     code: values.code,
     ...(isIterated(values) ? { iterate: iterateOf(values) } : {}),
-    ...(isJsonObject(workflow) ? { workflow: readWorkflow(workflow) } : {}),
-    ...(isJsonObject(ensemble) ? { ensemble: readEnsemble(ensemble as WrittenEnsemble) } : {}),
     sandbox: values.sandbox,
     ...(isCollab(collab) ? { collab: readCollab(collab) } : {}),
-    ...(isJsonObject(delegate) ? { delegate: readDelegate(delegate) } : {}),
+    ...readStrategies(merged),
   }
 }
 

@@ -1,18 +1,53 @@
-import type { DataPath } from '../base/data-text.ts'
 import { isJsonObject, type JsonObject } from '../base/json.ts'
-import { checkReserved } from './check-settings.ts'
-import { type Finding, meantHint, wrongKey } from './issue.ts'
-import { isRequestKey, isReserved, reserved } from './keys.ts'
+import { readDelegate } from './delegate.ts'
+import { readEnsemble, type WrittenEnsemble } from './ensemble.ts'
+import { type Finding, wrongKey } from './issue.ts'
+import { readWorkflow } from './workflow.ts'
 
-/** Tables of the front matter that determine how many agents work on the prompt: at most one may be set. */
-const strategies = ['iterate', 'workflow', 'ensemble', 'delegate'] as const
+interface StrategyRow {
+  /** What has agents in its table: plural and singular. */
+  readonly agents: readonly [string, string]
+  /** Reads its checked table. */
+  readonly read: (table: JsonObject) => object
+  /** Its agents read the parameters of the file. */
+  readonly readsParams?: true
+}
 
-/** What has agents in a strategy: plural and singular. */
-const agentsOf = {
-  workflow: ['steps', 'a step'],
-  ensemble: ['members', 'a member'],
-  delegate: ['workers', 'a worker'],
-} as const
+/** The strategies: tables of the front matter by which several agents answer a task. */
+const rows = {
+  workflow: { agents: ['steps', 'a step'], read: readWorkflow, readsParams: true },
+  ensemble: {
+    agents: ['members', 'a member'],
+    read: (table) => readEnsemble(table as unknown as WrittenEnsemble),
+    readsParams: true,
+  },
+  delegate: { agents: ['workers', 'a worker'], read: readDelegate },
+} as const satisfies { readonly [key: string]: StrategyRow }
+
+export type StrategyKey = keyof typeof rows
+
+/** What the tables of the strategies say. */
+export type StrategyTables = { readonly [Key in StrategyKey]: ReturnType<(typeof rows)[Key]['read']> }
+
+export const strategyKeys = Object.keys(rows) as readonly StrategyKey[]
+
+/** The strategies whose agents read the parameters of the file. */
+export const readersOfParams: readonly string[] = Object.entries<StrategyRow>(rows).flatMap(([key, { readsParams }]) =>
+  readsParams === true ? [key] : [],
+)
+
+/** The strategy of merged, checked values. */
+export function readStrategies(values: JsonObject): Partial<StrategyTables> {
+  return Object.fromEntries(
+    Object.entries<StrategyRow>(rows).flatMap(([key, { read }]) => {
+      const table = values[key] ?? null
+      return isJsonObject(table) ? [[key, read(table)]] : []
+    }),
+  )
+}
+
+/** Tables that determine how many agents work on the prompt: at most one may be set. */
+const exclusive = ['iterate', ...strategyKeys] as const
 
 /** Every second strategy of a file, and `agent` with a table for the model of the file or with its own agents. */
 export function checkStrategies(data: JsonObject): readonly Finding[] {
@@ -28,7 +63,7 @@ export function checkStrategies(data: JsonObject): readonly Finding[] {
 }
 
 function checkStrategy(data: JsonObject): readonly Finding[] {
-  const [first, ...others] = strategies.filter((key) => data[key] !== undefined)
+  const [first, ...others] = exclusive.filter((key) => data[key] !== undefined)
   if (first === undefined) return []
   const findings = others.map((other) => {
     const message = `[${first}] and [${other}] cannot be combined: a file has one strategy`
@@ -36,26 +71,7 @@ function checkStrategy(data: JsonObject): readonly Finding[] {
     return wrongKey([other], { message, hint })
   })
   if (data['agent'] === undefined || first === 'iterate') return findings
-  const [who, one] = agentsOf[first]
+  const [who, one] = rows[first].agents
   const message = `"agent" and [${first}] cannot be combined: the ${who} name their agents`
   return [...findings, wrongKey(['agent'], { message, hint: `Name it as the agent of ${one}.` })]
-}
-
-/** Errors in the options that steps of a checked workflow set for the main agent: only request keys are allowed. */
-export function checkStepOptions({ step: steps }: JsonObject): readonly Finding[] {
-  return ((steps ?? []) as readonly JsonObject[]).flatMap(({ agent, options }, index) => {
-    if (agent !== undefined || !isJsonObject(options ?? null)) return []
-    return Object.entries(options as JsonObject).flatMap(([key, value]) => {
-      const path = ['workflow', 'step', index, 'options']
-      if (isReserved(key) && isRequestKey(key)) return checkReserved(key, value).map((found) => moved(found, path))
-      const message = `unknown option "${key}" of a step without an agent`
-      const known = [...reserved.keys()].filter(isRequestKey)
-      const otherwise = 'Options for the main agent are model, temperature, context_globs and the like.'
-      return [wrongKey([...path, key], { message, hint: meantHint(key, known, otherwise) })]
-    })
-  })
-}
-
-function moved(finding: Finding, below: DataPath): Finding {
-  return { ...finding, path: [...below, ...finding.path] }
 }

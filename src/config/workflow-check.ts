@@ -1,6 +1,8 @@
 import type { DataPath } from '../base/data-text.ts'
 import { isJsonObject, type JsonObject } from '../base/json.ts'
+import { checkReserved } from './check-settings.ts'
 import { type Finding, meantHint, wrongKey, wrongValue } from './issue.ts'
+import { isRequestKey, isReserved, reserved } from './keys.ts'
 import { readWorkflow, whenWords, type WorkflowStep, type WrittenStep, type WrittenWorkflow } from './workflow.ts'
 import { inOrder } from './workflow-order.ts'
 
@@ -160,4 +162,23 @@ function endsFor({ when, needs }: WorkflowStep, known: ReadonlyMap<string, Ends>
     }
   }
   return { kind: 'possible', ends }
+}
+
+/** Errors in the options that steps of a checked workflow set for the main agent: only request keys are allowed. */
+export function checkStepOptions({ step: steps }: JsonObject): readonly Finding[] {
+  return ((steps ?? []) as readonly JsonObject[]).flatMap(({ agent, options }, index) => {
+    if (agent !== undefined || !isJsonObject(options ?? null)) return []
+    return Object.entries(options as JsonObject).flatMap(([key, value]) => {
+      const path = ['workflow', 'step', index, 'options']
+      if (isReserved(key) && isRequestKey(key)) return checkReserved(key, value).map((found) => moved(found, path))
+      const message = `unknown option "${key}" of a step without an agent`
+      const known = [...reserved.keys()].filter(isRequestKey)
+      const otherwise = 'Options for the main agent are model, temperature, context_globs and the like.'
+      return [wrongKey([...path, key], { message, hint: meantHint(key, known, otherwise) })]
+    })
+  })
+}
+
+function moved(finding: Finding, below: DataPath): Finding {
+  return { ...finding, path: [...below, ...finding.path] }
 }

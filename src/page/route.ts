@@ -1,13 +1,9 @@
-/** The tabs of a run. */
-const tabs = ['answer', 'tree', 'waterfall', 'changes', 'charts', 'iterations', 'team', 'workflow'] as const
-export type Tab = (typeof tabs)[number]
-
 /**
  * What the page shows. It is kept in the hash of the address, so that it can be bookmarked and is part of the history.
  */
 export type Route =
   | { readonly kind: 'runs' }
-  | { readonly kind: 'run'; readonly id: string; readonly tab: Tab }
+  | { readonly kind: 'run'; readonly id: string; readonly tab: string }
   | { readonly kind: 'compare'; readonly before: string; readonly after: string }
   | { readonly kind: 'files' }
   | { readonly kind: 'file'; readonly path: string }
@@ -40,7 +36,7 @@ export function parseHash(hash: string): Route {
     .replace(/^#?\/?/, '')
     .split('/')
     .map(decoded)
-  if (word === 'runs' && one !== '') return { kind: 'run', id: one, tab: tabs.find((tab) => tab === other) ?? 'answer' }
+  if (word === 'runs' && one !== '') return { kind: 'run', id: one, tab: other === '' ? 'answer' : other }
   if (word === 'compare' && one !== '' && other !== '') return { kind: 'compare', before: one, after: other }
   if (word === 'files') return one === '' ? { kind: 'files' } : { kind: 'file', path: one }
   if (word === 'conversations') return one === '' ? { kind: 'conversations' } : { kind: 'conversation', id: one }

@@ -11,18 +11,19 @@ import { runTask } from '../run/task.ts'
 import { type Ask, decidedBy, type Drift, figuresOf, grown, isOpen, joinAsks, planAsk, type Range } from './ask.ts'
 import { followUpsOf } from './follow-ups.ts'
 import { planChild, type Planner } from './planner.ts'
-import type { AnswerPlan, MemberPlan, RolePlan, SingleAnswerPlan, TeamPlan } from './plan.ts'
+import type { AnswerPlan, MemberPlan, RolePlan, SingleAnswerPlan, TeamPlan, PartsPlan } from './plan.ts'
 import { planLeaf } from './script.ts'
 import { type PlannedStage, planStage } from './stage.ts'
 import { planTools } from './tools.ts'
 import { planWorkflow } from './workflow.ts'
-import type { Round } from '../run/strategy.ts'
+import type { OutlinedAnswer, Round } from '../run/strategy.ts'
 import type { Ensemble } from '../config/ensemble.ts'
 import { aggregateTarget, prepareMembers, withoutEnsemble } from '../strategies/ensemble/member.ts'
 import { judgeQuestion, synthesisQuestion, viewsOf } from '../strategies/ensemble/aggregate.ts'
 import { nothingSpent } from '../event/meter.ts'
 import type { AgentDefinition } from '../config/agent-definitions.ts'
 import { keptTools } from '../load/roles.ts'
+import { strategyIn } from '../load/strategy.ts'
 
 export interface TaskCall {
   readonly target: PromptTarget
@@ -89,7 +90,38 @@ async function planQuestion(call: TaskCall, planner: Planner, context: RunContex
   if (ensemble !== undefined) {
     return planEnsemble({ ...call, ensemble, alone: planAlone }, planner, context)
   }
-  return planAlone(call, planner, context)
+  const { settings } = call.target
+  const strategy = strategyIn(planner.strategies, settings)
+  if (strategy?.outline === undefined) return planAlone(call, planner, context)
+  return planParts(
+    { key: strategy.key, outlined: await strategy.outline({ ...call, settings }) },
+    call,
+    planner,
+    context,
+  )
+}
+
+/** The answers of a strategy, one after the other: each may be part of the request of the next. */
+async function planParts(
+  { key, outlined }: { readonly key: string; readonly outlined: readonly OutlinedAnswer[] },
+  call: TaskCall,
+  planner: Planner,
+  context: RunContext,
+): Promise<PlannedQuestion> {
+  const parts: PartsPlan['parts'][number][] = []
+  let { drift } = call
+  let first: PlannedAlone | undefined
+  let last: number | null = 0
+  for (const { name, target, state } of outlined) {
+    const at = below(context, memberPlace(name))
+    const planned = await planAlone({ ...call, target, state, drift }, planner, at)
+    first ??= planned
+    last = planned.asked.tokens
+    parts.push({ name, answer: planned.asked.answer })
+    drift = last === null ? decidedBy(drift, placeText(at.scope.at)) : grown(drift, last)
+  }
+  const { inputTokens = null, problem = null } = first ?? {}
+  return { asked: { answer: { by: 'parts', strategy: key, parts }, tokens: last }, inputTokens, problem }
 }
 
 /** The answer of one agent or model. */
@@ -188,6 +220,7 @@ export function answerOf(tasks: readonly PlannedTask[]): AnswerPlan {
   // there is one task
   if (answer.by === 'workflow') return answer
   const answers = tasks.map((task) => task.answer)
+  if (answer.by === 'parts') return joinParts(answer, answers)
   return answer.by === 'ensemble' ? joinEnsembles(answer, answers) : joinSingle(answer, answers)
 }
 
@@ -204,6 +237,18 @@ function joinEnsembles(first: EnsemblePlan, answers: readonly AnswerPlan[]): Ens
   }))
   const last = all.flatMap((one) => one.joined_by ?? [])
   return { ...first, members, joined_by: first.joined_by && joinSingle(first.joined_by, last) }
+}
+
+function joinParts(first: PartsPlan, answers: readonly AnswerPlan[]): PartsPlan {
+  const all = answers.flatMap((answer) => (answer.by === 'parts' ? [answer] : []))
+  const parts = first.parts.map(({ name, answer }, index) => ({
+    name,
+    answer: joinSingle(
+      answer,
+      all.flatMap((one) => one.parts[index]?.answer ?? []),
+    ),
+  }))
+  return { ...first, parts }
 }
 
 function joinSingle(answer: SingleAnswerPlan, answers: readonly AnswerPlan[]): SingleAnswerPlan {
@@ -223,6 +268,8 @@ export function asksOf(answer: AnswerPlan): readonly Ask[] {
       return answer.step.asks
     case 'workflow':
       return answer.steps.flatMap(({ asks }) => asks)
+    case 'parts':
+      return answer.parts.flatMap((each) => asksOf(each.answer))
     case 'ensemble': {
       const { members, joined_by: last } = answer
       return [...members.map((member) => member.answer), ...(last === null ? [] : [last])].flatMap(asksOf)

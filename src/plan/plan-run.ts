@@ -18,11 +18,11 @@ import { type Ask, joinAsks, type Range, steady, sumOf } from './ask.ts'
 import { createModelPlanner, type ModelPlanner } from './models.ts'
 import { eachTime, iterationsOf } from './iterations.ts'
 import type { AgentPlan, Decision, Plan, PromptPlan, StepPlan, Total } from './plan.ts'
-import { createPlanner, type Planner } from './planner.ts'
+import { createPlanner, type Planner, type PlanTargetOptions } from './planner.ts'
 import { planPrompt } from './prompt.ts'
 import { planScript } from './script.ts'
 
-interface PlanOptions extends TargetOptions {
+interface PlanOptions extends PlanTargetOptions {
   readonly inputs: GivenInputs
   readonly signal: AbortSignal
 }
@@ -174,6 +174,8 @@ function answerSteps(answer: PromptPlan['answer']): readonly DecidingStep[] {
       return [...answer.members.map((member) => member.answer), answer.joined_by].flatMap((one) =>
         one === null ? [] : answerSteps(one),
       )
+    case 'parts':
+      return answer.parts.flatMap((each) => answerSteps(each.answer))
   }
 }
 

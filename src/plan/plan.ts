@@ -125,6 +125,15 @@ export type AnswerPlan =
       /** What combines the answers; null: neither a model nor an agent. */
       readonly joined_by: SingleAnswerPlan | null
     }
+  | PartsPlan
+
+/** The answers that a strategy gets for a task, one after the other. */
+export interface PartsPlan {
+  readonly by: 'parts'
+  /** The key of its table. */
+  readonly strategy: string
+  readonly parts: readonly { readonly name: string; readonly answer: SingleAnswerPlan }[]
+}
 
 /** A member of an ensemble. */
 export interface MemberPlan {

@@ -32,6 +32,7 @@ import { type Place, placeText } from '../event/place.ts'
 import { createSources } from '../event/sources.ts'
 import { allowedBy } from '../journal/allowed.ts'
 import { createPermission } from '../tool/permission.ts'
+import type { Strategy } from '../run/strategy.ts'
 
 interface ScriptFacts {
   /** Undefined for a `.lua` file. */
@@ -41,6 +42,7 @@ interface ScriptFacts {
 
 /** What all parts of one plan share. */
 export interface Planner {
+  readonly strategies: readonly Strategy[]
   readonly models: ModelPlanner
   readonly tries: number
   readonly signal: AbortSignal
@@ -61,7 +63,12 @@ interface PlannerOptions extends Pick<
   Planner,
   'planPrompt' | 'models' | 'tries' | 'signal' | 'onNote' | 'plugins' | 'serversOf'
 > {
-  readonly options: TargetOptions
+  readonly options: PlanTargetOptions
+}
+
+/** What the targets of a plan are loaded with. */
+export interface PlanTargetOptions extends TargetOptions {
+  readonly strategies: readonly Strategy[]
 }
 
 export function createPlanner({ options, ...shared }: PlannerOptions): Planner {
@@ -70,6 +77,7 @@ export function createPlanner({ options, ...shared }: PlannerOptions): Planner {
   const facts = new Map<string, ScriptFacts>()
   return {
     ...shared,
+    strategies: options.strategies,
     loadChild(agent) {
       const key = agent.defined === undefined ? agent.file : `${agent.file}#${agent.name}\n${agent.text}`
       const loaded = children.get(key) ?? loadPromptTarget(childTargetOptions(agent, around))

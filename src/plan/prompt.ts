@@ -122,7 +122,7 @@ export async function planPrompt(call: PromptCall, planner: Planner, context: Ru
   }
 }
 
-/** Workflows and ensembles are not iterated. */
+/** What other strategies answer is not iterated. */
 function repeatedAnswer(answer: AnswerPlan, times: Iterations): AnswerPlan {
   switch (answer.by) {
     case 'model':
@@ -131,6 +131,7 @@ function repeatedAnswer(answer: AnswerPlan, times: Iterations): AnswerPlan {
       return { ...answer, step: { ...answer.step, asks: eachTime(answer.step.asks, times) } }
     case 'workflow':
     case 'ensemble':
+    case 'parts':
       return answer
   }
 }

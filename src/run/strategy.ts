@@ -24,10 +24,21 @@ import type { ResourcesOf } from './resources.ts'
 export interface Strategy extends StrategyLoader {
   /** Answers one task. @throws BatonError if there is no answer */
   readonly answer?: (call: TaskCall, context: RunContext) => Promise<TaskAnswer>
+  /** The answers that it gets for a task, one after the other, for plans. Omitted: `plan/` has code of its own for it. */
+  readonly outline?: (
+    task: Pick<TaskCall, 'settings' | 'state'> & Pick<Round, 'target'>,
+  ) => Promise<readonly OutlinedAnswer[]>
   /** Is called once for a run of a file, and its result once for each round of the run, to work on all its tasks. */
   readonly repeat?: (run: PromptRun) => Promise<(around: RunContext) => Promise<WorkOnTasks>>
   /** Runs an agent file as often as its settings say. */
   readonly repeatAgent?: (target: AgentTarget, runOnce: RunAgentOnce, context: RunContext) => Promise<Ending>
+}
+
+/** One answer of one agent or model, as it is known before a run. */
+export interface OutlinedAnswer {
+  readonly name: string
+  readonly target: PromptTarget
+  readonly state: ChainState
 }
 
 /** A task that a strategy answers. */

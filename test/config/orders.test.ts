@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { isReserved, reserved } from '../../src/config/keys.ts'
+import { isReserved, reserved, type Rule } from '../../src/config/keys.ts'
 import type { JsonObject } from '../../src/base/json.ts'
 import type { HeldTo, OwnValue } from '../../src/config/held-to.ts'
 import { effortWord, loosened } from '../../src/config/loosened.ts'
-import { orderOf, orders, type Rule } from '../../src/config/orders.ts'
+import { orderOf } from '../../src/config/orders.ts'
 import { effortOf } from '../../src/model/alias.ts'
 import { schemas } from '../../src/config/schema.ts'
 import { root } from '../helpers/baton.ts'
@@ -30,8 +30,7 @@ it('a word behind the name of a model asks for an effort', () => {
 
 describe('every key has an order', () => {
   it('also those inside of tables that are merged key by key', () => {
-    expect(Object.keys(orders).toSorted()).toEqual([...reserved.keys()].toSorted())
-    for (const [key, given] of Object.entries(orders)) {
+    for (const [key, { order: given }] of reserved) {
       if ('keys' in given) expect(Object.keys(given.keys).toSorted(), key).toEqual(innerKeys(key).toSorted())
     }
   })
@@ -42,7 +41,7 @@ describe('every key has an order', () => {
       const line = text.split('\n').find((each) => each.startsWith(`| ${start}`)) ?? ''
       return [...line.replaceAll(/\([^)]*\)/g, '').matchAll(/`([a-z_.]+)`/g)].map((found) => found[1] ?? '').toSorted()
     }
-    const paths = Object.entries(orders).flatMap(([key, given]): readonly (readonly [string, string?])[] =>
+    const paths = [...reserved].flatMap(([key, { order: given }]): readonly (readonly [string, string?])[] =>
       'keys' in given ? Object.keys(given.keys).map((inner): [string, string] => [key, inner]) : [[key]],
     )
     const withRule = (fits: (rule: Rule) => boolean): readonly string[] =>

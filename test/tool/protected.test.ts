@@ -2,6 +2,7 @@ import { symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { isReserved } from '../../src/config/keys.ts'
+import { strategyKeys } from '../../src/config/strategies.ts'
 import { allRights } from '../../src/event/permission.ts'
 import { createPermission } from '../../src/tool/permission.ts'
 import { createJudge } from '../../src/tool/protected/answers.ts'
@@ -13,6 +14,7 @@ import { tempTree } from '../helpers/temp.ts'
 describe('prompt files', () => {
   it('are known by keys that front matter has a meaning for', () => {
     expect(decidingKeys.filter((key) => !isReserved(key))).toEqual([])
+    expect([...strategyKeys, 'iterate', 'sub_agents'].filter((key) => !decidingKeys.includes(key))).toEqual([])
   })
 
   it.each<readonly [string, boolean]>([

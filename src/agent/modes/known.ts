@@ -7,13 +7,25 @@ import type { ExecutionMode } from './mode.ts'
 import { unknownMode } from './prompts.ts'
 import { createExecutionModes, type ExecutionModes } from './registry.ts'
 
-/** The modes of a run: `classic`, `code` with the functions of plug-ins, and the modes of plug-ins. */
+/** The modes that come with Baton, by id. Each gets the functions that plug-ins add to programs. */
+const builtIn: Readonly<Record<string, (functions: readonly PluginFunction[]) => ExecutionMode>> = {
+  classic: () => classic,
+  code: codeMode,
+}
+
+/** Whether the messages of a mode are texts of ours, which a later version may word differently. */
+export function isBuiltInMode(id: string): boolean {
+  return Object.hasOwn(builtIn, id)
+}
+
+/** The modes of a run: those that come with Baton, and those of plug-ins. */
 export function knownModes(
   brought: readonly ExecutionMode[] = [],
   functions: readonly PluginFunction[] = [],
 ): ExecutionModes {
   const modes = createExecutionModes()
-  for (const mode of [classic, codeMode(functions), ...brought]) modes.register(mode)
+  const own = Object.values(builtIn).map((make) => make(functions))
+  for (const mode of [...own, ...brought]) modes.register(mode)
   return modes
 }
 

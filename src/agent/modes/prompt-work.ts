@@ -11,6 +11,7 @@ import { createProgramWork } from '../program-work.ts'
 import { callTool } from '../tool-calls.ts'
 import { endOf, refusedCall, resultMessage, type Turns, useOf } from '../turns.ts'
 import { createLoopExecutor } from './executor.ts'
+import { isBuiltInMode } from './known.ts'
 import type { ExecutorOptions, PromptServices, PromptWork } from './mode.ts'
 import { createTimeline } from './timeline.ts'
 
@@ -94,7 +95,7 @@ export function createPromptWork({
     },
     addMessages(messages) {
       begin()
-      if (mode === 'classic' || mode === 'code') log.addOwn(messages)
+      if (isBuiltInMode(mode)) log.addOwn(messages)
       else log.add(messages)
     },
     tools,

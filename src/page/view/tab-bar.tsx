@@ -1,23 +1,12 @@
 import type { VNode } from 'preact'
 import { useRef } from 'preact/hooks'
 import { rowAfterKey } from '../data/window.ts'
-import type { Tab } from '../route.ts'
+import type { RunTab } from './run-tabs.tsx'
 
 interface TabBarProps {
-  readonly tabs: readonly Tab[]
-  readonly chosen: Tab
-  readonly onChoose: (tab: Tab) => void
-}
-
-const names: Readonly<Record<Tab, string>> = {
-  answer: 'Answer',
-  tree: 'Tree',
-  waterfall: 'Waterfall',
-  changes: 'Changes',
-  charts: 'Charts',
-  iterations: 'Iterations',
-  team: 'Team',
-  workflow: 'Workflow',
+  readonly tabs: readonly RunTab[]
+  readonly chosen: RunTab
+  readonly onChoose: (tab: RunTab) => void
 }
 
 const asRows: Readonly<Record<string, string>> = {
@@ -37,22 +26,22 @@ export function TabBar({ tabs, chosen, onChoose }: TabBarProps): VNode {
     if (tab === undefined) return
     event.preventDefault()
     onChoose(tab)
-    bar.current?.querySelector<HTMLElement>(`#tab-${tab}`)?.focus()
+    bar.current?.querySelector<HTMLElement>(`#tab-${tab.id}`)?.focus()
   }
   return (
     <div ref={bar} class="tabs" role="tablist" aria-label="Run views" onKeyDown={move}>
       {all.map((tab) => (
         <button
-          key={tab}
+          key={tab.id}
           type="button"
           role="tab"
-          id={`tab-${tab}`}
+          id={`tab-${tab.id}`}
           aria-selected={tab === chosen}
-          {...(tab === chosen && { 'aria-controls': `panel-${tab}` })}
+          {...(tab === chosen && { 'aria-controls': `panel-${tab.id}` })}
           tabIndex={tab === chosen ? 0 : -1}
           onClick={() => onChoose(tab)}
         >
-          {names[tab]}
+          {tab.name}
         </button>
       ))}
     </div>

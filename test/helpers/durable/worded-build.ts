@@ -1,6 +1,6 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { copyBuild } from '../changed-build.ts'
+import { root } from '../baton.ts'
 
 /** How each word begins that was changed. */
 export const changedWord = 'zz'
@@ -25,5 +25,22 @@ export function modelText(strings, ...values) {
 }
 `,
   )
+  return dist
+}
+
+/** Copies the build to a folder of this name. Returns the copy of dist/, which has `main.js`. */
+function copyBuild(name: string): string {
+  // inside the repository, so that packages are found
+  const folder = join(root, `node_modules/.cache/${name}-${process.pid}`)
+  rmSync(folder, { recursive: true, force: true })
+  mkdirSync(folder, { recursive: true })
+  const dist = join(folder, 'dist')
+  cpSync(join(root, 'dist'), dist, {
+    recursive: true,
+    filter: (path) => !path.endsWith('.d.ts') && path !== join(root, 'dist/bin'),
+  })
+  for (const linked of ['package.json', 'agents', 'pipelines', 'starters', 'docs']) {
+    symlinkSync(join(root, linked), join(folder, linked))
+  }
   return dist
 }
