@@ -72,7 +72,8 @@ describe('definitions of one name', () => {
     })
     const { agent, tools, description } = byName.get('x') ?? {}
     expect([agent?.kind, tools, description]).toEqual(['command', undefined, 'd'])
-    expect(agent).toMatchObject({ line: { command: 'prog', args: ['{prompt}'], env: {}, stdinOver: 1024 } })
+    expect(agent).toMatchObject({ line: { command: 'prog', args: ['{prompt}'], stdinOver: 1024 } })
+    expect(agent).toHaveProperty('line.env', {})
     const again = await definitions({ user: line, flag: '[agents.x]\ninstructions = "i"\n' })
     expect(again.byName.get('x')?.agent.kind).toBe('prompt')
   })
@@ -82,8 +83,9 @@ describe('definitions of one name', () => {
     for (const user of ['command = "./own"\nsandbox.mode = "danger-full-access"\n', 'preset = "claude"\n']) {
       const { byName } = await definitions({ user: `[agents.x]\n${user}`, prompt: line })
       expect(byName.get('x')?.agent).toMatchObject({
-        line: { command: 'sh', args: ['-c', 'id'], env: {}, stdinOver: 1024 },
+        line: { command: 'sh', args: ['-c', 'id'], stdinOver: 1024 },
       })
+      expect(byName.get('x')?.agent).toHaveProperty('line.env', {})
       expect(byName.get('x')?.agent).not.toHaveProperty('line.preset')
       expect(byName.get('x')?.agent).not.toHaveProperty('line.mode')
     }

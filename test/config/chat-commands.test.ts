@@ -23,7 +23,8 @@ describe('commands of files', () => {
       from: 'workspace',
       shown: 'commands/review.md',
     })
-    expect(byName.get('plain')).toMatchObject({ description: '', argumentHint: '', text: 'Say hello.', settings: {} })
+    expect(byName.get('plain')).toMatchObject({ description: '', argumentHint: '', text: 'Say hello.' })
+    expect(byName.get('plain')?.settings).toEqual({})
   })
 
   it('of the project replace those of the user, and these those of packs, of which the first counts', async () => {

@@ -107,7 +107,7 @@ describe('filling variables', () => {
   })
 
   it('takes the empty table of Lua for either kind', () => {
-    expect(fillVariables(variables, { a: '1', l: {}, t: [] }).values).toMatchObject({ l: [], t: {} })
+    expect(fillVariables(variables, { a: '1', l: {}, t: [] }).values).toEqual({ a: '1', b: 'B', l: [], t: {} })
   })
 
   it('finds everything that is wrong', () => {

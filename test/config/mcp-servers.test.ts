@@ -180,7 +180,7 @@ describe('.mcp.json of a workspace', () => {
     })
     trust('.mcp.json', listed)
     expect(await config()).toMatchObject({
-      settings: { mcp_servers: { files: { command: 'x' }, web: {} } },
+      settings: { mcp_servers: { files: { command: 'x' }, web: { url: 'http://h/' } } },
       leftOut: [],
     })
     writeFileSync(join(cwd, '.mcp.json'), listed.replace('"x"', '"y"'))

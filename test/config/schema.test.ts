@@ -60,7 +60,10 @@ file_contains = { "b.txt" = ["x", "y"] }`),
   it('is in the schema of the front matter, and not in that of config files', () => {
     expect(configJsonSchema('prompt')).toMatchObject({
       properties: {
-        test: { type: 'array', items: { required: ['name'], properties: { expect: { items: { properties: {} } } } } },
+        test: {
+          type: 'array',
+          items: { required: ['name'], properties: { expect: { items: { properties: { lua: { type: 'string' } } } } } },
+        },
       },
     })
     expect(configJsonSchema('config')).not.toHaveProperty('properties.test')

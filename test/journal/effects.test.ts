@@ -421,8 +421,9 @@ describe('boundary', () => {
       return { output: [1n, undefined], left: undefined }
     })
     expect(result).toEqual({ output: [1n, undefined], left: undefined })
+    expect(effects.records[0]).toHaveProperty('key', {})
     expect(effects.records).toMatchObject([
-      { k: 'begin', p: 'task/0', key: {} },
+      { k: 'begin', p: 'task/0' },
       { k: 'obs' },
       { k: 'done', p: 'task/0', value: { output: [{ $big: '1' }, { $nil: true }] } },
     ])

@@ -17,5 +17,5 @@ it('counts what earlier runs of the session have spent', async () => {
   await second.reserve(call, quiet).then((reservation) => reservation.settle({ calls: 1, tokens: 70, usd: 0.2 }))
   await expect(open({ calls: 2, unpriced: 'deny' }).reserve(call, quiet)).rejects.toMatchObject({ code: 'BUDGET' })
   // raising a limit lets the session continue
-  await expect(open({ calls: 3, unpriced: 'deny' }).reserve(call, quiet)).resolves.toMatchObject({ grant: {} })
+  await expect(open({ calls: 3, unpriced: 'deny' }).reserve(call, quiet)).resolves.toHaveProperty('grant', {})
 })

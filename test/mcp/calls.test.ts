@@ -239,7 +239,10 @@ describe('questions of a server', () => {
   it('are declined when nobody is there, and not announced when nobody ever is', async () => {
     await using mcp = testServers([stdioServer()])
     expect(await textOf(mcp.call('test', 'ask', {}, { signal }))).toEqual({ action: 'decline' })
-    expect(await stateOf(mcp)).toMatchObject({ capabilities: { roots: {}, elicitation: { form: {}, url: {} } } })
+    expect((await stateOf(mcp))['capabilities']).toEqual({
+      roots: {},
+      elicitation: { form: { applyDefaults: true }, url: {} },
+    })
     await using alone = testServers([stdioServer()], { canAsk: false })
     expect(await textOf(alone.call('test', 'ask', {}, { signal }))).toMatchObject({ error: { code: -32601 } })
     expect((await stateOf(alone))['capabilities']).toEqual({ roots: {} })

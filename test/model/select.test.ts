@@ -267,8 +267,8 @@ describe('a gateway', () => {
       baseUrl: 'https://gate/v1',
       apiKeyEnv: 'BATON_GATEWAY_KEY',
       format: 'chat',
-      headers: {},
     })
+    expect(other.provider).toHaveProperty('headers', {})
   })
 })
 
