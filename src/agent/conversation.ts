@@ -1,13 +1,12 @@
 import { BatonError, isSuspension, messageOf } from '../base/error.ts'
-import { defined } from '../base/json.ts'
+import { defined, isJsonObject, plainText } from '../base/json.ts'
 import type { AgentSession, ModelAgent, ModelEnd, ModelResult, SessionStatus, SubmissionId } from '../event/agent.ts'
 import { emit, type RunContext, withScope } from '../event/context.ts'
 import { errorInfo } from '../event/error-info.ts'
 import { type Message, textMessage } from '../event/message.ts'
 import { formerRounds } from '../event/limits.ts'
-import { answerOf, type Prompt, type PromptChoice } from '../event/prompt.ts'
+import { answerOf, type Prompt, type PromptChoice, type PromptOutput, type PromptTool } from '../event/prompt.ts'
 import { conversationPlace, part, placeText } from '../event/place.ts'
-import { historyMessages } from './modes/history.ts'
 import { knownModes, refuseOptions } from './modes/known.ts'
 import type { PromptExecutor } from './modes/mode.ts'
 import { createPrompts } from './modes/prompts.ts'
@@ -16,6 +15,8 @@ import type { AgentParts } from './parts.ts'
 import { noPlugins, type Plugins } from './plugins/plugin.ts'
 import { preparedMessages } from './plugins/prepare.ts'
 import { createTurns } from './turns.ts'
+import { modelText } from '../base/model-text.ts'
+import { cutText } from '../base/cut-text.ts'
 
 /**
  * Opens a conversation with a model: each message is a prompt, executed in its mode. Its turns are recorded below the
@@ -199,4 +200,55 @@ function withEarlier(messages: readonly Message[], earlier: readonly Message[]):
   const first = messages.findIndex(({ role }) => role !== 'system')
   const split = first === -1 ? messages.length : first
   return [...messages.slice(0, split), ...earlier, ...messages.slice(split)]
+}
+
+/** Characters of a tool's line. */
+const mostCharacters = 2000
+
+/**
+ * Earlier prompts as messages, oldest first (R181 to R184), depending on the outputs and not on the mode: text and
+ * programs become assistant messages, the result of a program a user message, any other tool one line of a user
+ * message.
+ */
+export function historyMessages(prompts: readonly Prompt[]): readonly Message[] {
+  return prompts.flatMap(({ input = '', output }) => [
+    ...(input === '' ? [] : [textMessage('user', input)]),
+    ...output.flatMap(outputMessages),
+  ])
+}
+
+function outputMessages(output: PromptOutput): readonly Message[] {
+  switch (output.type) {
+    case 'text':
+      return output.text === '' || output.note === true ? [] : [textMessage('assistant', output.text)]
+    case 'file':
+      return [{ role: 'user', parts: [output.file] }]
+    case 'tool':
+      return output.function === 'code.execute' ? programMessages(output) : [textMessage('user', toolLine(output))]
+  }
+}
+
+function programMessages(output: PromptTool): readonly Message[] {
+  const code = isJsonObject(output.input) ? output.input['code'] : undefined
+  const result = resultText(output)
+  return [
+    textMessage('assistant', typeof code === 'string' ? code : plainText(output.input)),
+    ...(result === '' ? [] : [textMessage('user', result)]),
+  ]
+}
+
+/** `tool(input) → result`. */
+function toolLine(output: PromptTool): string {
+  return cutText(`${output.function}(${plainText(output.input)}) → ${resultText(output)}`, mostCharacters)
+}
+
+function resultText({ result }: PromptTool): string {
+  switch (result.type) {
+    case 'success':
+      return result.output
+    case 'error':
+      return modelText`error: ${result.error}`
+    case 'pending':
+      return modelText`not finished`
+  }
 }

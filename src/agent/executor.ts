@@ -1,4 +1,4 @@
-import { isBatonError, isSuspension, rewordError, type SourcePlace } from '../base/error.ts'
+import { BatonError, isBatonError, isSuspension, rewordError, type SourcePlace } from '../base/error.ts'
 import { tableLine } from '../config/table-line.ts'
 import { defined, type Json, type JsonObject } from '../base/json.ts'
 import { throwIssues } from '../config/issue.ts'
@@ -15,7 +15,7 @@ import type {
   ScriptResult,
   TextAgent,
 } from '../event/agent.ts'
-import { emit, narrow, type RunContext } from '../event/context.ts'
+import { type Ancestor, below, emit, narrow, type RunContext, withScope, withServices } from '../event/context.ts'
 import { errorInfo } from '../event/error-info.ts'
 import type { FileAnswer, FileConversation } from '../event/sub-agents.ts'
 import { parseAip } from '../prompt/aip.ts'
@@ -24,15 +24,15 @@ import { runAip } from './aip-agent.ts'
 import { placeText } from '../event/place.ts'
 import { withRunFacts } from './facts.ts'
 import { holdToPack } from './hold-to-pack.ts'
-import { descend } from './lineage.ts'
-import { runLua } from './lua-agent.ts'
-import { givenOptions, mergeOptions } from './options.ts'
+import { concurrencyOf, givenOptions, mergeOptions } from './options.ts'
 import { ownIssues } from './own-issues.ts'
 import { readOwnOptions } from './own-options.ts'
 import type { AgentParts, ScriptParts } from './parts.ts'
-import { createSectionRunner } from './script-run.ts'
+import { createSectionRunner, placeOfInput, type ScriptRun } from './script-run.ts'
 import { timeLimitOf, withTimeLimit } from './time-limit.ts'
 import { serverNamesOf } from '../mcp/names.ts'
+import { canonicalHash } from '../base/hash.ts'
+import { mapSiblings } from './siblings.ts'
 
 /** Combines the kinds of agents behind the one `AgentExecutor`. One event announces each run, and one ends it. */
 export function createAgentExecutor(given: AgentParts): AgentExecutor {
@@ -179,3 +179,60 @@ function located(error: unknown, { agent }: ScriptRequest | PromptRequest): unkn
   if (error.place !== undefined || !isOwn || isSuspension(error)) return error
   return rewordError(error, { place: definedAt(agent) })
 }
+
+/** How deep agents may be nested. */
+const maxDepth = 8
+
+/**
+ * The context of an agent that is about to run, with the agent added to its ancestors. An agent that is called again
+ * with the same input can never end and is reported immediately; other recursion is allowed down to `maxDepth`.
+ * @throws BatonError AGENT_CYCLE naming the path, LIMIT beyond the depth if no agent repeats
+ */
+function descend(agent: Pick<Ancestor, 'name' | 'file'>, input: Json, context: RunContext): RunContext {
+  const ancestor: Ancestor = { name: agent.name, file: agent.file, call: canonicalHash(input) }
+  const path = [...context.scope.ancestors, ancestor]
+  const again = context.scope.ancestors.some(({ file, call }) => file === ancestor.file && call === ancestor.call)
+  const repeated = new Set(path.map(({ file }) => file)).size < path.length
+  if (again || (repeated && path.length > maxDepth)) {
+    throw new BatonError('AGENT_CYCLE', `agents run each other in a cycle: ${names(path)}`, {
+      hint: 'Let one of them answer without running the other.',
+    })
+  }
+  if (path.length > maxDepth) {
+    throw new BatonError('LIMIT', `agents are nested more than ${maxDepth} deep: ${names(path)}`, {
+      hint: `Agents may be nested at most ${maxDepth} deep.`,
+    })
+  }
+  return withScope(context, { ancestors: path })
+}
+
+function names(path: readonly Ancestor[]): string {
+  return path.map(({ name }) => name).join(' → ')
+}
+
+/**
+ * Runs a `.lua` agent: one chunk per input, with `input` and `options` in scope; its return value is the output.
+ * Without inputs it runs once with `input` nil.
+ * @throws BatonError SCRIPT_FAILED
+ */
+async function runLua({ request, options, section }: ScriptRun): Promise<ScriptResult> {
+  const { agent, onOutput } = request
+  const inputs = request.inputs !== null && request.inputs.length > 0 ? request.inputs : [null]
+  const { context } = section
+  const outputs = await mapSiblings(
+    inputs,
+    { limit: concurrencyOf(options), signal: context.services.signal },
+    async (input, index, signal) => {
+      const at = below(withServices(context, { signal }), ...placeOfInput(index, inputs.length), chunk)
+      const output: Json | undefined = await section.run(
+        { text: agent.text, variables: { input, options } },
+        { context: at, stage: 'chunk' },
+      )
+      onOutput?.(output ?? null, index)
+      return output ?? null
+    },
+  )
+  return { kind: 'script', end: 'done', outputs, failedInputs: 0, afterAll: undefined }
+}
+
+const chunk = { kind: 'section', name: 'chunk' } as const

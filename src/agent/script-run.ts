@@ -1,15 +1,19 @@
+import { dirname } from 'node:path'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
-import type { ScriptRequest } from '../event/agent.ts'
-import { narrow, type RunContext } from '../event/context.ts'
+import type { PromptResult, ScriptRequest, ScriptResult } from '../event/agent.ts'
+import { narrow, type RunContext, withScope } from '../event/context.ts'
 import { type Place, task } from '../event/place.ts'
 import type { LuaValue } from '../script/engine.ts'
-import type { Section, SectionStage } from '../script/host/module.ts'
+import type { AgentCallArguments, Section, SectionStage } from '../script/host/module.ts'
 import { runSection } from '../script/section.ts'
-import { runChild } from './child.ts'
 import { displayPath } from '../base/files.ts'
 import { withTaskFacts } from './facts.ts'
-import { shownOptions } from './options.ts'
-import type { ScriptParts } from './parts.ts'
+import { fromLua, shownOptions } from './options.ts'
+import type { AgentParts, ScriptParts } from './parts.ts'
+import { toldError } from '../script/told-error.ts'
+import { luaToJson } from '../script/values.ts'
+import { requestFor } from './prompt-agent.ts'
+import { callPromptInput } from './prompt-input.ts'
 
 /** A running script agent: its request, its merged options, and a way to run its sections. */
 export interface ScriptRun {
@@ -78,4 +82,51 @@ function shown(variables: SectionCode['variables']): SectionCode['variables'] {
 /** An agent with one input has no task in its places: `pre_task/0:lint/data`, not `…/task/0/data`. */
 export function placeOfInput(index: number, count: number): Place {
   return count === 1 ? [] : [task(index)]
+}
+
+interface ChildCall {
+  readonly name: string
+  readonly call: AgentCallArguments
+  readonly place: Place
+}
+
+/**
+ * `aip.agent.run`: resolves the agent from the caller's folder, runs it and waits. A child does not inherit its
+ * parent's front matter. Null outputs are nil in the list, which is nil itself if there was no task. The outputs of a
+ * prompt file are its answers.
+ * @throws BatonError if the agent is missing, cyclic or fails; the text then includes the line that failed
+ */
+async function runChild({ name, call, place }: ChildCall, section: Section, parts: AgentParts): Promise<LuaValue> {
+  const { context } = section
+  const agent = await parts.findAgent(name, call.baseDir ?? dirname(section.agentFile))
+  const inputs: Json[] | null = call.inputs?.map((input) => luaToJson(input, 'the input')) ?? null
+  const options = luaToJson(call.options as LuaValue, 'options')
+  const request = requestFor({ agent, inputs, options: toOptions(options) }, callPromptInput)
+  const at: Place = [...place, { kind: 'agent', name }]
+  const result = await context.services.agents
+    .run(request, withScope(context, { at, options: context.scope.configOptions, redoCount: 0 }))
+    .catch((error: unknown) => {
+      throw toldError(error, context.scope.folders.workspace)
+    })
+  const outputs = outputsOf(result).map((output) => output ?? undefined)
+  return {
+    outputs: outputs.length === 0 ? undefined : outputs,
+    after_all: afterAllOf(result) ?? undefined,
+    redo_requested: result.end === 'redo',
+  }
+}
+
+/** Null for a skipped agent. */
+function outputsOf(result: ScriptResult | PromptResult): readonly Json[] {
+  if (result.end !== 'skipped') return result.outputs
+  return result.kind === 'prompt' ? [null] : []
+}
+
+function afterAllOf(result: ScriptResult | PromptResult): Json | undefined {
+  if (result.end === 'skipped') return undefined
+  return result.kind === 'prompt' ? result.value : result.afterAll
+}
+
+function toOptions(value: Json): JsonObject {
+  return isJsonObject(value) ? fromLua(value) : {}
 }

@@ -1,12 +1,11 @@
-import { defined } from '../base/json.ts'
+import { defined, isObject, type Json } from '../base/json.ts'
 import { isOffered, type ModelAgent, type ModelEnd, type Tool, type ToolUse } from '../event/agent.ts'
 import { below, emit, type RunContext, withScope, withServices } from '../event/context.ts'
 import { type Message, type TakenFiles, textMessage, textOf, type ToolCallPart, toolCallsOf } from '../event/message.ts'
 import type { SpokenDecision } from '../event/permission.ts'
 import { callPlace, part, type Place, placeText } from '../event/place.ts'
-import type { FinishReason } from '../model/provider.ts'
+import type { FinishReason, ModelRequest } from '../model/provider.ts'
 import { passesFilters } from '../tool/tool-filter.ts'
-import { asRecorded, type OfferedTools } from './recorded-texts.ts'
 import { createMessageLog, type MessageLog } from './message-log.ts'
 import type { CalledTool } from './modes/mode.ts'
 import type { Timeline } from './modes/timeline.ts'
@@ -14,6 +13,10 @@ import type { AgentParts } from './parts.ts'
 import { mapSiblings } from './siblings.ts'
 import { callTool, type RunningCalls } from './tool-calls.ts'
 import { type Answered, askModels } from './turn.ts'
+import { differsOnlyInOwnTexts, hasOwnText } from '../base/model-text.ts'
+import type { RequestedBefore } from '../event/effects.ts'
+import { toolNames } from '../tool/toolbox/rows.ts'
+import type { RecordedMessages } from './model-call.ts'
 
 /** How many tools of one turn run at the same time. */
 const toolsAtOnce = 8
@@ -273,4 +276,88 @@ const troubles: { readonly [K in FinishReason]?: string } = {
 /** Agents of AIPack have no max_tokens: there the model's own limit applies. */
 function lengthHint({ name }: ModelAgent): string {
   return name === 'main' ? 'Raise max_tokens.' : 'Ask for less at a time, or name a model with a higher output limit.'
+}
+
+export type OfferedTools = NonNullable<ModelRequest['tools']>
+
+/** What a request says that may contain texts of this program. */
+interface Said extends RecordedMessages {
+  readonly tools: OfferedTools | undefined
+}
+
+interface Now extends Said {
+  /** Whether this program made a message, from what the record has anyway. */
+  readonly isOwn: (message: Message) => boolean
+}
+
+/**
+ * A request in the words in which it was recorded: the version that recorded it may have worded its own texts
+ * differently, and had other tools of its own. What differs otherwise stays as it is now.
+ */
+export function asRecorded(now: Now, { request, sources, files }: RequestedBefore): Said {
+  if (!isObject(request) || !Array.isArray(request['messages'])) return now
+  const then = request as unknown as Said
+  if (now.before?.count !== then.before?.count) return now
+  return {
+    messages: messagesAsRecorded(now, then.messages, files),
+    tools: areSameTools(now.tools, then.tools, sources) ? then.tools : now.tools,
+    ...(then.before && { before: then.before }),
+  }
+}
+
+function messagesAsRecorded(
+  { messages, isOwn }: Now,
+  then: readonly Message[],
+  files: RequestedBefore['files'],
+): readonly Message[] {
+  const isMade = (message: Message): boolean => files === 'recorded' && isOwn(message)
+  if (messages.length !== then.length) {
+    return messages.every(isMade) && callsIn(messages) === callsIn(then) ? then : messages
+  }
+  return messages.map((message, index) => {
+    const other = then[index] as Message
+    if (message.role !== other.role) return message
+    const isSame = isMade(message) ? callsIn([message]) === callsIn([other]) : isSameValue(message, other)
+    return isSame ? other : message
+  })
+}
+
+/** The ids of the calls whose results they are. */
+function callsIn(messages: readonly Message[]): string {
+  const ids = messages.flatMap(({ parts }) => parts.flatMap((part) => (part.type === 'tool_result' ? [part.id] : [])))
+  return ids.join('\n')
+}
+
+function areSameTools(
+  now: OfferedTools | undefined,
+  then: OfferedTools | undefined,
+  sources: RequestedBefore['sources'],
+): boolean {
+  if (now === undefined || then === undefined) return now === then
+  const recorded = new Map(then.map((tool) => [tool.name, tool]))
+  const current = new Set(now.map(({ name }) => name))
+  const areKept = then.every(({ name }) => current.has(name) || sources === 'recorded' || isGone(name))
+  return areKept && now.every((tool) => isSameTool(tool, recorded.get(tool.name), sources))
+}
+
+function isSameTool(
+  now: OfferedTools[number],
+  then: OfferedTools[number] | undefined,
+  sources: RequestedBefore['sources'],
+): boolean {
+  if (then === undefined) return sources === 'recorded'
+  // then nothing but this program can make its own tools different: the description of one may name others
+  if (sources === 'recorded' && hasOwnText(now.description)) return true
+  if (!differsOnlyInOwnTexts(now.description, then.description)) return false
+  // another version may have other parameters
+  return hasOwnText(now.description) || isSameValue(now.parameters, then.parameters)
+}
+
+/** Whether no tool of this program, and none of a server, has the name. */
+function isGone(name: string): boolean {
+  return !name.includes('__') && !(toolNames as readonly string[]).includes(name)
+}
+
+function isSameValue(now: unknown, then: unknown): boolean {
+  return differsOnlyInOwnTexts(JSON.parse(JSON.stringify(now)) as Json, JSON.parse(JSON.stringify(then)) as Json)
 }

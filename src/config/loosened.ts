@@ -1,8 +1,9 @@
-import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
-import { exceeded, type HeldTo, type Loosened, ownValue } from './held-to.ts'
+import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../base/json.ts'
+import { exceeded, exceededInside, type HeldTo, type Loosened, ownValue } from './held-to.ts'
 import type { Order } from './keys.ts'
 import { isGuarded, orderOf } from './orders.ts'
-import { loosenedDefinitions } from './loosened-definitions.ts'
+import type { DataPath } from '../base/data-text.ts'
+import { isBuiltInName } from './builtin-names.ts'
 
 /** An effort suffix of a model name: an alias `opus-high` shadows `opus`. */
 export const effortWord = /-(?:none|zero|minimal|low|medium|high|xhigh|max)$/
@@ -33,4 +34,80 @@ function hidingNames(key: string, table: JsonObject, order: Order, held: HeldTo)
 function compared(order: Order | undefined, path: readonly string[], value: Json, held: HeldTo): readonly Loosened[] {
   const found = exceeded(order, path, value, held)
   return found === undefined ? [] : [{ path, value, ...found }]
+}
+
+/** A table that may define which program is started. */
+interface DefinitionTable {
+  readonly path: DataPath
+  readonly values: JsonObject
+}
+
+/**
+ * What needs trust in the agent definitions among settings: for a config file, names that are already taken and
+ * programs that it starts; for every file, a looser sandbox and programs that bypass it. A program that Baton does not
+ * know runs without a sandbox.
+ */
+function loosenedDefinitions(values: JsonObject, held: HeldTo): readonly Loosened[] {
+  const named = definitionsIn(values['agents'], ['agents'])
+  const { ensemble = null, collab = null } = values
+  // only prompt files have an ensemble, and roles
+  const isPrompt = held.by === 'prompt'
+  const members = isPrompt && isJsonObject(ensemble) ? definitionsIn(ensemble['agents'], ['ensemble', 'agents']) : []
+  const roles = isPrompt && isJsonObject(collab) ? definitionsIn(collab['roles'], ['collab', 'roles']) : []
+  return [...named, ...members, ...roles].flatMap((table) => {
+    const found = [
+      ...(held.by === 'prompt' ? gettingAround(table, held) : takingNames(table, held)),
+      ...looserSandbox(table, held),
+    ]
+    return found.map((one) => ({ ...one, definition: { path: table.path, value: table.values } }))
+  })
+}
+
+/** The definitions in a table of tables, or in a list of tables. */
+function definitionsIn(tables: Json | undefined, path: DataPath): readonly DefinitionTable[] {
+  const entries: readonly (readonly [string | number, Json])[] = Array.isArray(tables)
+    ? [...(tables as readonly Json[]).entries()]
+    : Object.entries(isJsonObject(tables ?? null) ? (tables as JsonObject) : {})
+  return entries.flatMap(([step, values]) => (isJsonObject(values) ? [{ path: [...path, step], values }] : []))
+}
+
+/** An agent that shadows another one, or is a program. */
+function takingNames({ path, values }: DefinitionTable, held: HeldTo): readonly Loosened[] {
+  const name = String(path.at(-1))
+  const found = ownValue(['agents', name], held)
+  if (found !== undefined) {
+    const isSame = canonicalJson(found.value) === canonicalJson(values)
+    return isSame ? [] : [{ path, value: values, own: found.value, origin: found.layer.origin, why: 'hides' }]
+  }
+  if (isBuiltInName(name)) return [{ path, value: values, own: 'built-in', origin: { kind: 'default' }, why: 'hides' }]
+  const key = ['command', 'preset'].find((each) => values[each] !== undefined)
+  if (key === undefined) return []
+  return [{ path: [...path, key], value: values[key] ?? null, own: undefined, origin: undefined, why: 'starts' }]
+}
+
+/** What an agent may access has the same limits as the key outside of its table. */
+function looserSandbox({ path, values }: DefinitionTable, held: HeldTo): readonly Loosened[] {
+  const { sandbox = null } = values
+  if (!isJsonObject(sandbox)) return []
+  return Object.entries(sandbox).flatMap(([key, value]) => {
+    const found = exceededInside(orderOf('sandbox', key), ['sandbox', key], value, held)
+    return found === undefined ? [] : [{ path: [...path, 'sandbox', key], value, ...found }]
+  })
+}
+
+/**
+ * A known program is restricted to the sandbox mode by its flags: a different program with its name, and arguments and
+ * variables that override them, need the same trust as a program without such flags.
+ */
+function gettingAround({ path, values }: DefinitionTable, held: HeldTo): readonly Loosened[] {
+  const { preset } = values
+  const isFree =
+    exceededInside(orderOf('sandbox', 'mode'), ['sandbox', 'mode'], 'danger-full-access', held) === undefined
+  if (preset === undefined || isFree) return []
+  return ['command', 'args', 'env'].flatMap((key): readonly Loosened[] => {
+    const value = values[key]
+    if (value === undefined || (key === 'command' && value === preset)) return []
+    const why = key === 'command' ? 'starts' : 'leads'
+    return [{ path: [...path, key], value, own: undefined, origin: undefined, why }]
+  })
 }

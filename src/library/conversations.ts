@@ -8,8 +8,8 @@ import type { Conversing, Operation } from '../run/converse.ts'
 import { startRun } from '../runner.ts'
 import type { RunReport } from '../wiring/conduct.ts'
 import { checkedOptions, type ConversationOptions, type PlaceOptions, startOptions } from './options.ts'
-import { createQuestions } from './questions.ts'
 import { begin } from './runs.ts'
+import type { Approver, Decision } from '../event/permission.ts'
 
 export type { Operation } from '../run/converse.ts'
 
@@ -123,3 +123,39 @@ function converseWith(options: ConversationOptions, place: Required<PlaceOptions
 }
 
 const now = (): Date => new Date()
+
+/** The questions of one conversation, and the operations that answer them. */
+interface Questions {
+  /** Rejects with the reason of the question's signal. */
+  readonly ask: Approver
+  /** Answers a pending question; other ids are ignored. */
+  readonly decide: (operation: Extract<Operation, { readonly id: string }>) => void
+  /** No more answers will come: pending and future questions are rejected. */
+  readonly close: () => void
+}
+
+/** The questions of a run, answered by the operations of its front end. */
+export function createQuestions(): Questions {
+  const open = new Map<string, (decision: Decision) => void>()
+  let isClosed = false
+  const ask: Approver = async (_, { id, signal }) => {
+    signal.throwIfAborted()
+    if (isClosed) return 'deny'
+    return new Promise<Decision>((resolve, reject) => {
+      open.set(id, resolve)
+      signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
+    }).finally(() => open.delete(id))
+  }
+  return {
+    ask,
+    close() {
+      isClosed = true
+      for (const answer of open.values()) answer('deny')
+    },
+    decide(operation) {
+      const answer = open.get(operation.id)
+      if (operation.type === 'approve') answer?.('allow')
+      else answer?.(operation.reason === undefined ? 'deny' : { remark: operation.reason })
+    },
+  }
+}

@@ -1,6 +1,5 @@
 import { modelText } from '../base/model-text.ts'
 import { attribute, framed, withoutControls } from '../base/frame.ts'
-import { createTextBuffer, type TextBuffer } from '../base/text-buffer.ts'
 import { type FilePart, type Message, textMessage, textOf } from '../event/message.ts'
 
 export interface LoadedFile {
@@ -146,4 +145,41 @@ function quoteFile({ path, content }: LoadedFile): string {
 export function quoteLines(path: string, { line, text }: { readonly line: number; readonly text: string }): string {
   const count = text.split('\n').length
   return framed('file', `path="${attribute(path)}" first_line="${line}" lines="${count}"`, text)
+}
+
+/** A long text that is written from start to end. */
+interface TextBuffer {
+  readonly add: (text: string) => void
+  /** The whole text. The buffer cannot be used afterwards. */
+  readonly text: () => string
+}
+
+/**
+ * Collects a text of many parts as UTF-8 outside the heap: a joined list of strings would exist twice, and each part
+ * that is long enough would be moved. Parts contain whole characters.
+ * @param bytes estimated size; the buffer grows beyond it
+ */
+export function createTextBuffer(bytes: number): TextBuffer {
+  let buffer = Buffer.allocUnsafeSlow(bytes)
+  let filled = 0
+
+  function reserve(more: number): void {
+    if (filled + more <= buffer.length) return
+    const larger = Buffer.allocUnsafeSlow(Math.ceil((filled + more) * 1.5))
+    buffer.copy(larger, 0, 0, filled)
+    buffer = larger
+  }
+
+  return {
+    add(text) {
+      // most texts fit at any character width, and need not be measured
+      if (filled + text.length * 3 > buffer.length) reserve(Buffer.byteLength(text))
+      filled += buffer.write(text, filled)
+    },
+    text() {
+      const text = buffer.toString('utf8', 0, filled)
+      buffer = Buffer.alloc(0)
+      return text
+    },
+  }
 }

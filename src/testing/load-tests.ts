@@ -1,21 +1,23 @@
-import { isFolder, isFile } from '../base/entries.ts'
-import { readdirSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
+import { isFile, isFolder } from '../base/entries.ts'
 import { readRegularFile } from '../base/regular-file.ts'
-import type { DataPath } from '../base/data-text.ts'
+import type { DataPath, DataText } from '../base/data-text.ts'
 import { BatonError, type SourcePlace } from '../base/error.ts'
-import { isInside, realPath } from '../base/files.ts'
+import { isInside, readSourceFile, realPath } from '../base/files.ts'
 import type { Json, JsonObject } from '../base/json.ts'
 import type { ReadLog } from '../base/reads.ts'
 import { variableFlags } from '../config/input-variables.ts'
 import { findWorkspace } from '../config/locate.ts'
 import { packageRoot } from '../package-root.ts'
 import type { PromptTarget } from '../load/prompt-target.ts'
-import { loadTarget, promptFileOf, type Target } from '../load/target.ts'
+import { type AgentTarget, loadTarget, promptFileOf, type Target } from '../load/target.ts'
 import type { Surroundings } from '../wiring/conduct.ts'
 import type { Expectation, TestEntry } from '../config/schema.ts'
-import { readAgentTests, testFileOf, type WrittenTests } from './agent-tests.ts'
 import { strategies } from '../strategies/strategies.ts'
+import { checkValue } from '../config/check-settings.ts'
+import { placeFindings, readTomlFile, throwIssues, wrongKey } from '../config/issue.ts'
+import { parseAip, readTable } from '../prompt/aip.ts'
 
 export interface LoadTestsOptions extends Pick<Surroundings, 'env' | 'home'> {
   readonly cwd: string
@@ -164,4 +166,48 @@ function neededFiles(
 function scriptsBeside(folder: string): readonly string[] {
   const scripts = readdirSync(folder).filter((name) => /\.(?:aip|lua)$/.test(name))
   return [...scripts.map((name) => join(folder, name)).filter(isFile), ...[join(folder, 'lua')].filter(isFolder)]
+}
+
+/** The tests of a prompt file or an agent, as written. */
+interface WrittenTests {
+  readonly entries: readonly TestEntry[]
+  /** Position of a value in the source. */
+  readonly placeOf: (...at: Parameters<DataText['locate']>) => Promise<SourcePlace>
+}
+
+/** The test file next to a Lua agent: `lint.test.toml` for `lint.lua`. */
+function testFileOf(agent: string): string {
+  return agent.replace(/\.[^./]+$/, '.test.toml')
+}
+
+/**
+ * The tests of an agent: `[[test]]` in `# Options` of an `.aip` file, or the test file next to a `.lua` file.
+ * @throws BatonError PROMPT_SYNTAX, CONFIG_INVALID
+ */
+async function readAgentTests({ agent }: Pick<AgentTarget, 'agent'>): Promise<WrittenTests> {
+  const source = await sourceOf(agent)
+  if (source === undefined) return { entries: [], placeOf: async () => ({ file: agent.file }) }
+  const { file, text, data, locate } = source
+  const tests = data['test'] ?? []
+  const misplaced = ['vars', 'params'].flatMap((key) =>
+    (Array.isArray(tests) ? tests : []).flatMap((test: unknown, index) =>
+      typeof test === 'object' && test !== null && key in test
+        ? [wrongKey(['test', index, key], { message: `"${key}" is for prompt files`, hint: 'Use input for an agent.' })]
+        : [],
+    ),
+  )
+  throwIssues(await placeFindings([...checkValue('test', tests), ...misplaced], { file, text, locate }))
+  return {
+    entries: tests as unknown as readonly TestEntry[],
+    placeOf: async (...at) => ({ file, text, ...(await locate(...at)) }),
+  }
+}
+
+async function sourceOf({ kind, file, text }: AgentTarget['agent']) {
+  if (kind === 'aip') {
+    const { options } = parseAip(file, text)
+    return options === undefined ? undefined : { file, text, ...(await readTable(file, text, options)) }
+  }
+  const beside = testFileOf(file)
+  return existsSync(beside) ? readTomlFile(beside, readSourceFile(beside)) : undefined
 }

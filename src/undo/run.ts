@@ -1,5 +1,5 @@
-import { systemClock } from '../base/clock.ts'
 import { basename, dirname, join } from 'node:path'
+import { systemClock } from '../base/clock.ts'
 import { BatonError } from '../base/error.ts'
 import { displayPath, isInside } from '../base/files.ts'
 import { createBus, type Listener } from '../event/bus.ts'
@@ -9,23 +9,28 @@ import { allRights, type Rights } from '../event/permission.ts'
 import { part } from '../event/place.ts'
 import { createSources } from '../event/sources.ts'
 import { createEffects } from '../journal/effects.ts'
-import { glance } from '../journal/glance.ts'
+import { glance, undoneRun } from '../journal/glance.ts'
 import { finishHistory } from '../journal/index-file.ts'
 import type { RunJournal } from '../journal/journal.ts'
 import { createMemoryJournal } from '../journal/memory.ts'
-import { refuseForeign } from '../journal/own-run.ts'
+import { isOwnRun, refuseForeign } from '../journal/own-run.ts'
 import { newRunId } from '../journal/run-id.ts'
-import type { LiveMask } from '../journal/secrets.ts'
+import type { LiveMask, SecretMask } from '../journal/secrets.ts'
 import type { SigningKey } from '../journal/signing.ts'
 import { openRun } from '../journal/store.ts'
 import { noteUndone } from '../journal/undone.ts'
 import { ownChangesHook } from '../tool/own-changes.ts'
 import { createPermission } from '../tool/permission.ts'
 import { version } from '../version.ts'
-import { earlierUndos, leftBy, settleUndos } from './earlier.ts'
 import { openChanges } from './open-changes.ts'
 import { itemOf, performUndo, type UndoneItem } from './perform.ts'
 import { type PathPlan, planUndo } from './plan.ts'
+import { indexRun } from '../journal/run-index.ts'
+import { runIds } from '../journal/find-run.ts'
+import { openFileRecords } from '../journal/source.ts'
+import { unendedEffects } from '../journal/uncertain.ts'
+import { presentText, settleChange } from '../tool/change-state.ts'
+import type { EntryState } from './changes.ts'
 
 export interface UndoOptions {
   /** The folder of the run to undo; the record of the undo is created next to it. */
@@ -181,4 +186,63 @@ function undoContext(id: string, journal: RunJournal, { workspace, env, home, si
       sources: createSources([]),
     },
   }
+}
+
+/** An earlier undo of a run. */
+interface EarlierUndo {
+  readonly folder: string
+  /** It was stopped before it finished. */
+  readonly isUnfinished: boolean
+}
+
+/** The undos of the run in `folder`, newest first. Their own folders are siblings of it. */
+async function earlierUndos(folder: string, run: string, key: SigningKey): Promise<readonly EarlierUndo[]> {
+  const runs = dirname(folder)
+  const ids = runIds(runs)
+  const found: EarlierUndo[] = []
+  for (const id of ids.slice(0, Math.max(0, ids.indexOf(run)))) {
+    const seen = await glance(join(runs, id))
+    if (seen?.start === undefined || undoneRun(seen.start) !== run) continue
+    if (!(await isOwnRun(join(runs, id), key))) continue
+    found.push({ folder: join(runs, id), isUnfinished: seen.end === undefined && !seen.isRunning })
+  }
+  return found
+}
+
+/** Removes temporary files left behind by undos that were killed before they could rename them into place. */
+async function settleUndos(
+  undos: readonly EarlierUndo[],
+  { workspace, mask, key }: { readonly workspace: string; readonly mask: SecretMask; readonly key: SigningKey },
+): Promise<void> {
+  for (const { folder, isUnfinished } of undos) {
+    if (!isUnfinished) continue
+    const source = openFileRecords(folder, { mask, key })
+    try {
+      const index = await indexRun(source, { keeps: 'everything' })
+      unendedEffects(index, {
+        stateOf: (change, added) => settleChange(change, workspace, added),
+        presentText: (change) => presentText(change, workspace),
+      })
+    } finally {
+      source.close()
+    }
+  }
+}
+
+/** The states that undos left at each path, or were about to leave there. */
+async function leftBy(
+  undos: readonly EarlierUndo[],
+  mask: SecretMask,
+  key: SigningKey,
+): Promise<(path: string) => readonly EntryState[]> {
+  const left = new Map<string, EntryState[]>()
+  for (const { folder } of undos) {
+    const { changes } = await openChanges(folder, mask, key)
+    for (const { path, stretches } of changes) {
+      // if a change has no recorded outcome, `left` also has the state before it, which the undo did not make
+      const made = stretches.flatMap((stretch) => stretch.left.slice(-1))
+      left.set(path, [...(left.get(path) ?? []), ...made])
+    }
+  }
+  return (path) => left.get(path) ?? []
 }

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { inputOf } from '../../src/agent/call-input.ts'
 import { parseSentJson } from '../../src/base/json.ts'
 import { checkBySchema, compileSchema } from '../../src/base/json-schema.ts'
-import { createHub } from '../../src/mcp/wire/transports.ts'
+import { createHub } from '../../src/mcp/wire/open.ts'
 import { parseJson } from '../../src/model/wire/reading.ts'
 
 const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels)

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createTextBuffer } from '../../src/base/text-buffer.ts'
+import { createTextBuffer } from '../../src/run/messages.ts'
 
 it.each([0, 10, 1_000_000])('collects a text, with room for %d bytes at first', (room) => {
   const parts = Array.from({ length: 5000 }, (_, index) => `${index} é 漢 😀 ${'x'.repeat(index % 50)}\n`)

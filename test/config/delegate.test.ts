@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { checkDelegate } from '../../src/config/delegate-check.ts'
+import { checkDelegate } from '../../src/config/front-matter.ts'
 import { readDelegate } from '../../src/config/delegate.ts'
 import { checkStrategies } from '../../src/config/strategies.ts'
 

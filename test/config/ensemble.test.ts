@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { memberNames, readEnsemble, type WrittenEnsemble } from '../../src/config/ensemble.ts'
-import { checkEnsemble } from '../../src/config/ensemble-check.ts'
+import { checkEnsemble } from '../../src/config/front-matter.ts'
 import { parseToml } from '../../src/base/toml.ts'
 import type { JsonObject } from '../../src/base/json.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { isBatonError } from '../../src/base/error.ts'
 import type { JsonObject } from '../../src/base/json.ts'
-import { readOverrides } from '../../src/config/flags.ts'
+import { readOverrides } from '../../src/config/target-config.ts'
 import { rulesOf } from '../../src/config/permission-rules.ts'
 import { parseOverride } from '../../src/config/override.ts'
 import { describeOrigins, type Layer, mergeLayers, originText } from '../../src/config/layers.ts'

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { Question } from '../../src/event/permission.ts'
-import { createQuestions } from '../../src/library/questions.ts'
+import { createQuestions } from '../../src/library/conversations.ts'
 
 const action = { kind: 'write', path: '/w/a.md', named: 'a.md' } as const
 

@@ -1,7 +1,6 @@
-import { type Message, textMessage } from '../../src/event/message.ts'
 import { describe, expect, it } from 'vitest'
-import { splitFiles, splitPassages, wordsOf } from '../../src/model/passages.ts'
-import { createOfflineProvider, extractiveAnswer } from '../../src/model/offline.ts'
+import { type Message, textMessage } from '../../src/event/message.ts'
+import { createOfflineProvider, extractiveAnswer, splitFiles, splitPassages, wordsOf } from '../../src/model/offline.ts'
 import { quoteFiles } from '../../src/run/messages.ts'
 import { describeModelProvider } from '../contract/model-provider.ts'
 

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
-import { checkedInput } from '../../src/serve/mcp/checked-input.ts'
+import { checkedInput } from '../../src/serve/mcp/protocol.ts'
 
 const usual = '{"jsonrpc":"2.0","id":9,"method":"ping"}'
 const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels)

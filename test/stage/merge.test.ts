@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/base/json.ts'
 import type { Merge } from '../../src/config/agent-config.ts'
-import { applyAnswer } from '../../src/stage/merge.ts'
+import { applyAnswer } from '../../src/stage/chain.ts'
 
 function paramsAfter(
   params: JsonObject,

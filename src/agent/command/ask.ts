@@ -1,17 +1,25 @@
+import { basename, resolve } from 'node:path'
 import { startStopwatch } from '../../base/work-time.ts'
 import { defined } from '../../base/json.ts'
-import type { CommandAgent, CommandSession, ToolUse } from '../../event/agent.ts'
+import type { CommandAgent, CommandLine, CommandSession, ToolUse } from '../../event/agent.ts'
 import { emit, type RunContext } from '../../event/context.ts'
 import type { Granted } from '../../event/effects.ts'
 import type { Spent } from '../../event/meter.ts'
 import { callPlace, placeText } from '../../event/place.ts'
 import { type Heard, listenToEvents, listenToText } from './listen.ts'
-import { commandSandbox } from './mode.ts'
+import { commandSandbox, type CommandSandbox } from './mode.ts'
 import { type Preset, presets } from './presets/preset.ts'
-import { commandProblem } from './problems.ts'
-import { mostPrinted, runCommand } from './process.ts'
+import { type CommandEnd, mostPrinted, runCommand } from './process.ts'
 import { estimateOf, type Pricing, spentOf } from './spent.ts'
-import { commandStart, type CommandStart, environmentOf, programOf } from './start.ts'
+import { durationText } from '../../base/clock.ts'
+import { cutText } from '../../base/cut-text.ts'
+import { BatonError, type ErrorReason } from '../../base/error.ts'
+import { sizeText } from '../../base/size.ts'
+import { harmless } from '../../base/terminal-text.ts'
+import { commandEnvironment } from '../../base/command.ts'
+import { withReferences } from '../../base/references.ts'
+import { passesVariable } from '../../event/permission.ts'
+import { ownWorkspace } from '../../tool/worktree/tree-paths.ts'
 
 export interface CommandQuestion {
   readonly agent: CommandAgent
@@ -170,4 +178,257 @@ function tellAgain(text: string, context: RunContext): void {
   const item = { id: `${placeText(context.scope.at)}/message`, type: 'agent_message' } as const
   emit(context, { type: 'item.started', item })
   emit(context, { type: 'item.completed', item: { ...item, text } })
+}
+
+interface EndedCommand {
+  readonly agent: CommandAgent
+  readonly end: CommandEnd
+  readonly heard: Heard
+  /** The time limit, and whether it is that of all agents. */
+  readonly limit: { readonly ms: number; readonly isUsual: boolean } | undefined
+}
+
+/**
+ * The error of a program run without an answer; undefined if it has one (R315). AGENT_FAILED: it could not be started,
+ * crashed, reported a failure, or printed nothing readable; LIMIT: it took too long or printed too much; KEY_MISSING:
+ * it requires a login.
+ */
+function commandProblem({ agent, end, heard, limit }: EndedCommand): BatonError | undefined {
+  const { name, line } = agent
+  const who = `agent "${name}"`
+  const said = lastWords(heard.failure ?? end.words)
+  const failed = (what: string, hint: string, reason?: ErrorReason): BatonError =>
+    new BatonError('AGENT_FAILED', `${who} ${what}`, { hint, reason })
+  if (end.kind === 'not_started')
+    return failed(
+      `cannot be started: ${notStarted(end.reason, line.command)}`,
+      installHint(agent),
+      'AGENT_SPAWN_FAILED',
+    )
+  const login = loginText({ end, heard })
+  if (login !== undefined) {
+    const hint = loginHint(line)
+    return new BatonError('KEY_MISSING', `${who} requires a login: ${lastWords(login)}`, { hint })
+  }
+  switch (end.kind) {
+    case 'timed_out':
+      return new BatonError('LIMIT', `${who} took longer than ${limitText(limit)}${saying(said)}`, {
+        reason: 'AGENT_TIMEOUT',
+        hint: `Raise ${limit?.isUsual === true ? 'agent in [timeouts]' : `timeout of [agents.${name}]`} if it needs more time.`,
+      })
+    case 'flooded':
+      return new BatonError(
+        'LIMIT',
+        `${who} printed more than ${sizeText(mostPrinted)} and was stopped${saying(said)}`,
+        {
+          hint: 'Make the program print only its answer.',
+        },
+      )
+    case 'killed':
+      return failed(`was killed by ${end.signal}${saying(said)}`, byHand(agent), 'AGENT_CRASHED')
+    case 'exited':
+      if (heard.failure !== undefined) return failed(`failed: ${said}`, byHand(agent))
+      if (end.code !== 0) return failed(`exited with code ${end.code}${saying(said)}`, byHand(agent), 'AGENT_CRASHED')
+  }
+  if (heard.text.trim() !== '') return undefined
+  if (heard.junk === undefined) return failed(`gave no answer${saying(said)}`, byHand(agent))
+  const hint = `Check that it is ${line.preset ?? 'that program'}, in a version that prints events. ${byHand(agent)}`
+  return failed(`printed no readable answer, but ${JSON.stringify(heard.junk.line)}`, hint)
+}
+
+/** Longer texts are answers about logging in. */
+const shortText = 400
+
+/** The text that asks for a login. A program may print one and still exit with code 0. */
+function loginText({ end, heard }: Pick<EndedCommand, 'end' | 'heard'>): string | undefined {
+  const { text, failure } = heard
+  const isDone = end.kind === 'exited' && end.code === 0 && failure === undefined
+  const isAnswered = isDone && text.trim() !== ''
+  const texts = isAnswered ? [] : [failure ?? '', end.words]
+  // a known program reports failures, so its text is an answer; another one has only its text
+  if (heard.session === undefined && text.length <= shortText) texts.push(text)
+  return texts.find((one) => wantsLogin(one))
+}
+
+/** The last lines of a program's output, joined into one. */
+function lastWords(words: string): string {
+  const lines = harmless(words)
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+  return cutText(lines.slice(-5).join(' · '), 1_000)
+}
+
+function saying(words: string): string {
+  return words === '' ? '' : `: ${words}`
+}
+
+function limitText(limit: EndedCommand['limit']): string {
+  if (limit === undefined) return 'it may'
+  return `${limit.isUsual ? 'agent in [timeouts]' : 'its timeout'}, ${durationText(limit.ms)}`
+}
+
+function notStarted(reason: string, command: string): string {
+  if (!/ENOENT/.test(reason)) return reason
+  return command.includes('/') ? `there is no program ${command}` : `there is no program "${command}" in PATH`
+}
+
+const packages: { readonly [program: string]: string } = {
+  claude: '@anthropic-ai/claude-code',
+  codex: '@openai/codex',
+  gemini: '@google/gemini-cli',
+  opencode: 'opencode-ai',
+}
+
+function installHint({ name, line }: CommandAgent): string {
+  const known = packages[line.preset ?? basename(line.command)]
+  const install = known === undefined ? 'Install it' : `Install it with npm install -g ${known}`
+  return `${install}, or name another program as command in [agents.${name}].`
+}
+
+function byHand({ line }: CommandAgent): string {
+  return `Run ${line.command} yourself to see what it does.`
+}
+
+/** How to log in to each known program. */
+const logins: { readonly [program: string]: string } = {
+  claude: 'Run claude and type /login there, or set ANTHROPIC_API_KEY.',
+  codex: 'Run codex login, or set the key that its provider wants, such as OPENAI_API_KEY.',
+  gemini: 'Run gemini and log in there, or set GEMINI_API_KEY.',
+  opencode: 'Run opencode auth login, or set the API key of the provider of its model.',
+}
+
+/** Texts with which programs report missing credentials. */
+const askingWords = [
+  String.raw`\bnot (?:logged|signed) in\b`,
+  String.raw`\bplease (?:run )?["'\x60]?(?:\/login|log ?in|sign ?in|authenticate)\b`,
+  String.raw`\bset an auth method\b`,
+  String.raw`\brun ["'\x60]?[\w-]+ (?:auth )?login\b`,
+  String.raw`\b(?:invalid|incorrect|missing|no) (?:x-)?api[- ]key\b`,
+  String.raw`\bmissing environment variable: ?["'\x60]?\w*(?:key|token)\b`,
+  String.raw`\bauthentication (?:is )?(?:required|failed|error)\b`,
+  String.raw`\bauthentication_error\b`,
+  String.raw`\b401 unauthorized\b`,
+]
+
+const asking = new RegExp(askingWords.join('|'), 'i')
+
+/** Whether a text asks for a login. */
+function wantsLogin(text: string): boolean {
+  return asking.test(text)
+}
+
+/** The hint for a missing login. */
+function loginHint({ preset, command }: Pick<CommandLine, 'preset' | 'command'>): string {
+  const name = preset ?? basename(command)
+  return Object.hasOwn(logins, name)
+    ? (logins[name] ?? '')
+    : `Log in with ${name} manually: Baton runs it without a terminal, so it cannot ask you.`
+}
+
+/** The process to start for one prompt. */
+interface CommandStart {
+  readonly command: string
+  readonly args: readonly string[]
+  /** The content of standard input. Default: empty. */
+  readonly input?: string
+  /** Additional variables, besides those that every command gets. */
+  readonly env: Readonly<Record<string, string>>
+}
+
+interface StartQuestion {
+  readonly agent: Pick<CommandAgent, 'name' | 'line'>
+  readonly prompt: string
+  /** The program's name for it. */
+  readonly model: string | undefined
+  /** The conversation to resume. */
+  readonly session: string | undefined
+  readonly mode: CommandSandbox
+}
+
+/**
+ * Builds the command line for a prompt. A prompt longer than `stdin_over` goes to standard input, and the argument for
+ * it is dropped (R268).
+ * @throws BatonError CONFIG_INVALID if the program cannot resume a conversation, or needs a model and none is set
+ */
+export function commandStart({ agent, prompt, model, session, mode }: StartQuestion): CommandStart {
+  const { line } = agent
+  const env = line.preset === undefined || mode === 'open' ? {} : (presets[line.preset].env?.(mode) ?? {})
+  const isLong = Buffer.byteLength(prompt) > line.stdinOver
+  const isNamed = line.args.some((arg) => arg.includes('{prompt}'))
+  // arguments cannot contain NUL
+  const asArgument = !isLong && !prompt.includes('\0')
+  const own = line.args.flatMap((arg) => filled(arg, { prompt: asArgument ? prompt : undefined, model, agent }))
+  const shown = asArgument && !isNamed ? prompt : undefined
+  if (line.preset === undefined || mode === 'open') {
+    if (session !== undefined) throw noSessions(agent)
+    const isRead = !asArgument || !isNamed
+    return { command: line.command, args: own, env, ...(isRead ? { input: prompt } : {}) }
+  }
+  const args = presets[line.preset].args({ model, mode, session, args: own, prompt: shown })
+  return { command: line.command, args, env, ...(asArgument ? {} : { input: prompt }) }
+}
+
+function filled(
+  arg: string,
+  { prompt, model, agent }: Pick<StartQuestion, 'model' | 'agent'> & { readonly prompt: string | undefined },
+): readonly string[] {
+  if (arg.includes('{prompt}') && prompt === undefined) return []
+  if (arg.includes('{model}') && model === undefined) {
+    throw new BatonError('CONFIG_INVALID', `agent "${agent.name}" has {model} in its args, but no model is set`, {
+      hint: `Set model in [agents.${agent.name}].`,
+    })
+  }
+  // inserted text is not scanned for placeholders again
+  return [arg.replaceAll(/\{(prompt|model)\}/g, (_, key: string) => (key === 'prompt' ? prompt : model) ?? '')]
+}
+
+function noSessions({ name }: Pick<CommandAgent, 'name'>): BatonError {
+  return new BatonError(
+    'CONFIG_INVALID',
+    `agent "${name}" cannot resume a conversation: Baton does not know its program`,
+    {
+      hint: `Set preset in [agents.${name}] to claude, codex, gemini or opencode, or start a new conversation.`,
+    },
+  )
+}
+
+/**
+ * The path of the program. A relative path starts at the workspace of the run, even if the agent works in a work tree,
+ * whose copy of the program a model may have changed.
+ */
+function programOf({ command }: Pick<CommandStart, 'command'>, { scope }: RunContext): string {
+  return command.includes('/') ? resolve(ownWorkspace(scope.folders), command) : command
+}
+
+/**
+ * The environment of the program: the variables that every command gets, keys of the provider of a known program, and
+ * `env` of its definition. Of the first two, a pack's agent gets only what the pack was granted.
+ * @throws BatonError KEY_MISSING if `env` refers to a variable that is not set
+ */
+function environmentOf(
+  { agent, start }: { readonly agent: CommandAgent; readonly start: CommandStart },
+  { scope, services }: RunContext,
+): Readonly<Record<string, string>> {
+  const { name, line, file } = agent
+  const passes = (variable: string): boolean => passesVariable(scope.rights, variable)
+  const preset = line.preset === undefined ? undefined : presets[line.preset]
+  const given = Object.entries(services.env).flatMap(([variable, value]) =>
+    value !== undefined && preset?.passes(variable) === true && passes(variable) ? [[variable, value]] : [],
+  )
+  const missing = (variable: string): never => {
+    throw new BatonError('KEY_MISSING', `agent "${name}" needs the variable ${variable}, which is not set`, {
+      hint: `Set it, because env of [agents.${name}] in ${basename(file)} refers to it, or add a default there: \${${variable}:-text}.`,
+    })
+  }
+  return {
+    ...commandEnvironment(services.env, passes),
+    ...(Object.fromEntries(given) as Record<string, string>),
+    // its output is not shown in a terminal
+    NO_COLOR: '1',
+    ...start.env,
+    ...Object.fromEntries(
+      Object.entries(line.env).map(([variable, text]) => [variable, withReferences(text, services.env, missing)]),
+    ),
+  }
 }

@@ -1,19 +1,20 @@
 import { modelText } from '../../base/model-text.ts'
-import { BatonError } from '../../base/error.ts'
+import { BatonError, isSuspension } from '../../base/error.ts'
 import { cutText } from '../../base/cut-text.ts'
 import { isOffered, type ModelEnd, type ModelResult, type Tool, type ToolUse } from '../../event/agent.ts'
 import { emit, type RunContext, withServices } from '../../event/context.ts'
 import { type Message, reasoningOf, textMessage, textOf } from '../../event/message.ts'
 import { addSpent, nothingSpent } from '../../event/meter.ts'
 import type { EventBody } from '../../event/event.ts'
-import type { PromptOutput } from '../../event/prompt.ts'
+import type { Prompt, PromptOutput, PromptState } from '../../event/prompt.ts'
 import { createProgramWork } from '../program-work.ts'
 import { callTool } from '../tool-calls.ts'
 import { endOf, refusedCall, resultMessage, type Turns, useOf } from '../turns.ts'
-import { createLoopExecutor } from './executor.ts'
 import { isBuiltInMode } from './known.ts'
-import type { ExecutorOptions, PromptServices, PromptWork } from './mode.ts'
+import type { ExecutorOptions, ModeLoop, PromptExecutor, PromptServices, PromptWork } from './mode.ts'
 import { createTimeline } from './timeline.ts'
+import { defined } from '../../base/json.ts'
+import type { SpokenDecision } from '../../event/permission.ts'
 
 export interface WorkParts {
   /** Of the prompt. */
@@ -221,4 +222,70 @@ function shownOutput(output: PromptOutput, itemId: string | undefined): Shown {
       return { type: 'file', name: cutText(name, shownName), media_type: mediaType }
     }
   }
+}
+
+interface LoopOptions extends Omit<ExecutorOptions, 'services'> {
+  /** Answers the question of a running call; a no-op for ids of other calls. */
+  readonly decide: (toolCallId: string, decision: SpokenDecision) => void
+}
+
+/** What all modes share: the prompt with its state, around a loop that produces its outputs. */
+export function createLoopExecutor(
+  work: PromptWork,
+  { mode = 'classic', userId, model = 'normal', input = [], resumePrompt, decide }: LoopOptions,
+  loop: ModeLoop,
+): PromptExecutor {
+  const { id, signal, timeline, usage } = work
+  let state: PromptState = 'running'
+  const said = (): string => resumePrompt?.input ?? inputText(input)
+  const prompt = (): Prompt => ({
+    id,
+    userId,
+    mode,
+    model,
+    visible: resumePrompt?.visible ?? true,
+    state,
+    ...defined({ input: said() || undefined }),
+    output: timeline.all(),
+    usage: usage(),
+  })
+  return {
+    id,
+    userId,
+    get prompt() {
+      return prompt()
+    },
+    get state() {
+      return state
+    },
+    get usage() {
+      return usage()
+    },
+    async run() {
+      state = 'running'
+      try {
+        await loop(work)
+        state = 'completed'
+        return prompt()
+      } catch (error) {
+        state = isSuspension(error) ? 'waiting_for_approval' : signal.aborted ? 'cancelled' : 'failed'
+        throw error
+      }
+    },
+    // R153
+    async approve(toolCallId) {
+      decide(toolCallId, 'allow')
+    },
+    async reject(toolCallId, reason) {
+      decide(toolCallId, reason === undefined ? 'deny' : { remark: reason })
+    },
+  }
+}
+
+/** The user's text in the messages of a prompt. */
+function inputText(messages: readonly Message[]): string {
+  return messages
+    .filter(({ role }) => role === 'user')
+    .map(textOf)
+    .join('\n\n')
 }

@@ -10,8 +10,7 @@ import { FilesView } from './files-view.tsx'
 import { NoticeBoard, useNotice } from './notice.tsx'
 import { RunView } from './run-view.tsx'
 import { type RunsMemory, RunsView } from './runs-view.tsx'
-import { SignedOut, useSignedIn } from './signed-out.tsx'
-import { ThemeSwitch } from './theme-switch.tsx'
+import { isSignedIn, onSession } from '../live/session.ts'
 
 /** The page: a navigation bar, and the view for the current address. */
 export function App(): VNode {
@@ -142,4 +141,53 @@ function focusContent(from: EventTarget | null): void {
   const grid = document.querySelector<HTMLElement>('.grid-body')
   if (grid !== null) grid.focus()
   else if (from instanceof HTMLElement) from.blur()
+}
+
+const themes = ['auto', 'light', 'dark'] as const
+type Theme = (typeof themes)[number]
+
+const storeKey = 'baton.theme'
+
+/** Switches between the system, light and dark themes. The choice is kept in this browser. */
+function ThemeSwitch(): VNode {
+  const [theme, setTheme] = useState<Theme>(
+    () => themes.find((one) => one === localStorage.getItem(storeKey)) ?? 'auto',
+  )
+  useEffect(() => {
+    localStorage.setItem(storeKey, theme)
+    if (theme === 'auto') document.documentElement.removeAttribute('data-theme')
+    else document.documentElement.setAttribute('data-theme', theme)
+  }, [theme])
+  const next = themes[(themes.indexOf(theme) + 1) % themes.length] ?? 'auto'
+  return (
+    <button
+      type="button"
+      class="quiet"
+      title={`Switch to ${next}`}
+      aria-label={`Theme: ${theme}. Switch to ${next}`}
+      onClick={() => setTheme(next)}
+    >
+      {theme === 'auto' ? '◐' : theme === 'light' ? '○' : '●'} {theme}
+    </button>
+  )
+}
+
+/** Whether this page has a token. It changes when the server does not accept it, or another page gets a new one. */
+function useSignedIn(): boolean {
+  const [is, setIs] = useState(isSignedIn)
+  useEffect(() => onSession(() => setIs(isSignedIn())), [])
+  return is
+}
+
+/** What a page without a token shows, for example after a restart of the server. */
+function SignedOut(): VNode {
+  return (
+    <div class="empty" role="alert">
+      <h1>This page needs a new address</h1>
+      <p>
+        Press Enter in the terminal in which <code>baton serve</code> is running, and open the address that it prints.
+        Each address opens the page once, and a restarted server needs a new one.
+      </p>
+    </div>
+  )
 }

@@ -1,5 +1,5 @@
 import type { VNode } from 'preact'
-import { useCallback, useMemo, useState } from 'preact/hooks'
+import { useCallback, useEffect, useMemo, useState } from 'preact/hooks'
 import { type RunStatus, runStatuses } from '../../journal/summary.ts'
 import { costText, countText, durationText, splitPath, whenText } from '../data/format.ts'
 import type { RunSummary } from '../live/wire.ts'
@@ -7,7 +7,6 @@ import { useRuns } from '../live/use-runs.ts'
 import type { Route } from '../route.ts'
 import { ConnectionBanner } from './connection-banner.tsx'
 import { StateBadge, stateOf } from './state-badge.tsx'
-import { useIsNarrow } from './use-media.ts'
 import { useNow } from './use-now.ts'
 import { type GridRow, VirtualGrid } from './virtual-grid.tsx'
 
@@ -187,4 +186,21 @@ function RunCells({ run, now, isPicked, onPick }: RunCellsProps): VNode {
       </span>
     </div>
   )
+}
+
+/** Whether a media query matches; updates when that changes. */
+function useMedia(query: string): boolean {
+  const [matches, setMatches] = useState(() => matchMedia(query).matches)
+  useEffect(() => {
+    const list = matchMedia(query)
+    const follow = (): void => setMatches(list.matches)
+    list.addEventListener('change', follow)
+    return () => list.removeEventListener('change', follow)
+  }, [query])
+  return matches
+}
+
+/** Whether the page is as narrow as on a phone. page.css uses the same width. */
+function useIsNarrow(): boolean {
+  return useMedia('(max-width: 720px)')
 }

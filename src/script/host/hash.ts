@@ -1,5 +1,4 @@
-import { base58 } from '../../base/base58.ts'
-import { blake3 } from '../../base/blake3.ts'
+import { blake3 as digest } from '@noble/hashes/blake3.js'
 import { createHash } from '../../base/hash.ts'
 import { readBytes } from '../../tool/workspace-reads.ts'
 import type { LuaValue } from '../engine.ts'
@@ -105,4 +104,20 @@ export function encoded(bytes: Uint8Array, encoding: DigestEncoding): string {
     case 'b58':
       return base58(bytes)
   }
+}
+
+const alphabet = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
+
+/** Bytes in base 58 with Bitcoin's alphabet: each leading zero byte is a `1`. For short values such as digests. */
+export function base58(bytes: Uint8Array): string {
+  const hex = Buffer.from(bytes).toString('hex')
+  const [zeros = ''] = /^(?:00)*/.exec(hex) ?? []
+  let digits = ''
+  for (let rest = BigInt(`0x0${hex}`); rest > 0n; rest /= 58n) digits = alphabet.charAt(Number(rest % 58n)) + digits
+  return '1'.repeat(zeros.length / 2) + digits
+}
+
+/** The 32 bytes of a BLAKE3 digest, which Node's own crypto lacks. */
+function blake3(content: Uint8Array): Uint8Array {
+  return digest(content)
 }

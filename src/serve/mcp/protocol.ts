@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Readable, Writable } from 'node:stream'
+import { type Readable, Transform, type Writable } from 'node:stream'
 import {
   CLIENT_CAPABILITIES_META_KEY,
   createMcpHandler,
@@ -16,23 +16,15 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server'
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio'
-import { isObject, type JsonObject } from '../../base/json.ts'
+import { isObject, type JsonObject, parseSentJson } from '../../base/json.ts'
 import { version } from '../../version.ts'
-import {
-  clientShows,
-  givenIn,
-  type ClientResponse,
-  type ShownQuestion,
-  shownQuestions,
-  stateOf,
-  type WaitingRun,
-} from './asking.ts'
-import type { Calls } from './call.ts'
+import type { Calls, Decision, Given } from './call.ts'
 import type { CallEnd } from './call-end.ts'
-import { checkedInput } from './checked-input.ts'
-import type { Calling } from './held-runs.ts'
+import type { Calling, HeldQuestion } from './held-runs.ts'
 import type { Offer } from './offer.ts'
-import { createOpenRequests, createSessions, type OpenRequests } from './sessions.ts'
+import { cutText } from '../../base/cut-text.ts'
+import type { ApprovalView } from '../../event/asked-action.ts'
+import type { ServerAnswer } from '../../library/server-questions.ts'
 
 /** What a server offers, with its handlers. */
 export interface Offered extends Calls {
@@ -265,4 +257,240 @@ function registerRuns(server: McpServer, { runs, readRun }: Offered): void {
   server.registerResource('runs', template, { ...about, mimeType: 'application/json' }, async (uri, { id }) => ({
     contents: [{ uri: uri.href, mimeType: 'application/json', text: await readRun(String(id)) }],
   }))
+}
+
+type AskingEnd = Exclude<CallEnd, { readonly kind: 'ended' }>
+
+/**
+ * State that a client returns with the user's answers. It is signed, so it cannot name another run, and bound to one
+ * offer.
+ */
+type WaitingRun = {
+  readonly offer: string
+  readonly kind: AskingEnd['kind']
+  readonly runId: string
+  readonly ids: readonly string[]
+}
+
+function stateOf({ kind, runId, questions }: AskingEnd, offer: string): WaitingRun {
+  return { offer, kind, runId, ids: questions.map(({ id }) => id) }
+}
+
+/** What a client can show, by its capability `elicitation`. Without any kind, it can show forms. */
+function clientShows(elicitation: unknown): Calling['shows'] {
+  if (!isObject(elicitation)) return { form: false, url: false }
+  const url = elicitation['url'] !== undefined
+  return { form: elicitation['form'] !== undefined || !url, url }
+}
+
+const decisionSchema: JsonObject = {
+  type: 'object',
+  properties: {
+    decision: { type: 'string', title: 'Decision', enum: ['allow', 'deny'] },
+    reason: { type: 'string', title: 'Reason', description: 'Passed on to the model if the call is denied.' },
+  },
+  required: ['decision'],
+}
+
+/** Maximum characters shown of an input, a diff, or a message of a server. */
+const shownText = 4000
+
+/** A question as the client shows it. */
+type ShownQuestion =
+  | { readonly kind: 'form'; readonly message: string; /** Flat, of type object. */ readonly schema: JsonObject }
+  | { readonly kind: 'url'; readonly message: string; readonly url: string }
+
+/** The questions for the user of a client, by id. */
+function shownQuestions(end: AskingEnd): readonly (readonly [id: string, ShownQuestion])[] {
+  return end.kind === 'approvals'
+    ? end.questions.map((question) => [question.id, shownApproval(question)])
+    : end.questions.map((question) => [question.id, shownServerQuestion(question)])
+}
+
+function shownApproval({ tool, input, diff }: ApprovalView): ShownQuestion {
+  const shown = cutText(diff ?? JSON.stringify(input, undefined, 2), shownText)
+  return { kind: 'form', message: `Allow ${tool}?\n\n${shown}`, schema: decisionSchema }
+}
+
+/** Names the server that asks: users trust the client, and maybe Baton, but may not know the server. */
+function shownServerQuestion({ question }: HeldQuestion): ShownQuestion {
+  const message = `The MCP server ${question.server} asks:\n\n${cutText(question.message, shownText)}`
+  return question.kind === 'url'
+    ? { kind: 'url', message, url: question.url }
+    : { kind: 'form', message, schema: question.schema }
+}
+
+/** A client's response to a question; undefined: none, or not a valid one. */
+type ClientResponse =
+  | { readonly action: 'accept' | 'decline' | 'cancel'; readonly content?: { readonly [name: string]: unknown } }
+  | undefined
+
+/** The responses of a client for a waiting run. */
+function givenIn({ kind, runId, ids }: WaitingRun, responseTo: (id: string) => ClientResponse): Given {
+  if (kind === 'approvals') return { kind, runId, decisions: ids.map((id) => decisionOf(id, responseTo(id))) }
+  return { kind, runId, answers: new Map(ids.map((id) => [id, answerOf(responseTo(id))])) }
+}
+
+/** Anything that is not an answer denies the call. */
+function decisionOf(id: string, response: ClientResponse): Decision {
+  if (response?.action !== 'accept') return { id, decision: 'deny' }
+  const { decision, reason } = response.content ?? {}
+  if (decision === 'allow') return { id, decision }
+  return { id, decision: 'deny', ...(typeof reason === 'string' && reason !== '' ? { reason } : {}) }
+}
+
+/** A missing answer is undefined, and the question is asked again. */
+function answerOf(response: ClientResponse): ServerAnswer | undefined {
+  if (response?.action !== 'accept') return response?.action
+  return { accept: (response.content ?? {}) as JsonObject }
+}
+
+interface InputChecks {
+  /** Bytes of a message. */
+  readonly mostBytes: number
+  readonly output: Writable
+}
+
+/** Codes of JSON-RPC. */
+const codes = { notJson: -32_700, invalid: -32_600 } as const
+
+/**
+ * Passes on the lines of a client that are JSON of a usual depth and length, and answers the other ones with an error:
+ * the protocol's library would end the server, or never answer.
+ */
+export function checkedInput({ mostBytes, output }: InputChecks): Transform {
+  let begun: Buffer[] = []
+  let bytes = 0
+
+  function refuse(code: number, message: string, id: unknown = null): void {
+    output.write(`${JSON.stringify({ jsonrpc: '2.0', id, error: { code, message } })}\n`)
+  }
+
+  /** Adds a piece of a line, unless that has become too long. */
+  function keep(piece: Buffer): void {
+    bytes += piece.length
+    if (bytes > mostBytes) begun = []
+    else begun.push(piece)
+  }
+
+  function take(): string | undefined {
+    const [line, size] = [Buffer.concat(begun).toString('utf8'), bytes]
+    begun = []
+    bytes = 0
+    if (size > mostBytes) {
+      refuse(codes.invalid, `the message has ${size} bytes; at most ${mostBytes} are read`)
+      return undefined
+    }
+    if (line.trim() === '') return undefined
+    try {
+      const message = parseSentJson(line)
+      if (isObject(message) && message['jsonrpc'] === '2.0') return `${line}\n`
+      refuse(codes.invalid, 'the message is not an object of JSON-RPC 2.0')
+      return undefined
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error)
+      const isDeep = reason.startsWith('values nested')
+      if (isDeep) refuse(codes.invalid, `the message has ${reason}`, idOf(line))
+      else refuse(codes.notJson, `the message is not JSON: ${reason.slice(0, 200)}`)
+      return undefined
+    }
+  }
+
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      for (let start = 0; start < chunk.length;) {
+        const newline = chunk.indexOf(0x0a, start)
+        keep(chunk.subarray(start, newline === -1 ? chunk.length : newline))
+        if (newline === -1) break
+        start = newline + 1
+        const line = take()
+        if (line !== undefined) this.push(line)
+      }
+      done()
+    },
+    flush(done) {
+      const line = bytes === 0 ? undefined : take()
+      if (line !== undefined) this.push(line)
+      done()
+    },
+  })
+}
+
+/** So that the client knows which of its requests has failed. */
+function idOf(line: string): string | number | null {
+  const message: unknown = JSON.parse(line)
+  const id = isObject(message) ? message['id'] : undefined
+  return typeof id === 'string' || typeof id === 'number' ? id : null
+}
+
+/** A session of a client of the older protocol. */
+interface Session {
+  handleRequest(request: Request): Promise<Response>
+  /** Whether a request is in progress. */
+  isBusy(): boolean
+  close(): Promise<void>
+}
+
+/** Sessions of clients. A busy session is never closed to make room for another. */
+interface Sessions {
+  /** Returns a session and marks it as most recently used. */
+  use(id: string): Session | undefined
+  /** Whether a session can be opened: there is room, or one is idle. */
+  hasRoom(): boolean
+  /** Adds a session. If there is no room, closes the one that has been idle longest. */
+  add(id: string, session: Session): void
+  delete(id: string): void
+  close(): Promise<void>
+}
+
+function createSessions(most: number): Sessions {
+  /** In order of last use, the most recent last. */
+  const all = new Map<string, Session>()
+
+  const oldestIdle = (): Session | undefined => [...all.values()].find((session) => !session.isBusy())
+
+  return {
+    use(id) {
+      const session = all.get(id)
+      if (session === undefined) return undefined
+      all.delete(id)
+      all.set(id, session)
+      return session
+    },
+    hasRoom: () => all.size < most || oldestIdle() !== undefined,
+    add(id, session) {
+      if (all.size >= most) void oldestIdle()?.close()
+      all.set(id, session)
+    },
+    delete: (id) => void all.delete(id),
+    async close() {
+      await Promise.all([...all.values()].map((session) => session.close()))
+    },
+  }
+}
+
+interface OpenRequests {
+  readonly isEmpty: () => boolean
+  readonly received: (message: unknown) => void
+  readonly sent: (message: unknown) => void
+}
+
+/**
+ * Tracks the unanswered requests of a client by the messages received and sent. A cancelled request gets no answer, and
+ * its stream may stay open.
+ */
+function createOpenRequests(): OpenRequests {
+  const open = new Set<unknown>()
+  return {
+    isEmpty: () => open.size === 0,
+    received(message: unknown): void {
+      if (!isObject(message)) return
+      const { id, method, params } = message
+      if (method === 'notifications/cancelled' && isObject(params)) open.delete(params['requestId'])
+      else if (method !== undefined && id !== undefined) open.add(id)
+    },
+    sent(message: unknown): void {
+      if (isObject(message) && message['method'] === undefined) open.delete(message['id'])
+    },
+  }
 }

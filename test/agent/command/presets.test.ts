@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { commandStart } from '../../../src/agent/command/start.ts'
+import { commandStart } from '../../../src/agent/command/ask.ts'
 import type { CommandPreset } from '../../../src/event/agent.ts'
 import { commandAgent, commandWorld, playing, stream } from '../../helpers/command-world.ts'
 

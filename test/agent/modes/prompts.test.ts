@@ -4,7 +4,7 @@ import { knownModes, refuseUnknownMode } from '../../../src/agent/modes/known.ts
 import type { ExecutionMode, ModeLoop, PromptServices } from '../../../src/agent/modes/mode.ts'
 import { createPrompts, type Prompts } from '../../../src/agent/modes/prompts.ts'
 import { createExecutionModes } from '../../../src/agent/modes/registry.ts'
-import { createLoopExecutor } from '../../../src/agent/modes/executor.ts'
+import { createLoopExecutor } from '../../../src/agent/modes/prompt-work.ts'
 import { createTimeline } from '../../../src/agent/modes/timeline.ts'
 import type { EventBody } from '../../../src/event/event.ts'
 import type { SpokenDecision } from '../../../src/event/permission.ts'

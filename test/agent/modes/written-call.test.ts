@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { classic } from '../../../src/agent/modes/classic.ts'
-import { createLoopExecutor } from '../../../src/agent/modes/executor.ts'
+import { createLoopExecutor } from '../../../src/agent/modes/prompt-work.ts'
 import type { ModeLoop, PromptExecutor } from '../../../src/agent/modes/mode.ts'
 import { createTimeline } from '../../../src/agent/modes/timeline.ts'
 import { writtenCall } from '../../../src/agent/modes/written-call.ts'

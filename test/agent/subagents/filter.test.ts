@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { toolLayers, toolsThrough } from '../../../src/agent/subagents/filter.ts'
-import { builtInDefinitions } from '../../../src/config/builtin-definitions.ts'
+import { builtInDefinitions } from '../../../src/config/collect-definitions.ts'
 import type { AgentDefinition } from '../../../src/event/agent.ts'
 
 type Definition = Pick<AgentDefinition, 'tools' | 'disallowedTools' | 'allMcp'>

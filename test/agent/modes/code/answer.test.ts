@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../../../src/base/json.ts'
-import { programIn } from '../../../../src/agent/modes/code/answer.ts'
+import { programIn } from '../../../../src/agent/modes/code/loop.ts'
 import { withoutFence } from '../../../../src/script/javascript/source.ts'
-import { typeText } from '../../../../src/agent/modes/code/types.ts'
+import { typeText } from '../../../../src/agent/modes/code/instructions.ts'
 
 const ticks = '```'
 
