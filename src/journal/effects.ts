@@ -94,6 +94,8 @@ export function createEffects(options: EffectsOptions): Effects {
     const started: Entry = { k: 'started', p, kind, repeat, fp, request, ...(estimate && { estimate }), ...times }
     const s = repeat !== 'safe' ? await journal.append(started) : journal.note(started)
     journal.push()
+    // the process may have been stopped while its record was written, for longer than its lease
+    assertNotFenced()
     isBegun?.()
     onEffect?.(at, { kind, phase: 'started' })
 

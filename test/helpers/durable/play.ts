@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { inputOf, root, runShared } from '../baton.ts'
@@ -58,6 +58,8 @@ export interface PlayOptions {
 }
 
 interface RunningCommand {
+  /** Whether a signal has stopped all of its threads; undefined: it has ended. */
+  readonly isStopped: () => boolean | undefined
   readonly kill: (signal: NodeJS.Signals) => void
   /** Nobody reads stdout anymore. */
   readonly hangUp: () => void
@@ -140,6 +142,10 @@ function playAlone(
   })
   child.stdin.on('error', () => undefined).end(input)
   const running = {
+    isStopped() {
+      const states = threadStates(child.pid ?? 0).filter((state) => state !== 'Z')
+      return states.length === 0 ? undefined : states.every((state) => state === 'T')
+    },
     kill: (signal: NodeJS.Signals) => void child.kill(signal),
     hangUp: () => void child.stdout.destroy(),
   }
@@ -155,6 +161,18 @@ function playAlone(
     child.on('error', reject)
     child.on('close', (code) => resolve({ code, stdout, stderr, ...readReport(report) }))
   })
+}
+
+/** The states of the threads of a process, as one letter each (proc(5)); none if it has ended. */
+function threadStates(pid: number): readonly string[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`).map((thread) => {
+      const [, state = ''] = /\) (\S)/.exec(readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8')) ?? []
+      return state
+    })
+  } catch {
+    return []
+  }
 }
 
 /** A process that is killed from outside writes no report. */

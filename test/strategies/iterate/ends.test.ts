@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import type { IterateSettings } from '../../../src/config/settings.ts'
-import { bestOf, endOf, endRules, type EndRules, type IterationRecord, plannedCount } from '../../../src/strategies/iterate/records.ts'
+import {
+  bestOf,
+  endOf,
+  endRules,
+  type EndRules,
+  type IterationRecord,
+  plannedCount,
+} from '../../../src/strategies/iterate/records.ts'
 import { scoreIn } from '../../../src/run/check-command.ts'
 import { iterateSettings, madeRecord } from '../../helpers/iteration.ts'
 
