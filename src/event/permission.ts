@@ -133,8 +133,8 @@ export type Verdict =
   /** The last three fields become the thrown error. */
   | { readonly kind: 'deny'; readonly reason: string; readonly code: ErrorCode; readonly hint?: string }
 
-/** The content that will be written to a file, or its beginning. */
-export type NewFileContent = () => string | Uint8Array
+/** The content that will be written to a file, or its beginning; or the path (absolute) that a new link leads to. */
+export type NewFileContent = () => string | Uint8Array | { readonly linkTo: string }
 
 /** Decides before anything happens. Created from `Rights` in tool/permission.ts. `content`: of a file to be written. */
 export interface Permission {

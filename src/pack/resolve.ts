@@ -4,8 +4,8 @@ import { homeFolder } from '../base/home.ts'
 import { BatonError, isBatonError, rewordError, type SourcePlace } from '../base/error.ts'
 import { refuseLeadingOut } from '../base/leaving.ts'
 import { isSourceEntry, type ReadLog, readSource } from '../base/reads.ts'
+import { nearestOf } from '../base/suggest.ts'
 import { isDefinitionName } from '../config/agent-tables.ts'
-import { meantHint } from '../config/issue.ts'
 import type { DefinedCommandLine, DefinedText } from '../config/agent-definitions.ts'
 import type { Definitions } from '../config/collect-definitions.ts'
 import { findPack, noPack, type Pack, type PackPlaces } from './find-pack.ts'
@@ -278,20 +278,44 @@ export function possibleAgentFiles(
 
 /** Contains AIPack's message for it. */
 function notFound(name: string, { baseDir, builtInDir, definitions }: ResolveOptions): BatonError {
-  const names = readdirSync(builtInDir)
-    .filter((file) => /\.(?:aip|lua)$/.test(file))
-    .map((file) => file.replace(/\.[^.]+$/, ''))
-    .toSorted()
+  const { meant, others } = wordsOf(builtInDir, definitions)
   const found = candidates(name, baseDir)
   const isFolder = statSync(resolve(baseDir, name), { throwIfNoEntry: false })?.isDirectory() === true
   const tried = `${isFolder ? 'It is a folder without a main agent: name a file in it. ' : ''}${triedText(found)}`
-  const meant = meantHint(name, [...names, ...(definitions?.byName.keys() ?? [])], '')
-  const own = [...(definitions?.byName ?? [])].filter(([, { from }]) => from !== 'built-in').map(([known]) => known)
-  const others = own.length === 0 ? '' : ` Named agents: ${shownNames(own)}.`
-  const hint = meant === '' ? `${tried} Built-in agents: ${names.join(', ')}.${others}` : `${meant} ${tried}`
+  const similar = meant(name)
+  const hint = similar === undefined ? `${tried} ${others}` : `Did you mean "${similar}"? ${tried}`
   return new BatonError('AGENT_NOT_FOUND', `there is no agent "${name}". No agent found for local path: '${name}'`, {
     hint,
   })
+}
+
+/** What the error for a missing agent says of those that exist. */
+interface KnownNames {
+  readonly builtInDir: string
+  readonly meant: (name: string) => string | undefined
+  readonly others: string
+}
+
+/** A prompt file may name thousands that are missing. Agents that ship with Baton do not change. */
+const knownNames = new WeakMap<Definitions, KnownNames>()
+const none: Definitions = { byName: new Map(), broken: new Map(), notes: [] }
+
+function wordsOf(builtInDir: string, definitions = none): KnownNames {
+  const known = knownNames.get(definitions)
+  if (known?.builtInDir === builtInDir) return known
+  const builtIn = readdirSync(builtInDir)
+    .filter((file) => /\.(?:aip|lua)$/.test(file))
+    .map((file) => file.replace(/\.[^.]+$/, ''))
+    .toSorted()
+  const own = [...definitions.byName].filter(([, { from }]) => from !== 'built-in').map(([name]) => name)
+  const named = own.length === 0 ? '' : ` Named agents: ${shownNames(own)}.`
+  const made = {
+    builtInDir,
+    meant: nearestOf([...builtIn, ...definitions.byName.keys()]),
+    others: `Built-in agents: ${builtIn.join(', ')}.${named}`,
+  }
+  knownNames.set(definitions, made)
+  return made
 }
 
 function shownNames(names: readonly string[], most = 20): string {

@@ -5,6 +5,7 @@ import { BatonError, isBatonError, messageOf } from '../base/error.ts'
 import { displayPath } from '../base/files.ts'
 import { emit, type RunContext } from '../event/context.ts'
 import type { Disk, FileChangeRecord, Kept, KeptContent, PathState, PlannedChange } from '../event/effects.ts'
+import type { NewFileContent } from '../event/permission.ts'
 import type { Place } from '../event/place.ts'
 import { entryHash, startHash } from './file-hash.ts'
 import { allowedEntry, allowedPath, type Asking } from './guard.ts'
@@ -110,7 +111,7 @@ export function refuseOther(target: string, call: FileCall): FileStatus | undefi
 /** Who writes a file, and its new content, or at least the start of it. */
 interface Writing {
   readonly asking: Asking
-  readonly content: () => string | Uint8Array
+  readonly content: NewFileContent
 }
 
 /** The path a file is written to, with links followed. */

@@ -1,11 +1,12 @@
-import { readdirSync, statSync } from 'node:fs'
-import { join, relative } from 'node:path'
+import { readdirSync, readlinkSync, statSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
 import { entryStatus } from '../base/entries.ts'
 import { BatonError } from '../base/error.ts'
-import { type FilePart, isInside, newTemporaryName, realPath, replaceFile } from '../base/files.ts'
+import { entryPath, type FilePart, isInside, newTemporaryName, realPath, replaceFile } from '../base/files.ts'
 import { sha256 } from '../base/hash.ts'
 import { defined } from '../base/json.ts'
 import { type Disk, keptContent } from '../event/effects.ts'
+import type { NewFileContent } from '../event/permission.ts'
 import * as entries from './entries.ts'
 import { startHash } from './file-hash.ts'
 import type { HashedFile } from './hashed-file.ts'
@@ -192,7 +193,7 @@ export function copyFile({ source, destination, overwrite }: Transfer, call: Fil
 export function moveEntry({ source, destination, overwrite }: Transfer, call: FileCall): void {
   change({ op: 'move', path: destination, from: shown(source, call) }, call, (asking) => {
     const from = allowedEntry(source, asking)
-    const target = allowedPath('write', destination, asking, () => fileHead(from))
+    const target = allowedPath('write', destination, asking, () => headAt(entryPath(destination), from))
     allowBelow(from, target, { destination, asking })
     const after = hashOf(from, call)
     if (after === null) throw new BatonError('FILE_FAILED', `there is no file ${shown(source, call)} to move`)
@@ -222,8 +223,14 @@ function allowBelow(
     const source = join(entry.parentPath, entry.name)
     const below = relative(from, source)
     const [path, named] = [join(target, below), join(destination, below)]
-    asking.allow({ kind: 'write', path, named }, () => (entry.isFile() ? fileHead(source) : ''))
+    asking.allow({ kind: 'write', path, named }, () => headAt(path, source))
   }
+}
+
+/** The start of a file, or where a link leads to when it is moved to a path. */
+function headAt(path: string, entry: string): ReturnType<NewFileContent> {
+  const isLink = entryStatus(entry)?.isSymbolicLink() === true
+  return isLink ? { linkTo: resolve(dirname(path), readlinkSync(entry)) } : fileHead(entry)
 }
 
 /**
@@ -290,7 +297,10 @@ export function setMode(path: string, mode: number, call: FileCall): void {
 /** Creates a link to `to`, which is stored verbatim; replaces a file or link. Missing folders are created. */
 export function makeLink(path: string, to: string, call: FileCall): void {
   change({ op: 'link', path }, call, (asking) => {
-    const target = replacedEntry(path, call, { asking, content: () => to })
+    const target = replacedEntry(path, call, {
+      asking,
+      content: () => ({ linkTo: resolve(dirname(entryPath(path)), to) }),
+    })
     const temporaryName = newTemporaryName()
     return {
       record: { path: target, before: hashOf(target, call), after: sha256(to), temp: temporaryName },

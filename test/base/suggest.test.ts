@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { editDistance, foldKey, nearest } from '../../src/base/suggest.ts'
+import { editDistance, foldKey, nearest, nearestOf } from '../../src/base/suggest.ts'
 
 it.each([
   ['model', 'model', 0],
@@ -28,6 +28,30 @@ it('finds the word that was probably meant', () => {
 
 it('takes the first of equally near words', () => {
   expect(nearest('bat', ['cat', 'rat'])).toBe('cat')
+})
+
+it.each([
+  ['ca', 'abc', 3],
+  ['abxyab', 'abyxab', 1],
+  ['aab', 'ab', 1],
+  ['abab', 'ab', 2],
+  ['t1', 'tools', 4],
+])('counts the edits between equal ends of %j and %j: %i', (left, right, edits) => {
+  expect(editDistance(left, right)).toBe(edits)
+  expect(editDistance(left, right, edits - 1)).toBe(edits)
+})
+
+it('finds the same for each of many words, whatever was compared before', () => {
+  const find = nearestOf(['agent-1', 'agent-10', 'Code_Map', 'reviewer'])
+  const meant = ['agnet-10', 'agent-1', 'codemap', 'code-mop', 'reviewre', 'missing7', 'agent-2'].map(find)
+  expect(meant).toEqual(['agent-10', 'agent-1', 'Code_Map', undefined, 'reviewer', undefined, 'agent-1'])
+})
+
+it('looks for many missing words among many known ones', () => {
+  const known = Array.from({ length: 1000 }, (_, index) => `agent-${index}`)
+  const find = nearestOf(known)
+  const found = Array.from({ length: 20_000 }, (_, index) => find(`missing${index}`))
+  expect(found.filter((word) => word !== undefined)).toEqual([])
 })
 
 it('folds what people mix up in keys', () => {

@@ -4,11 +4,16 @@ import { describe, expect, it } from 'vitest'
 import { isReserved } from '../../src/config/keys.ts'
 import { strategyKeys } from '../../src/config/strategies.ts'
 import { allRights } from '../../src/event/permission.ts'
+import { maxSourceBytes, readSourceFile } from '../../src/base/files.ts'
 import { createPermission } from '../../src/tool/permission.ts'
 import { createJudge } from '../../src/tool/protected/answers.ts'
 import { foldedName, nameProblem } from '../../src/tool/protected/names.ts'
 import { decidingKeys, isAgentPlace, isPromptFile, isPromptText } from '../../src/tool/protected/prompt-file.ts'
 import { parsePrompt } from '../../src/prompt/document.ts'
+import { narrow } from '../../src/event/context.ts'
+import { makeLink, moveEntry } from '../../src/tool/workspace-files.ts'
+import { testContext } from '../helpers/context.ts'
+import { placeAt } from '../helpers/effects.ts'
 import { tempTree } from '../helpers/temp.ts'
 
 describe('prompt files', () => {
@@ -74,6 +79,25 @@ describe('prompt files', () => {
     `${pad}text`,
     '<!-- not closed',
   ])('are no other text with such words: %#', (text) => {
+    expect(isPromptText(text)).toBe(false)
+  })
+
+  it('are known up to the size that is run, and no longer files are run', () => {
+    const front = '\n+++\nmodel = "x"\n+++\n'
+    const upTo = (size: number): string => `<!--${'-'.repeat(size - front.length - 7)}-->${front}`
+    const root = tempTree({ 'a.md': upTo(maxSourceBytes), 'b.md': upTo(maxSourceBytes + 1) })
+    expect(isPromptFile(join(root, 'a.md'))).toBe(true)
+    expect(() => readSourceFile(join(root, 'b.md'))).toThrow('at most 10 MB can be read')
+    expect(isPromptText(upTo(maxSourceBytes + 1))).toBe(false)
+  })
+
+  it.each([
+    `+++\n${' '.repeat(400_000)}x\n+++\n`,
+    `!meta\n${'`'.repeat(400_000)}\nx\n`,
+    `!meta${'\r```'.repeat(200_000)}`,
+    `---\n${'\r'.repeat(400_000)}x\n---\n`,
+    '<!---->\n'.repeat(2_000_000),
+  ])('are told from any other text without a long search: %#', (text) => {
     expect(isPromptText(text)).toBe(false)
   })
 
@@ -234,6 +258,59 @@ describe('changes of an answer', () => {
     expect(change('new/package.json', script)).toContain('with "postinstall"')
     expect(change('unwritten/package.json', script)).toContain('with "postinstall"')
     expect(change('old/package.json', script)).toBeUndefined()
+  })
+})
+
+describe('a link that gives a file another ending', () => {
+  const protect = { paths: [], kind: 'answer', allow: [], whom: 'a model' } as const
+  const prompt = '+++\nmodel = "x"\n+++\n'
+
+  it.each<readonly [string, string, boolean]>([
+    ['x.md', 'Plain text.\n', true],
+    ['x.md', prompt, false],
+    ['x.lua', 'Plain text.\n', false],
+    ['x.bin', prompt, true],
+  ])('counts when %s is written, with %j', (name, content, expected) => {
+    const workspace = tempTree({ 'data.bin': 'x' })
+    const named = join(workspace, name)
+    symlinkSync('data.bin', named)
+    const permission = createPermission({ ...allRights, protections: [protect] }, { workspace })
+    const action = { kind: 'write', path: join(workspace, 'data.bin'), named } as const
+    expect(permission.check(action, () => content).kind === 'allow').toBe(expected)
+    const judge = createJudge({ workspace, allow: [], isKnown: () => true, isMade: () => false })
+    const files = { kindAt: () => 'file' as const, textAt: () => '', bytesAt: () => 0 }
+    const problem = judge({ op: 'write', path: named, content }, files)
+    expect(problem === undefined).toBe(expected || name === 'x.lua')
+  })
+
+  it.each<readonly [string, string, boolean]>([
+    ['x.md', 'plain.md', true],
+    ['x.md', 'missing.md', true],
+    ['x.md', 'prompt.bin', false],
+    ['x.md', 'plain.bin', false],
+    ['x.md', 'missing.bin', false],
+    ['x.aip', 'plain.md', false],
+    ['x.bin', 'prompt.bin', true],
+    ['package.json', 'plain.bin', false],
+  ])('%s may be made or moved there as a link to %s: %s', (path, to, expected) => {
+    const workspace = tempTree({ 'plain.md': '', 'plain.bin': '{}', 'prompt.bin': prompt, 'a/x.txt': '' })
+    symlinkSync(`../${to}`, join(workspace, 'a/link'))
+    const granted = { read: ['**'], write: ['**'], hosts: [], commands: [], env: [], models: [], mcp: [] }
+    const pack = { identity: 'a@b', granted, ownFolders: [], keptFolders: [], executed: [], allow: [] }
+    const context = narrow(testContext({ workspace }), { protect, pack })
+    const called = (index: number) => ({ context, at: placeAt(`run/call#${index}`) })
+    const done = (work: () => void): boolean => {
+      try {
+        work()
+        return true
+      } catch (error) {
+        expect(String(error)).toMatch(/is protected|never change/)
+        return false
+      }
+    }
+    expect(done(() => makeLink(join(workspace, path), to, called(0)))).toBe(expected)
+    const moved = { source: join(workspace, 'a/link'), destination: join(workspace, 'b', path), overwrite: true }
+    expect(done(() => moveEntry(moved, called(1)))).toBe(expected)
   })
 })
 

@@ -49,7 +49,8 @@ export function createJudge({ workspace, allow, isKnown, isMade }: Judging): Jud
     }
     const completed = isThere ? undefined : completedRepository(real, { within: root, placed: realPlaced })
     if (completed !== undefined) return completedText(displayPath(root, completed))
-    if (mayBePrompt(real) && isPromptText(text() ?? '', isAgentPlace(steps))) {
+    // a link gives a file another ending
+    if ((mayBePrompt(real) || mayBePrompt(path)) && isPromptText(text() ?? '', isAgentPlace(steps))) {
       return `${shown} would be a prompt file, which decides what is run. ${allowText(shown)}`
     }
     const twin = twins.of(path, (one) => files.kindAt(one) !== undefined && !('from' in action && action.from === one))

@@ -117,12 +117,13 @@ export function protectionRule(
     }
   }
 
-  /** Protection based on the ending or content of a file. */
-  function ofKind(path: string, content?: NewFileContent): Held | undefined {
-    const isAgent = isAgentPlace(stepsOf(path))
-    if (scriptEndings.test(foldedName(path)) || isPromptFile(path, isAgent)) return decides(path, true)
-    if (content !== undefined && mayBePrompt(path) && isPromptText(textOf(content()), isAgent)) {
-      return decides(path, true)
+  /** Protection based on the content or an ending of a file, which a link gives another: `names` has both. */
+  function ofKind(path: string, content?: NewFileContent, names: readonly string[] = [path]): Held | undefined {
+    if (names.some((name) => scriptEndings.test(foldedName(name)))) return decides(path, true)
+    if (names.some(mayBePrompt)) {
+      const isAgent = names.some((name) => isInside(root, name) && isAgentPlace(stepsOf(name)))
+      if (isPromptFile(path, isAgent)) return decides(path, true)
+      if (content !== undefined && isPromptContent(content(), isAgent)) return decides(path, true)
     }
     // for answers this depends on what the model was shown, see answers.ts
     return isAnswer ? undefined : runByOthers(path, content)
@@ -132,8 +133,8 @@ export function protectionRule(
     const steps = stepsOf(path)
     const shown = steps.join('/')
     if (!runsByItself(steps) || agreed.includes(shown)) return undefined
-    const isNew = content !== undefined && entryStatus(path) === undefined
-    return isNew && isHarmlessWhenNew(shown, textOf(content()))
+    const made = entryStatus(path) === undefined ? content?.() : undefined
+    return made !== undefined && !isLink(made) && isHarmlessWhenNew(shown, textOf(made))
       ? undefined
       : { path, why: 'others', canBeAllowed: true }
   }
@@ -149,7 +150,7 @@ export function protectionRule(
     return undefined
   }
 
-  function heldBy({ kind, path }: PathAction, content: NewFileContent | undefined): Held | undefined {
+  function heldBy({ kind, path, named: written }: PathAction, content: NewFileContent | undefined): Held | undefined {
     const goesAway = kind === 'delete'
     const folded = foldedPath(path)
     const keeping = kept().find(
@@ -160,7 +161,7 @@ export function protectionRule(
     // outside the workspace, only packs can write, and only in their own folders
     if (!isHere) return undefined
     const isFolder = goesAway && entryStatus(path)?.isDirectory() === true
-    const found = [named, atHome, () => ofKind(path, content), () => ofGit(path, goesAway)]
+    const found = [named, atHome, () => ofKind(path, content, [path, written]), () => ofGit(path, goesAway)]
     for (const look of found) {
       const held = look(path)
       if (held !== undefined && !(held.canBeAllowed && isOpened(path))) return held
@@ -191,6 +192,16 @@ export function completedText(shown: string): string {
 export function allowText(shown: string, whom = 'a model'): string {
   const glob = shown.replaceAll(/[\\*?[\]{}!]/g, String.raw`\$&`)
   return `To let ${whom} change it, add to your own config.toml, below [changes]: allow = [${JSON.stringify(glob)}]`
+}
+
+/** A link is one, too, if what is later written to its target by the name of that would not be looked at. */
+function isPromptContent(content: ReturnType<NewFileContent>, isAgent: boolean): boolean {
+  if (!isLink(content)) return isPromptText(textOf(content), isAgent)
+  return !mayBePrompt(content.linkTo) || isPromptFile(content.linkTo, isAgent)
+}
+
+function isLink(content: ReturnType<NewFileContent>): content is { readonly linkTo: string } {
+  return typeof content === 'object' && 'linkTo' in content
 }
 
 function textOf(content: string | Uint8Array): string {

@@ -1,10 +1,11 @@
 import { fstatSync, readSync } from 'node:fs'
+import { maxSourceBytes } from '../../base/files.ts'
 import { readRegular } from '../../base/regular-file.ts'
 import { foldedName } from './names.ts'
 
 const endings = /\.(?:md|markdown|mdx|txt|prompt)$/i
-/** Of a larger file, only this much is read: front matter may stand below any number of comments. */
-const mostBytes = 16 * 1024 * 1024
+/** Front matter may stand below any number of comments, so all is read of a file that can be run, and a byte more. */
+const mostBytes = maxSourceBytes + 1
 
 /** Front matter keys that decide what runs, with which files and rights. Files of other programs do not have them. */
 export const decidingKeys: readonly string[] = [
@@ -39,16 +40,19 @@ export const decidingKeys: readonly string[] = [
 /** What may stand above front matter; as `findLayout` in src/prompt/layout.ts, which decides what is front matter. */
 const above = /^\uFEFF?(?:#!\/[^\n]*(?:\n|$))?(?:\s+|<!--[^]*?-->)*/
 /** A fenced block of front matter, which may be anywhere in the text. */
-const fenced = /^[^\S\n]*(?:`{3,}|~{3,})[^\n]*\n(?:#|\/\/)!meta\b/m
+const fenced = /^[^\S\r\n\u2028\u2029]*(?:`{3}|~{3}).*\r?\n(?:#|\/\/)!meta\b/m
 /**
  * Keys that do not stand there as they are read: with escapes, in braces, behind a question mark, a tag or an anchor.
  */
-const hidden = /^[^\S\n]*(?:\{|\?\s|[!&]\S+\s.*[:{]|\[{0,2}[^\S\n]*"[^"\n]*\\)/m
+const hidden = /^[^\S\r\n\u2028\u2029]*(?:\{|\?\s|[!&]\S+\s.*[:{]|(?:\[{1,2}[^\S\n]*)?"[^"\n]*\\)/m
 const key = anyOf(decidingKeys)
 const agentKey = anyOf([...decidingKeys, 'name', 'description'])
 
 function anyOf(keys: readonly string[]): RegExp {
-  return new RegExp(`^[ \\t]*\\[{0,2}[ \\t]*["']?(?:${keys.join('|')})(?:_pre|_post)?["']?[ \\t]*(?:[=:.\\]]|$)`, 'm')
+  return new RegExp(
+    `^[ \\t]*(?:\\[{1,2}[ \\t]*)?["']?(?:${keys.join('|')})(?:_pre|_post)?["']?[ \\t]*(?:[=:.\\]]|$)`,
+    'm',
+  )
 }
 
 /** Whether a path, by its steps from the workspace, is where agents are found by their names and descriptions. */
@@ -58,14 +62,13 @@ export function isAgentPlace([first = '', ...below]: readonly string[]): boolean
 
 /**
  * Whether Markdown is a prompt file: its front matter has a key that decides what runs, or, where agents are found, one
- * that makes it an agent.
+ * that makes it an agent. Text that is too long for a prompt file is never run as one.
  */
 export function isPromptText(text: string, isAgent = false): boolean {
+  if (text.length > maxSourceBytes) return false
   if (text.includes('!meta') && fenced.test(text)) return true
   const [before = ''] = above.exec(text) ?? []
   const rest = text.slice(before.lastIndexOf('\n') + 1)
-  // only known in part, and nothing but comments so far
-  if (rest.trim() === '' || rest.startsWith('<!--')) return text.length >= mostBytes
   const end = rest.indexOf('\n')
   const mark = rest
     .slice(0, end)
@@ -83,9 +86,9 @@ export function mayBePrompt(path: string): boolean {
   return endings.test(path)
 }
 
-/** Whether the file at a path (absolute) is a prompt file, by its name and content. */
+/** Whether the file at a path (absolute) has the content of a prompt file. */
 export function isPromptFile(path: string, isAgent = false): boolean {
-  return mayBePrompt(path) && isPromptText(fileHead(path).toString('utf8'), isAgent)
+  return isPromptText(fileHead(path).toString('utf8'), isAgent)
 }
 
 /** The start of a file (absolute), enough to tell whether it is a prompt file; empty if it cannot be read. */
