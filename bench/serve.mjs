@@ -53,13 +53,13 @@ export async function serve({ command, folder, small }) {
         ratios: quotients(bytes.baton, bytes.bare),
         aim: { atMost: 2 },
       }),
-      figure('heap that a finished run leaves', {
+      figure('data that a finished run leaves in the heap', {
         of: '2 kB',
-        ratios: [left.reduce((sum, { bytes }) => sum + bytes, 0) / left.length / 2_000],
+        ratios: left.map(({ data }) => data / 2_000),
         aim: { atMost: 1 },
       }),
-      ...left.map(({ from, to, bytes }) =>
-        figure(`the same, runs ${from} to ${to} only`, { of: '2 kB', ratios: [bytes / 2_000] }),
+      ...left.map(({ from, to, used }) =>
+        figure(`the same with compiled code, runs ${from} to ${to}`, { of: '2 kB', ratios: [used / 2_000] }),
       ),
     ]
   } finally {
@@ -78,11 +78,11 @@ async function openServer(args, options) {
     pid: child.pid,
     origin,
     headers,
-    /** In bytes, after a garbage collection; requires `heapArguments`. */
+    /** In bytes, after a garbage collection: all that is used, and the code in it. Requires `heapArguments`. */
     async heap() {
       child.send('heap')
-      const [bytes] = await once(child, 'message')
-      return bytes
+      const [heap] = await once(child, 'message')
+      return heap
     },
     async end() {
       child.kill('SIGINT')
@@ -164,7 +164,8 @@ async function bytesOfRuns(command, { cwd, env, warmUp, window }) {
   let before = await finish(warmUp)
   for (let from = warmUp; from < warmUp + windows * window; from += window) {
     const after = await finish(window)
-    found.push({ from: from + 1, to: from + window, bytes: (after - before) / window })
+    const used = (after.used - before.used) / window
+    found.push({ from: from + 1, to: from + window, used, data: used - (after.code - before.code) / window })
     before = after
   }
   listening.destroy()
