@@ -5,6 +5,7 @@ import { request } from 'node:http'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
 import { figure, interleave, quotients } from './rounds.mjs'
 import { startModel } from './scripted-model.mjs'
 
@@ -37,6 +38,11 @@ export async function serve({ command, folder, small }) {
       { baton: () => bytesOfStream(kinds.baton, streams), bare: () => bytesOfStream(kinds.bare, streams) },
       small ? 1 : 5,
     )
+    const left = await bytesOfRuns(command, {
+      cwd,
+      env,
+      ...(small ? { warmUp: 8, window: 16 } : { warmUp: 200, window: 400 }),
+    })
     return [
       figure('from POST /prompt to its first event', {
         of: 'a bare Hono route',
@@ -47,6 +53,14 @@ export async function serve({ command, folder, small }) {
         ratios: quotients(bytes.baton, bytes.bare),
         aim: { atMost: 2 },
       }),
+      figure('data that a finished run leaves in the heap', {
+        of: '2 kB',
+        ratios: left.map(({ data }) => data / 2_000),
+        aim: { atMost: 1 },
+      }),
+      ...left.map(({ from, to, used }) =>
+        figure(`the same with compiled code, runs ${from} to ${to}`, { of: '2 kB', ratios: [used / 2_000] }),
+      ),
     ]
   } finally {
     model.stop()
@@ -55,7 +69,7 @@ export async function serve({ command, folder, small }) {
 
 /** A server that prints its address and secret as JSON. */
 async function openServer(args, options) {
-  const child = spawn(process.execPath, args, { ...options, stdio: ['ignore', 'pipe', 'ignore'] })
+  const child = spawn(process.execPath, args, { ...options, stdio: ['ignore', 'pipe', 'ignore', 'ipc'] })
   const [line] = await once(createInterface({ input: child.stdout }), 'line')
   const { url, secret } = JSON.parse(line)
   const { origin } = new URL(url)
@@ -64,6 +78,12 @@ async function openServer(args, options) {
     pid: child.pid,
     origin,
     headers,
+    /** In bytes, after a garbage collection: all that is used, and the code in it. Requires `heapArguments`. */
+    async heap() {
+      child.send('heap')
+      const [heap] = await once(child, 'message')
+      return heap
+    },
     async end() {
       child.kill('SIGINT')
       await once(child, 'exit')
@@ -107,6 +127,63 @@ async function bytesOfStream({ open, path }, count) {
   for (const stream of streams) stream.destroy()
   await server.end()
   return Math.max(bytes, 1)
+}
+
+const heapArguments = ['--expose-gc', '--import', pathToFileURL(join(import.meta.dirname, 'heap.mjs')).href]
+const windows = 3
+const runsAtOnce = 8
+/** Longer than a server keeps the rows of a run that nobody follows any more. */
+const idleMs = 6_000
+
+/**
+ * The growth of a server's heap per run that has ended, in windows one after another: what a server creates once makes
+ * the first one larger, and what it keeps of each run shows in all of them. Each run is followed to its end, and the list
+ * is read now and then, as the page does.
+ */
+async function bytesOfRuns(command, { cwd, env, warmUp, window }) {
+  const server = await openServer([...heapArguments, command, 'serve', '--json', '-c', 'model="m"', '-c', 'tools=[]'], {
+    cwd,
+    env: { ...env, BATON_HOME: join(cwd, '../home-of-runs') },
+  })
+  const { origin, headers } = server
+  const listening = await openStream(`${origin}/api/events`, headers)
+  const finish = async (count) => {
+    let left = count
+    const finishSome = async () => {
+      while (left > 0) {
+        left -= 1
+        await finishRun(server)
+        if (left % 20 === 0) await (await fetch(`${origin}/api/runs`, { headers })).text()
+      }
+    }
+    await Promise.all(Array.from({ length: runsAtOnce }, finishSome))
+    await sleep(idleMs)
+    return server.heap()
+  }
+  const found = []
+  let before = await finish(warmUp)
+  for (let from = warmUp; from < warmUp + windows * window; from += window) {
+    const after = await finish(window)
+    const used = (after.used - before.used) / window
+    found.push({ from: from + 1, to: from + window, used, data: used - (after.code - before.code) / window })
+    before = after
+  }
+  listening.destroy()
+  await server.end()
+  return found
+}
+
+async function finishRun({ origin, headers }) {
+  const started = await fetch(`${origin}/api/runs`, { method: 'POST', headers, body: JSON.stringify({ text: 'Hi' }) })
+  // a run takes its place until shortly after its last event
+  if (started.status === 429) {
+    await started.text()
+    await sleep(20)
+    return finishRun({ origin, headers })
+  }
+  const { id } = await started.json()
+  const events = await (await fetch(`${origin}/api/runs/${id}/events`, { headers })).text()
+  if (!events.includes('event: over')) throw new Error(`run ${id} did not end: ${events}`)
 }
 
 /** Resolves with the response when its first bytes arrive. */

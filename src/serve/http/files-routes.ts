@@ -10,7 +10,7 @@ import type { Served } from './served.ts'
 
 /** The routes for the prompt files and agents of the workspace. */
 export function filesRoutes(served: Served): readonly Route[] {
-  const { workspace, runs } = served
+  const { workspace, runs, totals } = served
 
   async function paths(): Promise<readonly string[]> {
     return filesInFolder(workspace, served, new AbortController().signal)
@@ -43,7 +43,7 @@ export function filesRoutes(served: Served): readonly Route[] {
         if (!(await paths()).includes(path)) throw new Refusal(404, 'this workspace has no such prompt file')
         const file = resolve(workspace, path)
         const isOfFile = (run: { readonly file: string }): boolean => displayPath(workspace, run.file) === path
-        for await (const last of listRuns(runs, { limit: 1, fits: isOfFile }))
+        for await (const last of listRuns(runs, { limit: 1, fits: isOfFile, totals }))
           return { path, text: readSourceFile(file), last }
         return { path, text: readSourceFile(file), last: null }
       },

@@ -58,7 +58,7 @@ export interface RunTeams extends Pick<TimelineJson, 'breaks'> {
 
 /** A page of the runs, newest first. */
 export async function readRunList(served: Served, filter: RunFilter): Promise<RunList> {
-  const { runs, workspace } = served
+  const { runs, workspace, totals } = served
   const { limit = usualLimit, before, q = '', state } = filter
   const words = q.toLowerCase()
   const ids = before === undefined ? [] : runIds(runs)
@@ -69,7 +69,7 @@ export async function readRunList(served: Served, filter: RunFilter): Promise<Ru
     return [displayPath(workspace, file), id].some((text) => text.toLowerCase().includes(words))
   }
   const found: RunSummary[] = []
-  for await (const run of listRuns(runs, { limit: limit + 1, fits })) found.push(run)
+  for await (const run of listRuns(runs, { limit: limit + 1, fits, totals })) found.push(run)
   const isForeign = foreignCheck(served)
   const shown = found.slice(0, limit).map((run) => shownRun(run, isForeign(join(runs, run.id))))
   return { runs: await Promise.all(shown), more: found.length > limit }

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { Settings } from '../../config/settings.ts'
 import { loadTargetConfig } from '../../config/target-config.ts'
+import { createRunTotals, type RunTotals } from '../../history/run-totals.ts'
 import { runIds } from '../../journal/find-run.ts'
 import { runsFolder } from '../../journal/run-id.ts'
 import type { RunOptions } from '../../library/options.ts'
@@ -21,6 +22,8 @@ export interface Served extends ServingPlace {
   /** The folder with its runs. */
   readonly runs: string
   readonly settings: Settings
+  /** Of its runs without a summary. */
+  readonly totals: RunTotals
 }
 
 /** @throws BatonError for invalid config files */
@@ -28,7 +31,7 @@ export async function openServed(place: ServingPlace): Promise<Served> {
   const { env, home, shared } = place
   const { workspace, settings } = await loadTargetConfig({ ...place, flags: { overrides: shared.overrides } })
   const runs = runsFolder({ env, home, workspace, runsDir: settings.runs.dir })
-  return { ...place, workspace, settings, runs }
+  return { ...place, workspace, settings, runs, totals: createRunTotals() }
 }
 
 /**

@@ -5,6 +5,7 @@ import { realPath } from '../../base/files.ts'
 import { loadTargetConfig } from '../../config/target-config.ts'
 import { viewParts } from '../../history/part-view.ts'
 import { listRuns, readRunSummary } from '../../history/run-list.ts'
+import { createRunTotals } from '../../history/run-totals.ts'
 import { readTree } from '../../history/run-tree.ts'
 import { runIds } from '../../journal/find-run.ts'
 import { runsFolder } from '../../journal/run-id.ts'
@@ -39,6 +40,7 @@ export async function readOffered(files: readonly string[], serving: Serving): P
   const { workspace, settings } = await loadTargetConfig({ cwd, env, home, flags: { overrides } })
   const folder = runsFolder({ env, home, workspace, runsDir: settings.runs.dir })
   const pool = createPool(runsAtOnce)
+  const totals = createRunTotals()
   const calls = createCalls(serving)
   const paths = new Set(offers.map(({ path }) => realPath(path)))
   return {
@@ -48,7 +50,7 @@ export async function readOffered(files: readonly string[], serving: Serving): P
     close: () => calls.close(),
     async runs() {
       const found: { readonly id: string; readonly title: string }[] = []
-      for await (const { id, file, status } of listRuns(folder, { limit: listed.runs, fits: isOffered })) {
+      for await (const { id, file, status } of listRuns(folder, { limit: listed.runs, fits: isOffered, totals })) {
         found.push({ id, title: `${file}: ${status}` })
       }
       return found
