@@ -13,7 +13,12 @@ import { noPlugins, type Plugins } from './plugins/plugin.ts'
  */
 export async function ownIssues(
   own: OwnOptions,
-  { plugins = async () => noPlugins, servers, leftOut }: Pick<AgentParts, 'plugins'> & Omit<OtherTools, 'brought'>,
+  {
+    plugins = async () => noPlugins,
+    servers,
+    leftOut,
+    isRecordedTool,
+  }: Pick<AgentParts, 'plugins'> & Omit<OtherTools, 'brought'>,
 ): Promise<readonly Issue[]> {
   const { mode, tools, collab } = own.values
   const named = Array.isArray(tools) ? tools.map(String) : []
@@ -22,7 +27,7 @@ export async function ownIssues(
   const brought = await plugins()
   const ofTools = await toolIssues(named, own, {
     brought: brought.tools.map(({ name }) => name),
-    ...defined({ servers, leftOut }),
+    ...defined({ servers, leftOut, isRecordedTool }),
   })
   const ofMode = typeof mode === 'string' ? await modeIssues(mode, own, brought) : []
   return [...own.issues, ...ofTeam, ...ofTools, ...ofMode]

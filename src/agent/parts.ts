@@ -73,6 +73,8 @@ export interface AgentParts {
   readonly limitsCost: () => boolean
   /** Loads the plug-ins at their first use. Default: none. */
   readonly plugins?: () => Promise<Plugins>
+  /** In a resumed or replayed run: whether the version that recorded it had a tool of this name. */
+  readonly isRecordedTool?: (name: string) => boolean
   /** The MCP servers for the agents of a pack, or for those of no pack. Default: those of the caller. */
   readonly serversOf?: (pack: OwningPack | undefined) => Promise<McpServers | undefined>
   readonly findAgent: (name: string, baseDir: string) => Promise<NamedFile>

@@ -17,6 +17,8 @@ export interface OtherTools {
   readonly servers?: readonly string[]
   /** Servers that are ignored because their file is not trusted. */
   readonly leftOut?: readonly LeftOutServers[]
+  /** In a resumed or replayed run: names of tools that the version that recorded it had. */
+  readonly isRecordedTool?: ((name: string) => boolean) | undefined
 }
 
 /**
@@ -24,12 +26,12 @@ export interface OtherTools {
  * server (`server__tool`) and matches of patterns are only known at run time.
  */
 export function unknownTools(names: readonly string[], path: DataPath, others: OtherTools = {}): readonly Finding[] {
-  const { brought = [], servers } = others
+  const { brought = [], servers, isRecordedTool } = others
   return names.flatMap((name, index): readonly Finding[] => {
     const at = [...path, index]
     const server = unknownServer(name, others)
     if (server !== undefined) return [{ ...wrongValue(at, server), ...server }]
-    if (isKnown(name) || brought.includes(name)) return []
+    if (isKnown(name) || brought.includes(name) || isRecordedTool?.(name) === true) return []
     const all = [...toolNames, ...brought]
     const known = servers?.includes(name)
       ? `Write "${name}__*" for all tools of the server.`
@@ -95,8 +97,9 @@ export function refuseUnknownTools(names: readonly string[], of: string, others:
 }
 
 /** The other tools in a run. A plan checks servers where their names are written. */
-export function otherToolsIn({ services: { broughtTools = [], mcp, isPlan } }: RunContext): OtherTools {
+export function otherToolsIn({ services: { broughtTools = [], mcp, isPlan, isRecordedTool } }: RunContext): OtherTools {
   return {
+    isRecordedTool,
     brought: broughtTools.map(({ name }) => name),
     ...(isPlan === true ? {} : serverNamesOf(mcp)),
   }

@@ -23,3 +23,9 @@ function hostParts(written: string): { readonly name: string; readonly port: str
   const [, name = '', port] = /^(.*?)(?::(\d+))?$/s.exec(written) ?? []
   return { name: name.toLowerCase(), port }
 }
+
+/** A single host as addresses contain it: without the port of https. Undefined for anything else, such as a pattern. */
+export function exactHost(text: string): string | undefined {
+  const address = `https://${text}`
+  return isHostEntry(text) && !text.startsWith('*') && URL.canParse(address) ? new URL(address).host : undefined
+}

@@ -354,6 +354,8 @@ const texts: { readonly [path: string]: string } = {
   'mcp_servers.*.oauth.client_secret_env': 'The environment variable that contains its secret.',
   'mcp_servers.*.oauth.scope': 'The requested scopes. Default: as the server specifies.',
   'mcp_servers.*.oauth.port': 'The port of this machine to which the browser is redirected. Default: any.',
+  'mcp_servers.*.auth_hosts':
+    'Further hosts that a login may use for tokens and metadata, for example "login.example.com".',
   'mcp_servers.*.startup_timeout_sec': 'Time limit for starting, connecting and listing, in seconds. Default: 10.',
   'mcp_servers.*.tool_timeout_sec': 'Time limit of a call, in seconds. Default: 60.',
   'mcp_servers.*.tools': 'Its tools that are available: names in the server, or patterns. Default: all.',

@@ -26,7 +26,7 @@ function badName(name: string): Finding {
 }
 
 const ofPrograms = ['args', 'env', 'cwd'] as const
-const ofAddresses = ['headers', 'bearer_token_env', 'oauth'] as const
+const ofAddresses = ['headers', 'bearer_token_env', 'oauth', 'auth_hosts'] as const
 
 function checkServer(name: string, server: JsonObject): readonly Finding[] {
   const at = ['mcp_servers', name]

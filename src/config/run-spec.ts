@@ -75,6 +75,8 @@ export interface RunSpec {
   readonly foreignTools?: readonly string[]
   /** Warnings about tools that were left out, also told by whoever runs it as an agent. */
   readonly toolNotes?: readonly Issue[]
+  /** See `Flags`. */
+  readonly isRecordedTool?: (name: string) => boolean
 }
 
 /**
@@ -158,6 +160,7 @@ export async function readRunSpec(options: RunSpecOptions): Promise<ReadRunSpec>
     warnings: [...(source.source === 'file' ? unlikelyPrompt(document) : []), ...checked.warnings, ...missing],
     notes,
     leftOut,
+    ...defined({ isRecordedTool: options.flags.isRecordedTool }),
   }
   return { issues, spec }
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isHostEntry } from '../base/host-entry.ts'
+import { exactHost, isHostEntry } from '../base/host-entry.ts'
 import {
   duration,
   flag,
@@ -25,6 +25,9 @@ const sandboxMode = oneOf('read-only', 'workspace-write', 'danger-full-access')
 const hostEntry = z
   .string({ error: 'a host' })
   .refine(isHostEntry, 'a host such as "example.com", "*.example.com" or "localhost:5432"')
+const authHost = z
+  .string({ error: 'a host' })
+  .refine((value) => exactHost(value) !== undefined, 'a host such as "login.example.com" or "localhost:5432"')
 const seconds = number(0.1, 1_000_000)
 const anything = z.unknown()
 
@@ -51,6 +54,7 @@ export const serversSchema = tableOf(
     headers: tableOf(text),
     bearer_token_env: variableName,
     oauth: table({ client_id: name, client_secret_env: variableName, scope: name, port: integer(1, 65_535) }),
+    auth_hosts: listOf(authHost, 'a list of hosts'),
     startup_timeout_sec: seconds,
     tool_timeout_sec: seconds,
     tools: toolNames,

@@ -165,6 +165,8 @@ interface Flags {
   readonly recordedServers?: readonly string[]
   /** The same for servers that a pack (`namespace@name`) brought for its agents. Set for every replay. */
   readonly recordedOfPack?: (pack: string) => readonly string[] | undefined
+  /** In a resumed or replayed run: whether the version that recorded it had a tool of this name. */
+  readonly isRecordedTool?: (name: string) => boolean
 }
 
 /** Reads all `-c`: one layer each, so that later ones take precedence and each is the named origin of what it sets. */

@@ -200,6 +200,8 @@ export interface RunServices {
   readonly callId?: string
   /** Tools of plug-ins; omitted: none. */
   readonly broughtTools?: readonly PluginTool[]
+  /** In a resumed or replayed run: whether the version that recorded it had a tool of this name. */
+  readonly isRecordedTool?: (name: string) => boolean
   /** Configured MCP servers; omitted: none. */
   readonly mcp?: McpServers
   /** Puts questions of a server to the user while it works on a call; omitted: nobody can be asked. */

@@ -21,6 +21,8 @@ export type McpTransport =
       readonly headers: Readonly<Record<string, string>>
       /** The kind was given explicitly, so that no other is tried. */
       readonly isNamed: boolean
+      /** Further hosts that a login may use for tokens and metadata: `login.example.com`, or with a port. */
+      readonly authHosts?: readonly string[]
     }
 
 /** A configured server, normalized. */

@@ -23,7 +23,7 @@ import type { NamedAgent } from './prompt-agents.ts'
 import type { PromptTarget } from './prompt-target.ts'
 import { mayAskModel } from './target.ts'
 
-interface Parts extends Pick<AgentParts, 'chooseModel' | 'prices' | 'plugins' | 'serversOf'> {
+interface Parts extends Pick<AgentParts, 'chooseModel' | 'prices' | 'plugins' | 'serversOf' | 'isRecordedTool'> {
   /** Rejects if the model of a file cannot be given the tools that are named for it. */
   readonly checkTools: (named: ToolFilter, file: string) => Promise<void>
 }
@@ -136,8 +136,9 @@ async function modelsOfAgent(
   if (document === undefined) return []
   const own = await readOwnOptions(agent, document)
   const others = otherToolsIn(agent.file, checking)
-  const { plugins } = checking.parts
-  throwIssues(await ownIssues(own, { ...defined({ plugins }), ...(await serversIn(agent.file, checking)) }))
+  const { plugins, isRecordedTool } = checking.parts
+  const known = defined({ plugins, isRecordedTool })
+  throwIssues(await ownIssues(own, { ...known, ...(await serversIn(agent.file, checking)) }))
   if (document.parts.length === 0 || mayChooseItself(document)) return []
   const merged = mergeOptions(inherited, own.values, given)
   const usesTools = await namesTools(merged, agent.name, others)
@@ -166,7 +167,11 @@ async function namesTools({ tools }: JsonObject, agent: string, othersOf: () => 
 function otherToolsIn(file: string, checking: Checking): () => Promise<OtherTools> {
   return async () => {
     const brought = ((await checking.parts.plugins?.())?.tools ?? []).map(({ name }) => name)
-    return { brought, ...(await serversIn(file, checking)) }
+    return {
+      brought,
+      ...(await serversIn(file, checking)),
+      ...defined({ isRecordedTool: checking.parts.isRecordedTool }),
+    }
   }
 }
 

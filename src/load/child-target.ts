@@ -18,7 +18,7 @@ import { limitsOfWriting } from './limits.ts'
 
 /** Where the run was started, and its `-c`: all prompt files of the run are loaded with them. */
 export interface ChildSurroundings extends Omit<TargetOptions, 'file' | 'text' | 'stdin' | 'flags'> {
-  readonly flags: Pick<TargetOptions['flags'], 'overrides' | 'recordedServers' | 'recordedOfPack'>
+  readonly flags: Pick<TargetOptions['flags'], 'overrides' | 'recordedServers' | 'recordedOfPack' | 'isRecordedTool'>
   /** Called with each prompt file that was loaded, before it is run. */
   readonly onLoad?: (target: PromptTarget) => Promise<void>
 }
@@ -33,14 +33,14 @@ export function childTargetOptions(
 ): TargetOptions {
   const { BATON_MODEL: _, ...env } = around.env
   // other options of the user are for the file that was started
-  const { overrides, recordedServers, recordedOfPack } = around.flags
+  const { overrides, recordedServers, recordedOfPack, isRecordedTool } = around.flags
   const { onLoad: _onLoad, ...options } = around
   return {
     ...options,
     env,
     file,
     ...(definedText === undefined ? {} : { definition: { name, text, defined: definedText } }),
-    flags: { overrides, ...defined({ recordedServers, recordedOfPack }) },
+    flags: { overrides, ...defined({ recordedServers, recordedOfPack, isRecordedTool }) },
     isAgent: true,
   }
 }

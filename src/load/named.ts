@@ -11,16 +11,17 @@ import { placeOf } from '../prompt/document.ts'
 import { otherToolsOf, serversFor } from './other-tools.ts'
 import { splitResource } from '../mcp/context-resources.ts'
 
-type ToolSpec = Pick<RunSpec, 'settings' | 'origins' | 'agents' | 'document' | 'leftOut' | 'ofPack'>
+type ToolSpec = Pick<RunSpec, 'settings' | 'origins' | 'agents' | 'document' | 'leftOut' | 'ofPack' | 'isRecordedTool'>
 
 /** The invalid tool names of a prompt file and its config, each at its place. */
 export async function toolIssues(spec: ToolSpec): Promise<readonly Issue[]> {
-  const { settings, origins, document } = spec
+  const { settings, origins, document, isRecordedTool } = spec
   const { tools = [], disallowed_tools: disallowed = [] } = settings
   const { leftOut, ...own } = await otherToolsOf(spec)
   // unused servers get a more specific message
   const unread = leftOut.filter(({ names }) => names.length === 0)
-  const others = { ...own, servers: [...own.servers, ...leftOut.flatMap(({ names }) => names)], leftOut: unread }
+  const servers = [...own.servers, ...leftOut.flatMap(({ names }) => names)]
+  const others = { ...own, servers, leftOut: unread, isRecordedTool }
   const findings = [
     ...unknownTools(tools, ['tools'], others),
     ...unknownDisallowed(disallowed, ['disallowed_tools'], others),

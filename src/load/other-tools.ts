@@ -43,7 +43,7 @@ export function besides({ names, leftOut }: ServersOfPack, ofPack?: ServersOfPac
  */
 export async function otherToolsOf(
   spec: Pick<RunSpec, 'leftOut' | 'ofPack' | 'settings'>,
-): Promise<Required<OtherTools>> {
+): Promise<Required<Omit<OtherTools, 'isRecordedTool'>>> {
   const { tools } = await pluginsOf(spec.settings)
   const { names: servers, leftOut } = serversFor(spec)
   return { brought: tools.map(({ name }) => name), servers, leftOut }

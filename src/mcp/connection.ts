@@ -50,6 +50,8 @@ export interface Connection {
 export interface Authorizing<Provider> {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
+  /** See `McpTransport`. */
+  readonly authHosts?: readonly string[] | undefined
   readonly provider: Provider
   readonly answer: () => Promise<URLSearchParams>
   /** Names the proxy, if there is one. */

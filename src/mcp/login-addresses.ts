@@ -1,3 +1,4 @@
+import { exactHost } from '../base/host-entry.ts'
 import { isObject } from '../base/json.ts'
 
 type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>
@@ -23,19 +24,25 @@ export function isPageAddress(address: string | URL): boolean {
   return protocol === 'https:' || (protocol === 'http:' && local.has(hostname))
 }
 
+interface LoginHosts {
+  readonly known: () => Promise<string | undefined>
+  readonly hosts?: readonly string[] | undefined
+}
+
 /**
  * A `fetch` for a server that may require a login. It sends requests only to the server's origin, and to that of the
  * authorization servers that it names in its own metadata, or named before (`known`): over https, or on this machine if
- * the server is there too. Everything else that is named on the way, such as the address of tokens on a third host, is
- * refused with ForeignAddress, and so are all requests after it. `refused`: that error. The SDK follows no redirect to
- * another origin.
+ * the server is there too. `hosts`: those that the user allows as well, over https or on this machine. Everything else
+ * that is named on the way, such as the address of tokens on a third host, is refused with ForeignAddress, and so are all
+ * requests after it. `refused`: that error. The SDK follows no redirect to another origin.
  */
 export function createLoginFetch(
   fetch: Fetch,
   server: URL,
-  known: () => Promise<string | undefined>,
+  { known, hosts = [] }: LoginHosts,
 ): { readonly fetch: Fetch; readonly refused: () => ForeignAddress | undefined } {
   const named = new Set<string>()
+  const allowed = new Set(hosts.map(exactHost))
   let refusal: ForeignAddress | undefined
 
   function refuse(url: URL): never {
@@ -48,8 +55,12 @@ export function createLoginFetch(
     return isPageAddress(url) && (url.protocol === 'https:' || local.has(server.hostname))
   }
 
+  function isAllowed(url: URL): boolean {
+    return allowed.has(url.host) && isPageAddress(url)
+  }
+
   async function check(url: URL): Promise<void> {
-    if (url.origin === server.origin) return
+    if (url.origin === server.origin || isAllowed(url)) return
     if (!isReachable(url) || !(named.has(url.origin) || originOf(await known()) === url.origin)) refuse(url)
   }
 
@@ -59,7 +70,7 @@ export function createLoginFetch(
     const [issuer] = Array.isArray(servers) ? (servers as readonly unknown[]) : []
     if (url.origin === server.origin && typeof issuer === 'string' && URL.canParse(issuer)) {
       const address = new URL(issuer)
-      if (!isReachable(address)) refuse(address)
+      if (!isReachable(address) && !isAllowed(address)) refuse(address)
       named.add(address.origin)
     }
     if (typeof tokens === 'string' && URL.canParse(tokens)) await check(new URL(tokens))

@@ -3,11 +3,13 @@ import { durationText } from '../base/clock.ts'
 import { shellWord } from '../base/command.ts'
 import { cutText } from '../base/cut-text.ts'
 import { BatonError } from '../base/error.ts'
+import { exactHost } from '../base/host-entry.ts'
 import { shownUrl } from '../base/shown-url.ts'
 import { sizeText } from '../base/size.ts'
 import { harmless, harmlessName } from '../base/terminal-text.ts'
 import type { McpServer, McpTransport } from '../event/mcp.ts'
 import { ConnectionFailure, type ConnectionProblem, type Flood, type ServerEnd } from './connection.ts'
+import { isPageAddress } from './login-addresses.ts'
 import { fullName } from './names.ts'
 
 /** What the server was asked, as the end of "when asked …". Undefined: to start. */
@@ -116,7 +118,7 @@ function told(
     case 'foreign':
       return {
         message: `${called} names an address for its login that is refused: ${saidText(problem.address)}`,
-        hint: `Only the host in its url, and authorization servers that it names there, get what a login needs, over https. If the address is right, contact whoever runs ${where}.`,
+        hint: foreignHint(problem.address, server, where),
       }
     case 'session_lost':
       return {
@@ -240,4 +242,13 @@ const longestLine = 300
 function bodyText(text: string): string {
   const line = text.replaceAll(/\s+/g, ' ').trim().slice(0, longestLine)
   return line === '' ? '' : `: ${line}`
+}
+
+/** The setting is offered only for an address that it can allow. */
+function foreignHint(address: string, { name }: McpServer, where: string): string {
+  const rule =
+    'Only the host in its url, and authorization servers that it names there, get what a login needs, over https.'
+  const host = isPageAddress(address) ? exactHost(new URL(address).host) : undefined
+  if (host === undefined) return `${rule} If the address is right, contact whoever runs ${where}.`
+  return `${rule} If you trust ${host} with your login, allow it in your config file: auth_hosts = ["${host}"] in [mcp_servers.${name}].`
 }

@@ -121,7 +121,14 @@ function transportOf(
   }
   const key = bearer === undefined ? undefined : (env[bearer] ?? '').trim() || missing(bearer)
   const all = { ...filledTable(headers), ...(key === undefined ? {} : { Authorization: `Bearer ${key}` }) }
-  return { kind: type === 'sse' ? 'sse' : 'http', url, headers: all, isNamed: type !== undefined }
+  const { auth_hosts: authHosts } = given
+  return {
+    kind: type === 'sse' ? 'sse' : 'http',
+    url,
+    headers: all,
+    isNamed: type !== undefined,
+    ...defined({ authHosts }),
+  }
 }
 
 /**

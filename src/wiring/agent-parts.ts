@@ -36,7 +36,8 @@ export function agentParts(
   let plugins: ReturnType<typeof pluginsOf> | undefined
   const recordedServers = replay?.mcp?.servers.map(({ name }) => name)
   const recordedOfPack = replay && ((pack: string) => replay.mcpOfPack?.(pack)?.servers.map(({ name }) => name))
-  const flags = { overrides: target.overrides, ...defined({ recordedServers, recordedOfPack }) }
+  const { isRecordedTool } = run
+  const flags = { overrides: target.overrides, ...defined({ recordedServers, recordedOfPack, isRecordedTool }) }
   const around = { cwd, home, env, builtInDir, strategies, reads, flags, onLoad: programs.addFrom }
   let promptRunner: Promise<AgentParts['runPromptFile']> | undefined
   let fileConverser: Promise<NonNullable<AgentParts['converseWithFile']>> | undefined
@@ -86,6 +87,7 @@ export function agentParts(
       return (await fileConverser)(request, context)
     },
     serversOf: servers.of,
+    ...defined({ isRecordedTool }),
     ...(settings.plugins === undefined ? {} : { plugins: async () => (plugins ??= pluginsOf(settings, reads)) }),
     findAgent: (name, baseDir) =>
       programs.hidden(reads, (noted) =>

@@ -35,6 +35,7 @@ import {
 } from '../run/ending.ts'
 import { execute, type Execution } from '../run/execute.ts'
 import { type Invocation, recordEnd, resultHash } from '../run/record.ts'
+import { createGoneTools, type IsRecordedTool } from '../run/recorded-tools.ts'
 import type { Reuse } from '../run/reuse.ts'
 import type { SourceLog } from '../run/source-log.ts'
 import type { SourceRecorder } from '../run/stored-sources.ts'
@@ -108,6 +109,8 @@ export interface RunPlan {
   readonly recordedServers?: readonly string[]
   /** See `Flags`. */
   readonly recordedOfPack?: (pack: string) => readonly string[] | undefined
+  /** See `Flags`. */
+  readonly isRecordedTool?: IsRecordedTool
   readonly open: (target: Target, parts: OpenParts) => Promise<OpenedRun>
   readonly isResumed: boolean
   readonly prepare?: (target: Target) => Target
@@ -140,6 +143,7 @@ interface Run {
   readonly finished: TaskOutcome[]
   readonly repeated: Repeated[]
   readonly leftOut: LeftOut
+  readonly isRecordedTool: IsRecordedTool | undefined
   readonly onEffect: EffectParts['onEffect']
   readonly onOpen: (run: KeptRun) => void
   readonly onWaiting: EffectParts['onWaiting'] & {}
@@ -181,7 +185,9 @@ export async function conduct(plan: RunPlan, surroundings: Surroundings, listene
   let kept: KeptRun | undefined
   let ending: Ending
   try {
-    const target = await loadRun(plan, surroundings, builtInDir)
+    const gone = plan.isRecordedTool && createGoneTools(plan.isRecordedTool, bus)
+    const isRecordedTool = gone?.accepts
+    const target = await loadRun({ ...plan, ...defined({ isRecordedTool }) }, surroundings, builtInDir)
     const { env, home, log } = surroundings
     const reads = bothReads(log, plan.sources.reads)
     const ofPacks = await serversOfPacks(target, { env, home, cwd: plan.invocation.cwd, reads })
@@ -189,9 +195,22 @@ export async function conduct(plan: RunPlan, surroundings: Surroundings, listene
     const programs = createProgramSecrets(mask, env)
     await programs.addFrom(target)
     await sendStart(plan, target, { env, home, bus })
+    gone?.tell()
     const onOpen: Run['onOpen'] = (run) => (kept = run)
     const onCallBefore: Run['onCallBefore'] = ({ model }) => tally.addModel(model)
-    const parts = { plan, surroundings, bus, mask, programs, meter, builtInDir, finished, repeated, leftOut }
+    const parts = {
+      plan,
+      surroundings,
+      bus,
+      mask,
+      programs,
+      meter,
+      builtInDir,
+      finished,
+      repeated,
+      leftOut,
+      isRecordedTool,
+    }
     const onWaiting: Run['onWaiting'] = (view) => void approvals.push(view)
     ending = await runRecorded(target, { ...parts, onEffect, onOpen, onCallBefore, onWaiting })
   } catch (error) {

@@ -18,7 +18,7 @@ import { strategies } from '../strategies/strategies.ts'
  * @throws BatonError for everything that prevents the run from starting
  */
 export async function loadRun(
-  { invocation, sources, overrides = [], recordedServers, recordedOfPack, prepare }: RunPlan,
+  { invocation, sources, overrides = [], recordedServers, recordedOfPack, isRecordedTool, prepare }: RunPlan,
   { env, home, log }: Surroundings,
   builtInDir: string,
 ): Promise<Target> {
@@ -35,7 +35,7 @@ export async function loadRun(
     flags: {
       overrides: [...invocation.overrides, ...overrides],
       vars,
-      ...defined({ model, outputSchema, recordedServers, recordedOfPack }),
+      ...defined({ model, outputSchema, recordedServers, recordedOfPack, isRecordedTool }),
     },
   })
   return prepare?.(loaded) ?? loaded

@@ -19,6 +19,7 @@ import { createReplayedEffects, type ReplayedEffects } from '../journal/replayed
 import { createMask, type SecretMask } from '../journal/secrets.ts'
 import { environmentOf, type Invocation, invocationOf, recordedCost, resultHash, withOverrides } from '../run/record.ts'
 import { recordedServers } from '../run/recorded-servers.ts'
+import { recordedTools } from '../run/recorded-tools.ts'
 import { createReplayedChooser } from '../run/replayed-chooser.ts'
 import { createScratch, type Scratch } from '../run/scratch.ts'
 import { createStoredSources } from '../run/stored-sources.ts'
@@ -101,6 +102,7 @@ export async function replayRun(
         invocation,
         ...defined({ recordedServers: mcp?.servers.map(({ name }) => name) }),
         recordedOfPack: (pack) => recordedServers(index, pack)?.servers.map(({ name }) => name),
+        isRecordedTool: recordedTools(index),
         sources: createStoredSources(),
         isResumed: false,
         prepare: (target) => withoutTranscript(options.prepare?.(target) ?? target),

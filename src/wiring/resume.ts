@@ -21,6 +21,7 @@ import type { Repeated } from '../journal/resumed-effects.ts'
 import { createPathTokens } from '../journal/portable.ts'
 import { undoneBy } from '../journal/undone.ts'
 import { environmentOf, type Invocation, invocationOf, recordSources, withOverrides } from '../run/record.ts'
+import { recordedTools } from '../run/recorded-tools.ts'
 import { type ChangedSource, changedSources, reopenChanged, type StoredSources, storedSources } from '../run/sources.ts'
 import { createStoredSources } from '../run/stored-sources.ts'
 import { presentText, settleChange } from '../tool/change-state.ts'
@@ -146,6 +147,7 @@ async function planWith(index: RunIndex, options: ResumeOptions, contentOf: RunJ
     id,
     invocation,
     sources,
+    isRecordedTool: recordedTools(index),
     isResumed: true,
     ...(overrides.length > 0 && { overrides }),
   }

@@ -76,6 +76,8 @@ export interface RunParts extends Pick<
   readonly programs: ProgramSecrets
   readonly askPerson?: AskPerson
   readonly onWaiting?: EffectParts['onWaiting'] & {}
+  /** See `Flags`. */
+  readonly isRecordedTool?: ((name: string) => boolean) | undefined
   /** Set when a recorded run is replayed. */
   readonly replay: Replay | undefined
 }
@@ -188,6 +190,7 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
         ...(run.folder === undefined ? {} : { ownFiles: { folder: run.folder, ...journal.mask } }),
         questions: asking?.questions,
         mcp: run.servers.ofRun,
+        isRecordedTool: run.isRecordedTool,
         askPerson,
       }),
       async sample(params, at) {

@@ -122,6 +122,14 @@ enabled = false
       '[mcp_servers.a]\nurl = "http://h/"\nbearer_token_env = "T"\nheaders.authorization = "x"',
       '4:9 (hidden) the server "a" has bearer_token_env, which is the header Authorization',
     ],
+    [
+      '[mcp_servers.a]\nurl = "https://h/"\nauth_hosts = ["*.example.com"]',
+      '3:15 (shown) "mcp_servers.a.auth_hosts[0]" must be a host such as "login.example.com" or "localhost:5432", not "*.example.com"',
+    ],
+    [
+      '[mcp_servers.a]\ncommand = "x"\nauth_hosts = ["login.example.com"]',
+      '3:1 (hidden) the server "a" has a command, so "auth_hosts" has no effect',
+    ],
     ['[mcp_servers.a]\ncommand = "x"\nenv = { KEY = 4711 }', '3:15 (hidden) "mcp_servers.a.env.KEY" must be text'],
     ['[mcp_servers.a]\ncommand = "x"\nargs = "-k 4711"', '3:8 (hidden) "mcp_servers.a.args" must be a list of strings'],
     [

@@ -2,9 +2,11 @@ import { afterAll, expect, it } from 'vitest'
 import { mapLimit } from '../../src/base/concurrency.ts'
 import { type ChatTry, tryChat } from '../helpers/durable/chat-trial.ts'
 import type { Disturbance } from '../helpers/durable/play.ts'
-import { core } from '../helpers/series.ts'
+import { core, countKills } from '../helpers/series.ts'
 
 // `npm run soak -- series chat-kills` kills at every operation, in all three ways.
+
+const count = countKills('chat-kills')
 
 const modes = ['before', 'half', 'after'] as const
 /** Each with a kill from the operations with which its message begins. */
@@ -35,7 +37,9 @@ it.each(Object.entries(lines))(
     const stop = new AbortController()
     afterAll(() => stop.abort())
     const ended = await mapLimit(tries, { limit: 2, signal: stop.signal }, async (one) => {
-      const { problems, isHit, isTaken } = await tryChat(one)
+      const trial = await tryChat(one)
+      count.add(trial)
+      const { problems, isHit, isTaken } = trial
       return { at: one.at, problems, isHit, isTaken }
     })
     expect(ended.filter(({ problems }) => problems.length > 0)).toEqual([])

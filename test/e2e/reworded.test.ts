@@ -109,6 +109,42 @@ for (const name of goldenRunNames()) {
   })
 }
 
+describe('a run with a tool that a later version no longer has', () => {
+  const golden = readGoldenRun('tools')
+  const warning = 'this version of Baton no longer has a tool of this run: todo'
+  const views = golden.views.filter(({ args }) => args.includes('--replay') && !args.includes('--json'))
+
+  it('is replayed, with one warning', async () => {
+    const [replay] = await viewsOf('tools', { golden: { ...golden, views }, command: `${folder}/without-todo.js` })
+    expect({ code: replay?.code, stdout: replay?.stdout }, replay?.stderr).toEqual({
+      code: 0,
+      stdout: views[0]?.stdout,
+    })
+    expect(replay?.stderr.split(warning)).toHaveLength(2)
+  })
+
+  it.each(isWhole ? cutsOf('tools', golden) : someCutsOf('tools', golden, 2))('goes on after $at', async (cut) => {
+    const { result, calls, unpaid, said } = await resumeAt('tools', cut, {
+      golden,
+      command: `${folder}/without-todo.js`,
+    })
+    expect(result, said).toEqual(golden.result)
+    expect(calls, said).toBe(unpaid)
+  })
+
+  it('is not replayed with a file that names a tool that no version had', async () => {
+    const prompt = runShapes['tools']?.files['ask.md'] ?? ''
+    const change = { 'ask.md': prompt.replace('"todo"', '"todo", "toodo"') }
+    const [replay] = await viewsOf('tools', {
+      golden: { ...golden, views },
+      command: `${folder}/without-todo.js`,
+      change,
+    })
+    expect(replay?.code).toBe(2)
+    expect(replay?.stderr).toContain('unknown tool "toodo"')
+  })
+})
+
 it('tells a change of the author from texts that are worded differently', async () => {
   const golden = readGoldenRun('tools')
   const views = golden.views.filter(({ args }) => args.includes('--replay') && !args.includes('--json'))

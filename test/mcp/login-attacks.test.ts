@@ -4,6 +4,8 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { login } from '../../src/mcp/auth/login.ts'
 import { openCallback } from '../../src/mcp/auth/callback.ts'
 import { openLoginStore } from '../../src/mcp/auth/login-store.ts'
+import { ConnectionFailure } from '../../src/mcp/connection.ts'
+import { mcpError } from '../../src/mcp/problems.ts'
 import { authorize } from '../../src/mcp/wire/login.ts'
 import { startOAuthWorld } from '../helpers/oauth-world.ts'
 import { tempTree } from '../helpers/temp.ts'
@@ -12,7 +14,14 @@ import { tempTree } from '../helpers/temp.ts'
 
 const never = new AbortController().signal
 
-function attempt(url: string, { headers = {}, visits = true } = {}) {
+function attempt(
+  url: string,
+  {
+    headers = {},
+    visits = true,
+    authHosts,
+  }: { headers?: Record<string, string>; visits?: boolean; authHosts?: string[] } = {},
+) {
   const home = tempTree()
   const store = openLoginStore(url, { env: { BATON_HOME: home }, home })
   const shown: string[] = []
@@ -20,7 +29,11 @@ function attempt(url: string, { headers = {}, visits = true } = {}) {
     shown.push(address.href)
     if (visits) void fetch(address).catch(() => {})
   }
-  return { store, shown, end: login({ name: 'odd', url, headers, store, show, authorize, env: {}, signal: never }) }
+  return {
+    store,
+    shown,
+    end: login({ name: 'odd', url, headers, authHosts, store, show, authorize, env: {}, signal: never }),
+  }
 }
 
 describe('a login at a server that is not honest', () => {
@@ -56,6 +69,55 @@ describe('a login at a server that is not honest', () => {
       expect([asked, store.read().tokens, shown]).toEqual([[], undefined, []])
     },
   )
+
+  it('uses another host for what it needs where the user allows exactly that one', async () => {
+    const other = await startOAuthWorld()
+    const { host, port, origin } = new URL(other.url)
+    const world = await startOAuthWorld()
+    world.authorizationEndpoint = `${origin}/authorize`
+    world.registrationEndpoint = `${origin}/register`
+    world.tokenEndpoint = `${origin}/token`
+    for (const authHosts of [[`localhost:${port}`], ['127.0.0.1'], ['login.example']]) {
+      await expect(attempt(world.url, { authHosts }).end).rejects.toMatchObject({ problem: { kind: 'foreign' } })
+    }
+    expect(other.asked).toEqual([])
+    const { store, end } = attempt(world.url, { authHosts: ['login.example', host] })
+    expect(await end).toBe('done')
+    expect([other.asked, world.asked]).toEqual([['register', 'authorize', 'code'], []])
+    expect(store.read().tokens).toBeDefined()
+  })
+
+  it('is refused when it names an allowed host without https', async () => {
+    const world = await startOAuthWorld()
+    world.tokenEndpoint = 'http://login.example/token'
+    const { shown, end } = attempt(world.url, { authHosts: ['login.example'] })
+    await expect(end).rejects.toMatchObject({ problem: { kind: 'foreign', address: world.tokenEndpoint } })
+    expect(shown).toEqual([])
+  })
+
+  it.each([
+    ['https://login.example/token', 'auth_hosts = ["login.example"] in [mcp_servers.odd]'],
+    ['https://login.example:8443/token', 'auth_hosts = ["login.example:8443"] in [mcp_servers.odd]'],
+    ['http://login.example/token', 'contact whoever runs'],
+  ])('is refused with the setting that allows the host: %s', (address, hint) => {
+    const transport = { kind: 'http', url: 'https://mcp.example/mcp', headers: {}, isNamed: true } as const
+    const error = mcpError(new ConnectionFailure({ kind: 'foreign', address }), {
+      server: {
+        name: 'odd',
+        transport: () => transport,
+        startMs: 1,
+        toolMs: 1,
+        isTrusted: false,
+        sampling: false,
+        origin: 'x',
+      },
+      transport,
+      doing: 'to log in',
+      maxBytes: 1,
+      hide: (text) => text,
+    })
+    expect(error).toMatchObject({ code: 'MCP_FAILED', hint: expect.stringContaining(hint) })
+  })
 
   it.each(['http://login.example', 'ftp://login.example', 'file:///etc'])(
     'is refused when its authorization server is %s',

@@ -80,6 +80,10 @@ enabled = false
     ],
     ['command = "/bin/x"\ncwd = "/srv"', { kind: 'stdio', command: '/bin/x', args: [], env: {}, cwd: '/srv' }],
     ['url = "http://h/${NAME}"', { kind: 'http', url: 'http://h/server', headers: {}, isNamed: false }],
+    [
+      'url = "https://h/"\nauth_hosts = ["login.example"]',
+      { kind: 'http', url: 'https://h/', headers: {}, isNamed: false, authHosts: ['login.example'] },
+    ],
     ['url = "http://h/"\ntype = "http"', { kind: 'http', url: 'http://h/', headers: {}, isNamed: true }],
     [
       'url = "http://h/"\ntype = "sse"\nbearer_token_env = "KEY"\nheaders = { X = "${NAME}" }',

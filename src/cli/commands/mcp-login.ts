@@ -13,7 +13,7 @@ export async function logIn(name: string, { noBrowser: isBare }: Flags<'mcp'>, c
   const { io, env, home, cwd, print, note } = context
   const server = serverNamed(name, context)
   const transport = addressOf(server)
-  const { url, headers } = transport
+  const { url, headers, authHosts } = transport
   const [{ login }, { authorize, mostLoginBytes }, { mcpError }] = await Promise.all([
     import('../../mcp/auth/login.ts'),
     import('../../mcp/wire/login.ts'),
@@ -30,6 +30,7 @@ export async function logIn(name: string, { noBrowser: isBare }: Flags<'mcp'>, c
     name,
     url,
     headers,
+    authHosts,
     store,
     registered: registeredClient(server),
     scope: server.login?.scope,

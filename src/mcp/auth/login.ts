@@ -14,6 +14,8 @@ export interface LoginOptions {
   readonly name: string
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
+  /** See `McpTransport`. */
+  readonly authHosts?: readonly string[] | undefined
   readonly store: LoginStore
   readonly registered?: RegisteredClient | undefined
   readonly scope?: string | undefined
@@ -36,7 +38,7 @@ const patienceMs = 10 * 60 * 1000
  * opened; ConnectionFailure
  */
 export async function login(options: LoginOptions): Promise<'done' | 'not_needed'> {
-  const { name, url, headers, store, registered, scope, show, authorize, env, signal } = options
+  const { name, url, headers, authHosts, store, registered, scope, show, authorize, env, signal } = options
   const callback = await openCallback(options.port ?? portOf(store.read().redirectUrl))
   const late = new AbortController()
   const endLimit = startLimit(patienceMs, () => late.abort(tooLate(name)))
@@ -50,7 +52,7 @@ export async function login(options: LoginOptions): Promise<'done' | 'not_needed
     // a user who is already logged in there is redirected immediately
     const brought = callback.answer(provider.state(), stop)
     brought.catch(() => {})
-    return await authorize({ url, headers, provider, answer: () => brought, env, signal: stop })
+    return await authorize({ url, headers, authHosts, provider, answer: () => brought, env, signal: stop })
   } finally {
     endLimit()
     callback.close()

@@ -16,6 +16,7 @@ import { knownIssuer, type McpAuthProvider } from './wire.ts'
 export async function authorize({
   url,
   headers,
+  authHosts,
   provider,
   answer,
   env,
@@ -23,9 +24,10 @@ export async function authorize({
 }: Authorizing<McpAuthProvider>): Promise<'done' | 'not_needed'> {
   const bounded = createBoundedFetch(mostLoginBytes, env)
   const address = new URL(url)
-  const { fetch, refused } = createLoginFetch(keepHeaders(bounded.fetch, address, headers), address, () =>
-    knownIssuer(provider),
-  )
+  const { fetch, refused } = createLoginFetch(keepHeaders(bounded.fetch, address, headers), address, {
+    known: () => knownIssuer(provider),
+    hosts: authHosts,
+  })
   const transport = new StreamableHTTPClientTransport(address, {
     requestInit: { headers },
     fetch,

@@ -54,16 +54,17 @@ type HttpTransport = McpTransport & { readonly kind: 'http' | 'sse' }
  * was configured. Rejects with ConnectionFailure, and with the signal's reason.
  */
 export async function openHttp(
-  { kind, url, headers, isNamed }: HttpTransport,
+  { kind, url, headers, isNamed, authHosts }: HttpTransport,
   { maxBytes, authProvider, environment }: HttpOptions,
   handlers: Handlers,
   signal: AbortSignal,
 ): Promise<Wire> {
   const bounded = createBoundedFetch(maxBytes, environment)
   const address = new URL(url)
-  const { fetch, refused } = createLoginFetch(keepHeaders(bounded.fetch, address, headers), address, async () =>
-    knownIssuer(authProvider),
-  )
+  const { fetch, refused } = createLoginFetch(keepHeaders(bounded.fetch, address, headers), address, {
+    known: async () => knownIssuer(authProvider),
+    hosts: authHosts,
+  })
   const given = { requestInit: { headers }, fetch, ...defined({ authProvider }) }
 
   async function streamable(mode: 'auto' | 'legacy'): Promise<Wire> {

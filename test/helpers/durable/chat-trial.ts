@@ -51,6 +51,7 @@ export async function tryChat({ line, isContinued, disturb }: ChatTry): Promise<
     const asked = userTexts(server.requests.at(-1)?.body?.messages)
     const expected = [...(isContinued ? ['First.'] : []), ...(isTaken ? [second] : []), 'Third.']
     const problems: string[] = []
+    if (killed.code !== null && killed.code !== 0) problems.push(`exit ${killed.code}: ${killed.stderr}`)
     if (last.code !== 0) problems.push(`the chat is continued with exit ${last.code}: ${last.stderr}`)
     if (asked.join() !== expected.join())
       problems.push(`the model got ${JSON.stringify(asked)}, not ${JSON.stringify(expected)}`)

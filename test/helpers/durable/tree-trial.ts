@@ -27,6 +27,8 @@ interface Left {
 export interface TreeTrial extends Left {
   /** What does not agree. */
   readonly problems: readonly string[]
+  /** It was killed: the number of operations varies, so that the point may be beyond the end. */
+  readonly isHit: boolean
   /** Of the first start: its operations on files, as name and path, and its calls of git. */
   readonly operations: readonly string[]
   readonly gitCalls: number
@@ -164,13 +166,14 @@ async function tryWith(shape: TreeShape, { server, kill, expected }: Trying): Pr
   const problems: string[] = []
   const first = await startOver(world, { world, url: server.url, env, disturb: { ...disturb, scope: 'all' } })
   const gitCalls = existsSync(join(world.outside, 'git')) ? linesOf(join(world.outside, 'git')).length : 0
-  if (kill === undefined ? first.code !== 0 : first.code !== null) problems.push(`exit ${first.code}: ${first.stderr}`)
+  const isHit = kill !== undefined && first.code === null
+  if (!isHit && first.code !== 0) problems.push(`exit ${first.code}: ${first.stderr}`)
   const journal = await readJournal(world)
   const paid = isBegun(journal)
     ? journal.records.filter(({ k, kind, status }) => k === 'ended' && kind === 'model' && status === 'ok').length
     : 0
   const made = server.requests.length
-  if (kill !== undefined) {
+  if (isHit) {
     writeFileSync(join(world.outside, 'kill'), '0')
     const second = await startOver(world, { world, url: server.url, env })
     if (second.code !== 0) problems.push(`the resume ends with ${second.code}: ${second.stderr}`)
@@ -198,7 +201,7 @@ async function tryWith(shape: TreeShape, { server, kill, expected }: Trying): Pr
   if (git('branch', '--list', '--all') !== branches) problems.push(`branches: ${git('branch', '--list', '--all')}`)
   const temporaries = readdirSync(temporary)
   if (temporaries.length > 0) problems.push(`temporary folders: ${temporaries.join()}`)
-  return { ...left, problems, operations: first.operations.map(([what, path]) => `${what} ${path}`), gitCalls }
+  return { ...left, problems, isHit, operations: first.operations.map(([what, path]) => `${what} ${path}`), gitCalls }
 }
 
 function makeTreeWorld(shape: TreeShape): World {

@@ -7,7 +7,7 @@ export const changedWord = 'zz'
 
 /**
  * Makes a copy of the build in which each word of the texts that models get is another one, as in a later version.
- * Returns its folder, which has `main.js`.
+ * Returns its folder, which has `main.js`, and `without-todo.js` for a version that no longer has the tool `todo`.
  */
 export function wordedBuild(): string {
   const dist = copyBuild('worded')
@@ -25,6 +25,10 @@ export function modelText(strings, ...values) {
 }
 `,
   )
+  const rows = join(dist, 'tool/toolbox/rows.js')
+  const names = 'export const toolNames ='
+  writeFileSync(rows, readFileSync(rows, 'utf8').replace(names, `delete rows[globalThis.goneTool]\n${names}`))
+  writeFileSync(join(dist, 'without-todo.js'), "globalThis.goneTool = 'todo'\nawait import('./main.js')\n")
   return dist
 }
 
