@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -257,6 +258,13 @@ describe('architecture', () => {
     expect(
       below.filter((file) => /^agent\/(?:executor\.ts|child\.ts|subagents\/|collab\/|delegate\/)/.test(file)),
     ).toEqual([])
+  })
+
+  it('has no new file with a single importer, and no larger circle of imports', () => {
+    const script = join(root, '../scripts/house.mjs')
+    const { status, stdout } = spawnSync(process.execPath, [script, '--check'], { encoding: 'utf8' })
+    expect(stdout).toBe('')
+    expect(status).toBe(0)
   })
 
   it('is told by the table of ARCHITECTURE.md', () => {
