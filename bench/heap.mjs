@@ -3,12 +3,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { getHeapCodeStatistics } from 'node:v8'
 
-process.on('message', async () => {
+process.on('message', () => void tell())
+
+async function tell() {
   // what is freed by finalizers is collected by a second one
   for (let round = 0; round < 3; round += 1) {
     globalThis.gc()
     await sleep(50)
   }
   process.send({ used: process.memoryUsage().heapUsed, code: getHeapCodeStatistics().code_and_metadata_size })
-})
+}
 process.channel.unref()

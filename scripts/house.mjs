@@ -101,7 +101,9 @@ function listed() {
 
 /** By path below src/ (or as it is written, of other folders): its lines, and what it imports from src/. */
 function sourceFiles(folder) {
-  const names = readdirSync(join(root, folder), { recursive: true }).filter((name) => /\.tsx?$/.test(name))
+  const names = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).filter((name) =>
+    /\.tsx?$/.test(name),
+  )
   return new Map(
     names.map((name) => {
       const text = readFileSync(join(root, folder, name), 'utf8')
