@@ -1,10 +1,10 @@
-import { rmSync } from 'node:fs'
+import { chmodSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, expect, it } from 'vitest'
 import { mapLimit } from '../../src/base/concurrency.ts'
 import { type IterateKill, iterateKills, type IterateTrial, tryIterate } from '../helpers/durable/iterate-trial.ts'
 import { readJournal } from '../helpers/durable/journal-state.ts'
-import { play } from '../helpers/durable/play.ts'
+import { play, type PlayOptions } from '../helpers/durable/play.ts'
 import { gitWorld, iteratedPrompt, writing } from '../helpers/git-world.ts'
 import { tempTree } from '../helpers/temp.ts'
 
@@ -45,7 +45,22 @@ it('goes on after a kill within git, at the hooks of its first commit', async ()
   expect(found).toEqual(some.map((kill) => ({ kill, problems: [], stops: 1 })))
 }, 300_000)
 
-async function killedAtBest(match: string) {
+/** A folder with a git that kills the run once the end of its last iteration is recorded. */
+function killingGit(home: string): string {
+  const has = (text: string): string => `find '${home}' -name '*.jsonl' -exec cat {} + | grep -qF '${text}'`
+  const script = `#!/bin/sh
+if ${has('"k":"ended","p":"iteration/1/score"')}; then
+  until ${has('"k":"done","p":"iteration/1"')}; do sleep 0.02; done
+  kill -9 $PPID
+fi
+PATH='${process.env['PATH'] ?? ''}' exec git "$@"
+`
+  const folder = tempTree({ git: script })
+  chmodSync(join(folder, 'git'), 0o755)
+  return folder
+}
+
+async function killedAtBest(disturb: NonNullable<PlayOptions['disturb']>, gitIn?: (home: string) => string) {
   const rules = 'condition = "2"\ncommits = true\nscore = "wc -c < list.txt"\nscore_best = "lowest"'
   const answers = ['one\n', 'one\ntwo\n'].map((text) => ({ text: writing({ 'list.txt': text }) }))
   const git = await gitWorld(
@@ -53,8 +68,8 @@ async function killedAtBest(match: string) {
     answers,
   )
   const world = { workspace: git.top, home: git.home, outside: tempTree() }
-  const disturb = { match, at: 1, when: 'after' } as const
-  const killed = await play(['run', 'ask.md'], { world, url: git.server.url, disturb })
+  const env = gitIn === undefined ? {} : { PATH: `${gitIn(git.home)}:${process.env['PATH']}` }
+  const killed = await play(['run', 'ask.md'], { world, url: git.server.url, disturb, env })
   expect(killed.code, killed.stderr).toBeNull()
   const { run = '' } = (await readJournal(world)) ?? {}
   const baton = (...args: readonly string[]) => play(args, { world, url: git.server.url })
@@ -62,14 +77,14 @@ async function killedAtBest(match: string) {
 }
 
 it('goes on where it was killed while it restored the files of the best iteration', async () => {
-  const { run, baton, read, server } = await killedAtBest('"p":"best/changes#0"')
+  const { run, baton, read, server } = await killedAtBest({ match: '"p":"best/changes#0"', at: 1, when: 'after' })
   const resumed = await baton('resume', run)
   expect(resumed, resumed.stderr).toMatchObject({ code: 0 })
   expect([read('list.txt'), server.requests.length]).toEqual(['one\n\n', 2])
 })
 
 it('leaves a file alone that was changed before the best iteration could be restored, and says how to restore it', async () => {
-  const { run, baton, read, write, git, server } = await killedAtBest('"p":"iteration/1/time"')
+  const { run, baton, read, write, git, server } = await killedAtBest({}, killingGit)
   write({ 'list.txt': 'mine\n' })
   const resumed = await baton('resume', run)
   expect(resumed.code, resumed.stderr).toBe(1)
