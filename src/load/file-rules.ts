@@ -1,59 +1,25 @@
-import { type BatonError, isBatonError } from '../base/error.ts'
+import { BatonError, isBatonError } from '../base/error.ts'
 import { type Issue, issuesToError } from '../config/issue.ts'
-import type { RunSpec } from '../config/run-spec.ts'
+import { placeInPrompt, type RunSpec } from '../config/run-spec.ts'
 import { checkMode } from './check-mode.ts'
 import type { StrategyLoader, StrategySurroundings } from './strategy.ts'
+import { isJsonObject } from '../base/json.ts'
 
 /**
- * A rule for prompt files that their schema cannot express. A run refuses the first problem; `baton check` collects
- * them all. Code is loaded only for the files to which a rule applies.
+ * A rule for prompt files that their schema cannot express: the problems of a file. A run refuses the first one;
+ * `baton check` collects them all. Code is loaded only for the files that need it.
  */
-interface FileRule<Around> {
-  readonly applies: (spec: RunSpec) => boolean
-  readonly problems: (spec: RunSpec, around: Around) => Promise<readonly BatonError[]>
-}
+type FileRule<Around> = (spec: RunSpec, around: Around) => Promise<readonly BatonError[]>
 
 /** Names in the settings must be known. */
-export const nameRules: readonly FileRule<void>[] = [
-  {
-    applies: ({ settings, agents }) =>
-      settings.tools !== undefined ||
-      settings.disallowed_tools !== undefined ||
-      [...agents, ...(settings.workflow?.steps ?? [])].some(({ options }) => options['tools'] !== undefined),
-    problems: async (spec) => asErrors(await (await import('./named.ts')).toolIssues(spec)),
-  },
-  {
-    applies: ({ settings }) => settings.context_resources !== undefined,
-    problems: async (spec) => asErrors(await (await import('./named.ts')).resourceIssues(spec)),
-  },
-  { applies: () => true, problems: modeProblems },
-]
+export const nameRules: readonly FileRule<void>[] = [toolProblems, resourceProblems, modeProblems]
 
 export interface PartSurroundings extends StrategySurroundings {
   readonly strategies: readonly StrategyLoader[]
 }
 
 /** Parts of a file must fit together; they are looked at after its agents were found. */
-export const partRules: readonly FileRule<PartSurroundings>[] = [
-  {
-    applies: ({ settings: { isolation, gate } }) => isolation !== undefined || gate !== undefined,
-    problems: async (spec) => (await import('./isolation.ts')).isolationProblems(spec),
-  },
-  {
-    applies: ({ settings }) => settings.template,
-    problems: async ({ document }) => (await import('./instruction.ts')).instructionProblems(document),
-  },
-  {
-    applies: () => true,
-    async problems(spec, { strategies, ...around }) {
-      const found: BatonError[] = []
-      for (const { key, problems } of strategies) {
-        if (spec.settings[key] !== undefined) found.push(...((await problems?.(spec, around)) ?? []))
-      }
-      return found
-    },
-  },
-]
+export const partRules: readonly FileRule<PartSurroundings>[] = [isolationProblems, templateProblems, strategyProblems]
 
 /** @throws BatonError the first problem */
 export async function refuseProblems<Around>(
@@ -61,8 +27,8 @@ export async function refuseProblems<Around>(
   spec: RunSpec,
   around: Around,
 ): Promise<void> {
-  for (const { applies, problems } of rules) {
-    const [first] = applies(spec) ? await problems(spec, around) : []
+  for (const rule of rules) {
+    const [first] = await rule(spec, around)
     if (first !== undefined) throw first
   }
 }
@@ -74,7 +40,34 @@ export async function problemsByRules<Around>(
   around: Around,
 ): Promise<readonly BatonError[]> {
   const found: BatonError[] = []
-  for (const { applies, problems } of rules) if (applies(spec)) found.push(...(await problems(spec, around)))
+  for (const rule of rules) found.push(...(await rule(spec, around)))
+  return found
+}
+
+async function toolProblems(spec: RunSpec): Promise<readonly BatonError[]> {
+  const { settings, agents } = spec
+  const given = [...agents, ...(settings.workflow?.steps ?? [])].some(({ options }) => options['tools'] !== undefined)
+  if (!given && settings.tools === undefined && settings.disallowed_tools === undefined) return []
+  return asErrors(await (await import('./named.ts')).toolIssues(spec))
+}
+
+async function resourceProblems(spec: RunSpec): Promise<readonly BatonError[]> {
+  if (spec.settings.context_resources === undefined) return []
+  return asErrors(await (await import('./named.ts')).resourceIssues(spec))
+}
+
+async function templateProblems({ settings, document }: RunSpec): Promise<readonly BatonError[]> {
+  return settings.template ? (await import('./instruction.ts')).instructionProblems(document) : []
+}
+
+async function strategyProblems(
+  spec: RunSpec,
+  { strategies, ...around }: PartSurroundings,
+): Promise<readonly BatonError[]> {
+  const found: BatonError[] = []
+  for (const { key, problems } of strategies) {
+    if (spec.settings[key] !== undefined) found.push(...((await problems?.(spec, around)) ?? []))
+  }
   return found
 }
 
@@ -91,4 +84,28 @@ async function modeProblems(spec: RunSpec): Promise<readonly BatonError[]> {
     if (!isBatonError(error)) throw error
     return [error]
   }
+}
+
+/** A gate without a work tree, and commits of iterations in one. */
+async function isolationProblems(spec: RunSpec): Promise<readonly BatonError[]> {
+  const { isolation, gate } = spec.settings
+  const problems: BatonError[] = []
+  if (gate !== undefined && isolation !== 'worktree') {
+    problems.push(
+      new BatonError('CONFIG_INVALID', '"gate" needs isolation = "worktree"', {
+        place: await placeInPrompt(spec, ['gate'], 'key'),
+        hint: 'Add isolation = "worktree", or remove gate.',
+      }),
+    )
+  }
+  const written = spec.frontMatter['iterate']
+  if (isolation === 'worktree' && isJsonObject(written) && written['commits'] === true) {
+    problems.push(
+      new BatonError('CONFIG_INVALID', '"iterate.commits" and isolation = "worktree" cannot be combined', {
+        place: await placeInPrompt(spec, ['iterate', 'commits'], 'key'),
+        hint: 'Remove commits and commit the changes after the run, or remove isolation.',
+      }),
+    )
+  }
+  return problems
 }

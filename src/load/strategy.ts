@@ -69,16 +69,8 @@ export interface StrategyLoading {
 }
 
 /** The strategy of a loaded file. */
-export interface LoadedStrategy<S extends StrategyLoader = StrategyLoader> {
-  readonly row: S
+export interface LoadedStrategy {
+  readonly row: StrategyLoader
   /** What its `load` has returned. */
   readonly loaded: object | undefined
-}
-
-/** The strategy whose table is set; an iteration is only set by what it has loaded. */
-export function strategyIn<S extends Pick<StrategyLoader, 'key'>>(
-  strategies: readonly S[],
-  settings: Settings,
-): S | undefined {
-  return strategies.find(({ key }) => settings[key] !== undefined)
 }

@@ -16,14 +16,13 @@ import { planLeaf } from './script.ts'
 import { type PlannedStage, planStage } from './stage.ts'
 import { planTools } from './tools.ts'
 import { planWorkflow } from './workflow.ts'
-import type { OutlinedAnswer, Round } from '../run/strategy.ts'
+import { answeringStrategy, type OutlinedAnswer, type Round } from '../run/strategy.ts'
 import type { Ensemble } from '../config/ensemble.ts'
 import { aggregateTarget, prepareMembers, withoutEnsemble } from '../strategies/ensemble/member.ts'
 import { judgeQuestion, synthesisQuestion, viewsOf } from '../strategies/ensemble/aggregate.ts'
 import { nothingSpent } from '../event/meter.ts'
 import type { AgentDefinition } from '../config/agent-definitions.ts'
 import { keptTools } from '../load/roles.ts'
-import { strategyIn } from '../load/strategy.ts'
 
 export interface TaskCall {
   readonly target: PromptTarget
@@ -91,7 +90,7 @@ async function planQuestion(call: TaskCall, planner: Planner, context: RunContex
     return planEnsemble({ ...call, ensemble, alone: planAlone }, planner, context)
   }
   const { settings } = call.target
-  const strategy = strategyIn(planner.strategies, settings)
+  const strategy = answeringStrategy(planner.strategies, settings)
   if (strategy?.outline === undefined) return planAlone(call, planner, context)
   return planParts(
     { key: strategy.key, outlined: await strategy.outline({ ...call, settings }) },

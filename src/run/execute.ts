@@ -8,7 +8,6 @@ import { part } from '../event/place.ts'
 import type { Ending } from './ending.ts'
 import { type GivenInputs, readInputs } from '../load/inputs.ts'
 import type { AgentTarget, Target } from '../load/target.ts'
-import { strategyIn } from '../load/strategy.ts'
 import type { Strategy, AgentOnce, TaskOutcome } from './strategy.ts'
 
 export interface Execution {
@@ -44,10 +43,8 @@ async function executeAgentHere(
   inputs: GivenInputs,
   { context, strategies }: Pick<Execution, 'context' | 'strategies'>,
 ): Promise<Ending> {
-  const strategy = strategyIn(strategies, target.settings)
-  if (strategy?.repeatAgent !== undefined) {
-    return strategy.repeatAgent(target, (at) => runAgentOnce(target, inputs, at), context)
-  }
+  const { repeatAgent } = strategies.find(({ key }) => target.settings[key] !== undefined) ?? {}
+  if (repeatAgent !== undefined) return repeatAgent(target, (at) => runAgentOnce(target, inputs, at), context)
   const onOutput = (output: Json): void => context.services.events([], { type: 'output', output })
   const result = await runAgent(target, { inputs, onOutput }, context)
   if (result.end !== 'skipped') {

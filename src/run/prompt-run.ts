@@ -12,7 +12,6 @@ import { maxRedo, type RoundOutcome, runRounds } from './execute.ts'
 import { emptyInstruction, isWithoutWork, valueOf, withoutGivenUp } from './task.ts'
 import { createResources, type ResourcesOf } from './resources.ts'
 import { limitsOfTools } from '../load/limits.ts'
-import { strategyIn } from '../load/strategy.ts'
 import type { PromptRun, Repeated, Strategy, TaskOutcome, WorkOnTasks } from './strategy.ts'
 import type { Settings } from '../config/settings.ts'
 import { isWriter } from '../tool/toolbox/rows.ts'
@@ -48,8 +47,8 @@ function runHere(given: PromptRun, around: RunContext): Promise<PromptOutcome> {
   const run = { ...given, target: targetHere(given.target, around) }
   const context = narrow(around, limitsOfTools(run.target.settings))
   const resourcesOf = createResources(context)
-  const repeat =
-    run.target.strategy?.loaded === undefined ? undefined : strategyIn(run.strategies, run.target.settings)?.repeat
+  const { strategy } = run.target
+  const { repeat } = run.strategies.find(({ key }) => key === strategy?.row.key) ?? {}
   let started: ReturnType<NonNullable<Strategy['repeat']>> | undefined
   async function round(redoCount: number, at: RunContext): Promise<RoundOutcome<PromptOutcome>> {
     if (repeat === undefined) return runRound(run, { redoCount, resourcesOf }, at)

@@ -34,6 +34,11 @@ export interface Strategy extends StrategyLoader {
   readonly repeatAgent?: (target: AgentTarget, runOnce: RunAgentOnce, context: RunContext) => Promise<Ending>
 }
 
+/** The strategy that answers tasks with these settings, which agents of a chain may have changed. */
+export function answeringStrategy(strategies: readonly Strategy[], settings: Settings): Strategy | undefined {
+  return strategies.find(({ key, answer }) => answer !== undefined && settings[key] !== undefined)
+}
+
 /** One answer of one agent or model, as it is known before a run. */
 export interface OutlinedAnswer {
   readonly name: string

@@ -11,8 +11,7 @@ import { renderInstruction } from '../load/instruction.ts'
 import { fitting } from './structured-answer.ts'
 import type { TaskPlan } from './plan.ts'
 import type { PromptTarget } from '../load/prompt-target.ts'
-import { strategyIn } from '../load/strategy.ts'
-import type { Round, TaskOutcome } from './strategy.ts'
+import { answeringStrategy, type Round, type TaskOutcome } from './strategy.ts'
 
 /** Why a run or task without an instruction does nothing (R255, TV31). */
 export const emptyInstruction = 'the instruction is empty'
@@ -40,7 +39,7 @@ export async function runTask(plan: TaskPlan, round: Round, around: RunContext):
     ? await fillTemplate(before.state, { plan, files }, round, context.services.signal)
     : before.state
   const inputText = template ? '' : (round.given?.text ?? '')
-  const strategy = strategyIn(round.strategies, settings)
+  const strategy = answeringStrategy(round.strategies, settings)
   const answer =
     strategy?.answer === undefined
       ? await askModel({ plan, settings, state: framed(state, round), files, inputText }, target, context)

@@ -13,10 +13,18 @@ import { type FileSet, listFileSet, placeGlobErrors } from './files.ts'
 import type { ResourcesOf } from './resources.ts'
 import { planTasks, type TaskPlan } from './plan.ts'
 import { endsAll } from './ending.ts'
-import { strategyIn } from '../load/strategy.ts'
 import { runTask } from './task.ts'
 import { createLocalQueue, mapQueued, type QueuedWork, type TaskQueue } from './task-queue.ts'
-import type { PromptRun, Round, RoundTasks, TaskOutcome, TasksEnd, Worked, Working } from './strategy.ts'
+import {
+  answeringStrategy,
+  type PromptRun,
+  type Round,
+  type RoundTasks,
+  type TaskOutcome,
+  type TasksEnd,
+  type Worked,
+  type Working,
+} from './strategy.ts'
 import type { Spent } from '../event/meter.ts'
 
 /** Works on all tasks, with the current files. */
@@ -41,7 +49,11 @@ export async function workOnce(
   }
   const files = await placeGlobErrors(target, () => filesOf(settings))
   const sources = { file: spec.file, inputs: run.inputs, groups: files.groups }
-  const plans = planTasks({ ...sources, strategy: strategyIn(strategies, settings), ...defined({ asked: spec.asked }) })
+  const plans = planTasks({
+    ...sources,
+    strategy: answeringStrategy(strategies, settings),
+    ...defined({ asked: spec.asked }),
+  })
   if (plans.length === 0) return { status: 'nothing' }
   const shared = sharedInputs(round, settings)
   const tasks: Tasks = {
