@@ -43,8 +43,7 @@ async function besides({ command, folder, small }) {
 }
 
 async function inGit({ library, folder, small }) {
-  const { openRepository } = await import(`${library}/run/iterate/repository.js`)
-  const { commitMessage } = await import(`${library}/run/iterate/message.js`)
+  const { commitMessage, openRepository } = await import(`${library}/strategies/iterate/repository.js`)
   const { signal } = new AbortController()
   const [ours, typed] = ['ours', 'typed'].map((name) => makeRepository(join(folder, name), small ? 50 : 5_000))
   const options = { workspace: ours, env: home, leftOut: [], timeLimitMs: 60_000 }

@@ -14,8 +14,7 @@ export async function createTools(library, { folder, run, sandbox }) {
   const { openRun } = await import(`${library}/journal/store.js`)
   const { createPermission } = await import(`${library}/tool/permission.js`)
   const { toolRules } = await import(`${library}/tool/rule-list.js`)
-  const { createToolbox } = await import(`${library}/tool/toolbox/toolbox.js`)
-  const { openTools } = await import(`${library}/tool/toolbox/tools.js`)
+  const { createToolbox, openTools } = await import(`${library}/tool/toolbox/toolbox.js`)
   const rights = {
     ...allRights,
     rules: [[...toolRules(), { tool: 'bash', effect: 'allow', origin: 'bench' }]],

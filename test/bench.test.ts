@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
@@ -24,4 +25,20 @@ it('refuses a benchmark that does not exist, naming those that do', async () => 
     stderr:
       'no benchmark speed; the benchmarks are start, inputs, steps, context, streams, tools, calls, lua, code, cpu, aip, changes, watch, check, durable, turns, resume, runs, iterate, ensemble, collab, subagents, grep, edit, bash, mcp, serve\n',
   })
+})
+
+// most of them are not run by the tests
+it('imports nothing in a benchmark that the build does not have', async () => {
+  const wrong: string[] = []
+  for (const file of readdirSync(join(root, 'bench')).filter((name) => name.endsWith('.mjs'))) {
+    const text = readFileSync(join(root, 'bench', file), 'utf8')
+    for (const [, names = '', path = ''] of text.matchAll(/\{([^{}]*)\} = await import\(`\$\{library\}\/([^`]+)`\)/g)) {
+      const module = (await import(join(root, 'dist', path)).catch(() => ({}))) as Readonly<Record<string, unknown>>
+      const wanted = names.split(',').map((name) => name.split(':')[0]?.trim() ?? '')
+      wrong.push(
+        ...wanted.filter((name) => name !== '' && !(name in module)).map((name) => `${file}: ${name} of ${path}`),
+      )
+    }
+  }
+  expect(wrong).toEqual([])
 })
