@@ -13,7 +13,8 @@ const atATime = 20
  * that ends, each against a bare queue in memory, with 20 and with 200 concurrent agents in one process.
  */
 export async function collab({ library, folder, small }) {
-  const sizes = small ? [4, 8] : [20, 200]
+  // no fewer than work at a time: two waits for one agent would wait for the same message
+  const sizes = small ? [20, 40] : [20, 200]
   const open = { team: (count) => openTeam(library, count), queue: openQueues }
   const cases = Object.fromEntries(
     sizes.flatMap((count) =>
