@@ -1,44 +1,31 @@
-/** Rows of the table of distances, reused: a check compares many thousands of words. */
-const rows: [number[], number[], number[]] = [[], [], []]
-
 /**
  * The number of edits (insert, delete, replace, swap of two neighbors) between two words. Distances above `limit` are
  * `limit + 1`, so that very long words cost nothing.
  */
 export function editDistance(left: string, right: string, limit = Number.POSITIVE_INFINITY): number {
   if (Math.abs(left.length - right.length) > limit) return limit + 1
-  let [height, width] = [left.length, right.length]
-  while (height > 0 && width > 0 && left.charCodeAt(height - 1) === right.charCodeAt(width - 1)) {
-    height -= 1
-    width -= 1
-  }
-  let start = 0
-  while (start < height && start < width && left.charCodeAt(start) === right.charCodeAt(start)) start += 1
-  height -= start
-  width -= start
-  if (height === 0 || width === 0) return Math.min(height + width, limit + 1)
-  let [beforeLast, last, current] = rows
-  for (let column = 0; column <= width; column += 1) last[column] = column
-  for (let row = 1; row <= height; row += 1) {
-    const letter = left.charCodeAt(start + row - 1)
-    const before = row > 1 ? left.charCodeAt(start + row - 2) : -1
-    current[0] = row
+  let beforeLast: number[] = []
+  let last = Array.from({ length: right.length + 1 }, (_, index) => index)
+  for (let row = 1; row <= left.length; row += 1) {
+    const current = [row]
     let least = row
-    let beside = row
-    for (let column = 1; column <= width; column += 1) {
-      const other = right.charCodeAt(start + column - 1)
-      let edits = Math.min((last[column] ?? 0) + 1, beside + 1, (last[column - 1] ?? 0) + (letter === other ? 0 : 1))
-      if (column > 1 && before === other && letter === right.charCodeAt(start + column - 2)) {
-        edits = Math.min(edits, (beforeLast[column - 2] ?? 0) + 1)
-      }
-      current[column] = beside = edits
-      if (edits < least) least = edits
+    for (let column = 1; column <= right.length; column += 1) {
+      const isSame = left[row - 1] === right[column - 1]
+      const isSwap = row > 1 && column > 1 && left[row - 1] === right[column - 2] && left[row - 2] === right[column - 1]
+      current[column] = Math.min(
+        (last[column] ?? 0) + 1,
+        (current[column - 1] ?? 0) + 1,
+        (last[column - 1] ?? 0) + (isSame ? 0 : 1),
+        isSwap ? (beforeLast[column - 2] ?? 0) + 1 : Number.POSITIVE_INFINITY,
+      )
+      least = Math.min(least, current[column] ?? 0)
     }
     // a swap looks back two rows, which saves at most one edit
     if (least > limit + 1) return limit + 1
-    ;[beforeLast, last, current] = [last, current, beforeLast]
+    beforeLast = last
+    last = current
   }
-  return Math.min(last[width] ?? 0, limit + 1)
+  return Math.min(last[right.length] ?? 0, limit + 1)
 }
 
 /** The first nearest candidate, if the distance is at most a third of the word's length, or one edit. */
