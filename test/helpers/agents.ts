@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { createAgentExecutor } from '../../src/agent/executor.ts'
 import { requestFor } from '../../src/agent/prompt-agent.ts'
 import { callPromptInput } from '../../src/agent/prompt-input.ts'
-import type { Json, JsonObject } from '../../src/base/json.ts'
+import { defined, type Json, type JsonObject } from '../../src/base/json.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { createPool } from '../../src/base/concurrency.ts'
 import type { PromptResult, ScriptResult } from '../../src/event/agent.ts'
@@ -12,6 +12,8 @@ import { defaultRetryPolicy } from '../../src/base/retry.ts'
 import { createFakeProvider, type FakeProvider } from './fake-model.ts'
 import { resolveAgent } from '../../src/pack/resolve.ts'
 import { strategies } from '../../src/strategies/strategies.ts'
+import type { PromptTarget } from '../../src/load/prompt-target.ts'
+import { loadTarget } from '../../src/load/target.ts'
 import { createPromptRunner } from '../../src/run/child-run.ts'
 import { createScriptLoader } from '../../src/agent/script-loader.ts'
 import { testContext, type TestContext } from './context.ts'
@@ -129,4 +131,30 @@ export function aip(sections: { readonly [heading: string]: string }): string {
   return Object.entries(sections)
     .map(([heading, code]) => `# ${heading}\n\n\`\`\`${heading === 'Options' ? 'toml' : 'lua'}\n${code}\n\`\`\`\n`)
     .join('\n')
+}
+
+interface PromptFlags {
+  readonly overrides?: readonly string[]
+  readonly model?: string
+  /** Besides the folder of the user's state. */
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** Loads a prompt file of a folder, which is also the home of its user. */
+export async function loadPromptFile(
+  file: string,
+  folder: string,
+  { overrides = [], model, env = {} }: PromptFlags = {},
+): Promise<PromptTarget> {
+  const target = await loadTarget({
+    strategies,
+    file,
+    cwd: folder,
+    env: { BATON_HOME: join(folder, '.state'), ...env },
+    home: folder,
+    flags: { overrides, ...defined({ model }) },
+    builtInDir,
+  })
+  if (target.kind !== 'prompt') throw new Error(`${file} is no prompt file`)
+  return target
 }

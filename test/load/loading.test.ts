@@ -6,7 +6,7 @@ import type { Settings } from '../../src/config/settings.ts'
 import { allowanceOf, loadSteps } from '../../src/run/files.ts'
 import { runPrompt } from '../../src/run/prompt-run.ts'
 import { loadTarget } from '../../src/load/target.ts'
-import { agentWorld, builtInDir } from '../helpers/agents.ts'
+import { agentWorld, builtInDir, loadPromptFile } from '../helpers/agents.ts'
 import { type TestContext, testContext } from '../helpers/context.ts'
 import { tempTree } from '../helpers/temp.ts'
 import { strategies } from '../../src/strategies/strategies.ts'
@@ -36,9 +36,7 @@ describe('the files of a request', () => {
     const texts = Object.fromEntries(names.map((name) => [name, 'x'.repeat(100)]))
     const prompt = '+++\ncontext_globs = ["d/**"]\nmax_files_size_kb = 10\n+++\nHi\n'
     const { folder, context } = agentWorld({ 'p.md': prompt, ...texts })
-    const around = { cwd: folder, env: {}, home: folder, builtInDir, flags: { overrides: [] } }
-    const target = await loadTarget({ strategies, ...around, file: 'p.md' })
-    if (target.kind !== 'prompt') throw new Error('a prompt file')
+    const target = await loadPromptFile('p.md', folder)
     const ran = runPrompt({ strategies, target, inputs: [], onOutcome: () => undefined }, context)
     await expect(ran).rejects.toThrow('the files of this request have 30 kB, more than max_files_size_kb = 10')
     const observed = context.records.flatMap((record) => (record.k === 'obs' ? [record.name] : []))

@@ -1,24 +1,12 @@
-import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { type PromptTarget } from '../../src/load/prompt-target.ts'
-import { loadTarget } from '../../src/load/target.ts'
-import { builtInDir } from '../helpers/agents.ts'
+import { loadPromptFile } from '../helpers/agents.ts'
 import { tempTree } from '../helpers/temp.ts'
-import { strategies } from '../../src/strategies/strategies.ts'
 
 /** Loads ask.md without running it. */
 async function load(files: { readonly [path: string]: string }): Promise<PromptTarget> {
   const folder = tempTree({ '.git/HEAD': 'x', ...files })
-  const target = await loadTarget({
-    strategies,
-    file: 'ask.md',
-    cwd: folder,
-    env: { BATON_HOME: join(folder, '.state'), BATON_MODEL: 'env' },
-    home: folder,
-    flags: { overrides: [] },
-    builtInDir,
-  })
-  if (target.kind !== 'prompt') throw new Error('a prompt file')
+  const target = await loadPromptFile('ask.md', folder, { env: { BATON_MODEL: 'env' } })
   return target
 }
 

@@ -5,8 +5,7 @@ import { textOf } from '../../src/event/message.ts'
 import { createFakeProvider, type FakeProvider } from '../helpers/fake-model.ts'
 import type { ModelRequest } from '../../src/model/provider.ts'
 import { runPrompt } from '../../src/run/prompt-run.ts'
-import { loadTarget } from '../../src/load/target.ts'
-import { agentWorld, builtInDir } from '../helpers/agents.ts'
+import { agentWorld, loadPromptFile } from '../helpers/agents.ts'
 import { textIn } from '../helpers/messages.ts'
 import { strategies } from '../../src/strategies/strategies.ts'
 import type { TaskOutcome } from '../../src/run/strategy.ts'
@@ -23,17 +22,7 @@ async function run(files: { readonly [path: string]: string }, inputs: readonly 
   const provider: FakeProvider = createFakeProvider(({ messages }) => ({ text: [textIn(messages.at(-1))] }))
   const [file = ''] = Object.keys(files)
   const { folder, context } = agentWorld({ '.git/HEAD': 'x', ...files }, { provider })
-  const env = { BATON_HOME: join(folder, '.state') }
-  const target = await loadTarget({
-    strategies,
-    file,
-    cwd: folder,
-    env,
-    home: folder,
-    flags: { overrides: [] },
-    builtInDir,
-  })
-  if (target.kind !== 'prompt') throw new Error('a prompt file')
+  const target = await loadPromptFile(file, folder)
   const delivered: TaskOutcome[] = []
   await runPrompt({ strategies, target, inputs, onOutcome: (task) => delivered.push(task) }, context)
   return { folder, delivered, requests: provider.requests, sent: context.sent }

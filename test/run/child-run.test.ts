@@ -1,17 +1,15 @@
 import { textIn } from '../helpers/messages.ts'
 import { textOf } from '../../src/event/message.ts'
-import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { requestFor } from '../../src/agent/prompt-agent.ts'
 import { callPromptInput } from '../../src/agent/prompt-input.ts'
-import type { Json, JsonObject } from '../../src/base/json.ts'
+import { defined, type Json, type JsonObject } from '../../src/base/json.ts'
 import { type RunScope, withScope } from '../../src/event/context.ts'
 import { createFakeProvider, type FakeTurn } from '../helpers/fake-model.ts'
 import type { ModelRequest } from '../../src/model/provider.ts'
 import { resolveAgent } from '../../src/pack/resolve.ts'
 import { runPrompt } from '../../src/run/prompt-run.ts'
-import { loadTarget } from '../../src/load/target.ts'
-import { agentWorld, type AgentWorld, builtInDir, endOf } from '../helpers/agents.ts'
+import { agentWorld, type AgentWorld, builtInDir, endOf, loadPromptFile } from '../helpers/agents.ts'
 import { placeAt } from '../helpers/effects.ts'
 import { allRights } from '../../src/event/permission.ts'
 import { strategies } from '../../src/strategies/strategies.ts'
@@ -58,16 +56,7 @@ function world(files: Files, { answer = echo, extra = {}, overrides: runOverride
     },
     requests: provider.requests,
     async ask(overrides = [], { model, env } = {}) {
-      const target = await loadTarget({
-        strategies,
-        file: 'ask.md',
-        cwd: made.folder,
-        env: { BATON_HOME: join(made.folder, '.state'), ...env },
-        home: made.folder,
-        flags: { overrides, ...(model === undefined ? {} : { model }) },
-        builtInDir,
-      })
-      if (target.kind !== 'prompt') throw new Error('a prompt file')
+      const target = await loadPromptFile('ask.md', made.folder, { overrides, ...defined({ env, model }) })
       const outcomes: TaskOutcome[] = []
       await runPrompt({ strategies, target, inputs: [], onOutcome: (task) => outcomes.push(task) }, context)
       return outcomes

@@ -1,12 +1,10 @@
 import { textIn } from '../helpers/messages.ts'
 import { textOf } from '../../src/event/message.ts'
-import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { ModelRequest } from '../../src/model/provider.ts'
 import { createFakeProvider, type FakeTurn } from '../helpers/fake-model.ts'
 import { type PromptOutcome, runPrompt } from '../../src/run/prompt-run.ts'
-import { loadTarget } from '../../src/load/target.ts'
-import { agentWorld, builtInDir } from '../helpers/agents.ts'
+import { agentWorld, loadPromptFile } from '../helpers/agents.ts'
 import type { TestContext } from '../helpers/context.ts'
 import { strategies } from '../../src/strategies/strategies.ts'
 import type { TaskOutcome } from '../../src/run/strategy.ts'
@@ -36,16 +34,7 @@ async function runFile(
 ): Promise<Ran> {
   const provider = createFakeProvider(answer)
   const { folder, context } = agentWorld({ '.git/HEAD': 'x', 'ask.md': prompt, ...files }, { provider })
-  const target = await loadTarget({
-    strategies,
-    file: 'ask.md',
-    cwd: folder,
-    env: { BATON_HOME: join(folder, '.state') },
-    home: folder,
-    flags: { overrides },
-    builtInDir,
-  })
-  if (target.kind !== 'prompt') throw new Error('a prompt file')
+  const target = await loadPromptFile('ask.md', folder, { overrides })
   const outcome = await runPrompt({ strategies, target, inputs, onOutcome: (task) => delivered.push(task) }, context)
   return { outcome, delivered, requests: provider.requests, context }
 }

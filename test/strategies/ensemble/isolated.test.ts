@@ -5,8 +5,7 @@ import { withScope, withServices } from '../../../src/event/context.ts'
 import type { EventBody } from '../../../src/event/event.ts'
 import { failureOf } from '../../../src/run/answer.ts'
 import { runPrompt } from '../../../src/run/prompt-run.ts'
-import { loadTarget } from '../../../src/load/target.ts'
-import { agentWorld, builtInDir } from '../../helpers/agents.ts'
+import { agentWorld, loadPromptFile } from '../../helpers/agents.ts'
 import { createFakeProvider } from '../../helpers/fake-model.ts'
 import { gitIn } from '../../helpers/git-world.ts'
 import { textIn } from '../../helpers/messages.ts'
@@ -44,10 +43,10 @@ async function run(keys: string, { members = both, judgement = '' } = {}) {
   const sent: EventBody[] = []
   const events = (_: unknown, event: EventBody): void => void sent.push(event)
   const context = withServices(placed, { env: { ...process.env, HOME: library.home }, events })
-  const env = { BATON_HOME: join(tempTree({}), '.state') }
-  const flags = { overrides: ['sandbox.mode="danger-full-access"'] }
-  const target = await loadTarget({ strategies, file: 'e.md', cwd: folder, env, home: folder, flags, builtInDir })
-  if (target.kind !== 'prompt') throw new Error('a prompt file')
+  const target = await loadPromptFile('e.md', folder, {
+    overrides: ['sandbox.mode="danger-full-access"'],
+    env: { BATON_HOME: join(tempTree({}), '.state') },
+  })
   const tasks: TaskOutcome[] = []
   const keep = (task: TaskOutcome): void => void tasks.push(task)
   const thrown: unknown = await runPrompt(

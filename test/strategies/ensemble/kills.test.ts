@@ -1,11 +1,9 @@
-import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { BatonError } from '../../../src/base/error.ts'
 import { withServices } from '../../../src/event/context.ts'
 import type { JournalRecord } from '../../../src/journal/record.ts'
 import { runPrompt } from '../../../src/run/prompt-run.ts'
-import { loadTarget } from '../../../src/load/target.ts'
-import { builtInDir } from '../../helpers/agents.ts'
+import { loadPromptFile } from '../../helpers/agents.ts'
 import { createFakeProvider } from '../../helpers/fake-model.ts'
 import { liveOnce } from '../../helpers/mortal-process.ts'
 import { core } from '../../helpers/series.ts'
@@ -25,16 +23,7 @@ function ensembleWorld(keys: string) {
   )
   /** One process: undefined if it died. */
   const live = async (records: JournalRecord[], lives = Infinity) => {
-    const target = await loadTarget({
-      strategies,
-      file: 'three.md',
-      cwd: folder,
-      env: { BATON_HOME: join(folder, '.state') },
-      home: folder,
-      flags: { overrides: [] },
-      builtInDir,
-    })
-    if (target.kind !== 'prompt') throw new Error('a prompt file')
+    const target = await loadPromptFile('three.md', folder)
     return liveOnce({ provider, records, lives, workspace: folder }, async ({ context: all, repeated }) => {
       const tasks: TaskOutcome[] = []
       const keep = (task: TaskOutcome): void => void tasks.push(task)

@@ -8,8 +8,7 @@ import type { RunEvent } from '../../../src/event/event.ts'
 import type { ModelRequest } from '../../../src/model/provider.ts'
 import { failureOf } from '../../../src/run/answer.ts'
 import { runPrompt } from '../../../src/run/prompt-run.ts'
-import { loadTarget } from '../../../src/load/target.ts'
-import { agentWorld, builtInDir } from '../../helpers/agents.ts'
+import { agentWorld, loadPromptFile } from '../../helpers/agents.ts'
 import { createFakeProvider, type FakeTurn } from '../../helpers/fake-model.ts'
 import { textIn } from '../../helpers/messages.ts'
 import { strategies } from '../../../src/strategies/strategies.ts'
@@ -35,17 +34,7 @@ async function run(frontMatter: string, { files = {}, answer = says, prompt = 'W
   const provider = createFakeProvider((request) => answer(request.model, lastOf(request), request))
   const text = `+++\nmodel = "main"\n${frontMatter}\n+++\n${prompt}\n`
   const { folder, context } = agentWorld({ '.git/HEAD': 'x', 'SPEC-1.md': text, ...files }, { provider })
-  const env = { BATON_HOME: join(folder, '.state') }
-  const target = await loadTarget({
-    strategies,
-    file: 'SPEC-1.md',
-    cwd: folder,
-    env,
-    home: folder,
-    flags: { overrides: [] },
-    builtInDir,
-  })
-  if (target.kind !== 'prompt') throw new Error('a prompt file')
+  const target = await loadPromptFile('SPEC-1.md', folder)
   const tasks: TaskOutcome[] = []
   const keep = (task: TaskOutcome): void => void tasks.push(task)
   const thrown: unknown = await runPrompt(

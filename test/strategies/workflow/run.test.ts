@@ -1,11 +1,9 @@
-import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../../../src/base/json.ts'
 import type { RunEvent } from '../../../src/event/event.ts'
 import { failureOf } from '../../../src/run/answer.ts'
 import { type PromptOutcome, runPrompt } from '../../../src/run/prompt-run.ts'
-import { loadTarget } from '../../../src/load/target.ts'
-import { agentWorld, builtInDir } from '../../helpers/agents.ts'
+import { agentWorld, loadPromptFile } from '../../helpers/agents.ts'
 import { createFakeProvider, type FakeTurn } from '../../helpers/fake-model.ts'
 import { textIn } from '../../helpers/messages.ts'
 import type { ModelRequest } from '../../../src/model/provider.ts'
@@ -43,17 +41,7 @@ async function run(workflow: string, { files = {}, answer, inputs = [] }: Given 
     return answer?.(text, index) ?? { text: [`<${text}>`] }
   })
   const { folder, context } = agentWorld({ '.git/HEAD': 'x', 'ask.md': workflow, ...files }, { provider })
-  const env = { BATON_HOME: join(folder, '.state') }
-  const target = await loadTarget({
-    strategies,
-    file: 'ask.md',
-    cwd: folder,
-    env,
-    home: folder,
-    flags: { overrides: [] },
-    builtInDir,
-  })
-  if (target.kind !== 'prompt') throw new Error('a prompt file')
+  const target = await loadPromptFile('ask.md', folder)
   const failed: TaskOutcome[] = []
   const outcome = await runPrompt(
     { strategies, target, inputs, onOutcome: () => {}, onFailure: (task) => failed.push(task) },
