@@ -4,7 +4,7 @@ import { emit, narrow, type RunContext } from '../event/context.ts'
 import { placeOf } from '../prompt/document.ts'
 import { type ChainServices, runChain } from '../stage/chain.ts'
 import { type ChainState, variableInput } from '../stage/state.ts'
-import { createDelivery, workOnce } from './tasks.ts'
+import { createDelivery, runAllTasks } from './tasks.ts'
 import { fileInputs } from './files.ts'
 import { targetHere } from './isolation/placed-target.ts'
 import type { PromptTarget } from '../load/prompt-target.ts'
@@ -12,7 +12,7 @@ import { maxRedo, type RoundOutcome, runRounds } from './execute.ts'
 import { emptyInstruction, isWithoutWork, valueOf, withoutGivenUp } from './task.ts'
 import { createResources, type ResourcesOf } from './resources.ts'
 import { limitsOfTools } from '../load/limits.ts'
-import type { PromptRun, Repeated, Strategy, TaskOutcome, WorkOnTasks } from './strategy.ts'
+import type { PromptRun, Repetition, Strategy, TaskOutcome, TasksRunner } from './strategy.ts'
 import type { Settings } from '../config/settings.ts'
 import { isWriter } from '../tool/toolbox/rows.ts'
 import { writesFiles } from './main-agent.ts'
@@ -23,7 +23,7 @@ export type PromptOutcome =
       readonly outcomes: readonly TaskOutcome[]
       readonly agentResult: Json
       /** Of tasks that were repeated; `outcomes` are those of the last time. */
-      readonly repeated?: Repeated
+      readonly repeated?: Repetition
     }
   | { readonly status: 'skipped'; readonly reason: string; readonly hint: string }
   /** At least one task waits, and all others have ended; `error` is the first suspension. */
@@ -66,7 +66,7 @@ interface RoundWork {
   readonly redoCount: number
   readonly resourcesOf: ResourcesOf
   /** Repeats the tasks; default: once. */
-  readonly work?: WorkOnTasks
+  readonly work?: TasksRunner
 }
 
 async function runRound(
@@ -102,7 +102,7 @@ async function runRound(
   const hasPost = spec.agents.some(({ enabled, stages }) => enabled && stages.includes('post'))
   const delivery = createDelivery(run.onOutcome, { held: hasPost || work !== undefined })
   try {
-    const worked = await (work ?? workOnce)(tasks, { delivery, context })
+    const worked = await (work ?? runAllTasks)(tasks, { delivery, context })
     if (worked.status === 'nothing') return skipped('no working files', spec)
     const { outcomes, suspension, files, repeated } = worked
     if (suspension !== undefined) {

@@ -42,7 +42,7 @@ function offeredIn(request: unknown): readonly string[] {
 }
 
 /** Accepts recorded names, and warns about them: once the run has started, for all that were accepted until then. */
-export function createGoneTools(
+export function createMissingTools(
   isRecorded: IsRecordedTool,
   bus: Pick<Bus, 'send'>,
 ): { readonly accepts: IsRecordedTool; readonly tell: () => void } {

@@ -29,7 +29,7 @@ export interface Strategy extends StrategyLoader {
     task: Pick<TaskCall, 'settings' | 'state'> & Pick<Round, 'target'>,
   ) => Promise<readonly OutlinedAnswer[]>
   /** Is called once for a run of a file, and its result once for each round of the run, to work on all its tasks. */
-  readonly repeat?: (run: PromptRun) => Promise<(around: RunContext) => Promise<WorkOnTasks>>
+  readonly repeat?: (run: PromptRun) => Promise<(around: RunContext) => Promise<TasksRunner>>
   /** Runs an agent file as often as its settings say. */
   readonly repeatAgent?: (target: AgentTarget, runOnce: RunAgentOnce, context: RunContext) => Promise<Ending>
 }
@@ -119,7 +119,7 @@ export interface Round {
   readonly promptOf?: (instruction: string) => string
 }
 
-export interface Working {
+export interface RoundContext {
   readonly delivery: Delivery
   readonly context: RunContext
   readonly promptOf?: Round['promptOf']
@@ -134,15 +134,18 @@ export interface TasksEnd {
 }
 
 /** The result of the tasks; `nothing`: there were none. */
-export type Worked =
+export type RoundResult =
   | { readonly status: 'nothing' }
-  | (TasksEnd & { readonly status: 'worked'; readonly files: FileSet; readonly repeated?: Repeated })
+  | (TasksEnd & { readonly status: 'worked'; readonly files: FileSet; readonly repeated?: Repetition })
 
 /** Works on all tasks of a round. */
-export type WorkOnTasks = (tasks: RoundTasks, working: Pick<Working, 'delivery' | 'context'>) => Promise<Worked>
+export type TasksRunner = (
+  tasks: RoundTasks,
+  working: Pick<RoundContext, 'delivery' | 'context'>,
+) => Promise<RoundResult>
 
 /** What is known of tasks that were repeated. */
-export interface Repeated {
+export interface Repetition {
   /** For the `post` agents. */
   readonly postInput: JsonObject
   /** Why it was given up: it kept failing. */

@@ -22,16 +22,16 @@ import {
   type RoundTasks,
   type TaskOutcome,
   type TasksEnd,
-  type Worked,
-  type Working,
+  type RoundResult,
+  type RoundContext,
 } from './strategy.ts'
 import type { Spent } from '../event/meter.ts'
 
 /** Works on all tasks, with the current files. */
-export async function workOnce(
+export async function runAllTasks(
   { run, state, redoCount, services, settings, resourcesOf }: RoundTasks,
-  { delivery, context, promptOf, isIteration }: Working,
-): Promise<Worked> {
+  { delivery, context, promptOf, isIteration }: RoundContext,
+): Promise<RoundResult> {
   const { target, given, strategies } = run
   const { spec } = target
   const filesOf = createFileCache(settings, { spec, resourcesOf }, context)

@@ -35,7 +35,7 @@ import {
 } from '../run/ending.ts'
 import { execute, type Execution } from '../run/execute.ts'
 import { type Invocation, recordEnd, resultHash } from '../run/record.ts'
-import { createGoneTools, type IsRecordedTool } from '../run/recorded-tools.ts'
+import { createMissingTools, type IsRecordedTool } from '../run/recorded-tools.ts'
 import type { Reuse } from '../run/reuse.ts'
 import type { SourceLog } from '../run/source-log.ts'
 import type { SourceRecorder } from '../run/stored-sources.ts'
@@ -185,7 +185,7 @@ export async function conduct(plan: RunPlan, surroundings: Surroundings, listene
   let kept: KeptRun | undefined
   let ending: Ending
   try {
-    const gone = plan.isRecordedTool && createGoneTools(plan.isRecordedTool, bus)
+    const gone = plan.isRecordedTool && createMissingTools(plan.isRecordedTool, bus)
     const isRecordedTool = gone?.accepts
     const target = await loadRun({ ...plan, ...defined({ isRecordedTool }) }, surroundings, builtInDir)
     const { env, home, log } = surroundings

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createGoneTools } from '../../src/run/recorded-tools.ts'
+import { createMissingTools } from '../../src/run/recorded-tools.ts'
 import { loadTarget } from '../../src/load/target.ts'
 import { strategies } from '../../src/strategies/strategies.ts'
 import { root } from '../helpers/baton.ts'
@@ -16,7 +16,7 @@ const files = {
 /** Loads a file of a run whose record knows these names. */
 async function load(names: readonly string[], more: Readonly<Record<string, string>> = {}) {
   const sent: unknown[] = []
-  const gone = createGoneTools((name) => names.includes(name), { send: (_, event) => void sent.push(event) })
+  const gone = createMissingTools((name) => names.includes(name), { send: (_, event) => void sent.push(event) })
   const folder = tempTree({ ...files, ...more })
   const env = { BATON_HOME: `${folder}/.state` }
   const flags = { overrides: [], isRecordedTool: gone.accepts }

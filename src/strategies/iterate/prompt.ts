@@ -4,20 +4,28 @@ import type { RunContext } from '../../event/context.ts'
 import { addSpent, nothingSpent } from '../../event/meter.ts'
 import { instructionOf } from '../../stage/state.ts'
 import { placeGlobErrors } from '../../run/files.ts'
-import { createFileCache, workOnce } from '../../run/tasks.ts'
+import { createFileCache, runAllTasks } from '../../run/tasks.ts'
 import { iterationPrompt } from './blocks.ts'
 import { type IterateResult, keptFailing, neverMet, notRestored } from './records.ts'
 import { type Keeper, openKeeper } from './keeper.ts'
 import { type Iteration, iterationOf } from './load.ts'
 import { iterate, type IterationWork } from './loop.ts'
 import { summarize } from './summarize.ts'
-import type { PromptRun, Repeated, RoundTasks, TaskOutcome, Worked, Working, WorkOnTasks } from '../../run/strategy.ts'
+import type {
+  PromptRun,
+  Repetition,
+  RoundTasks,
+  TaskOutcome,
+  RoundResult,
+  RoundContext,
+  TasksRunner,
+} from '../../run/strategy.ts'
 
 /**
  * Iterates a prompt file: the tasks of each round are worked on repeatedly. Opening the keeper of the first round refuses
  * an unsuitable repository before anything is paid for.
  */
-export function startIterating(run: PromptRun): (around: RunContext) => Promise<WorkOnTasks> {
+export function startIterating(run: PromptRun): (around: RunContext) => Promise<TasksRunner> {
   const iteration = iterationOf(run.target)
   const { spec, settings } = run.target
   const promptFile = spec.source === 'file' ? realPath(spec.file) : undefined
@@ -40,9 +48,9 @@ type Outcome = { readonly status: 'nothing' } | { readonly status: 'worked'; rea
  */
 async function workAgain(
   tasks: RoundTasks,
-  { delivery, context }: Pick<Working, 'delivery' | 'context'>,
+  { delivery, context }: Pick<RoundContext, 'delivery' | 'context'>,
   { iteration, keeper }: { readonly iteration: Iteration; readonly keeper: Keeper },
-): Promise<Worked> {
+): Promise<RoundResult> {
   const { settings, state, run } = tasks
   const { target } = run
   const task = instructionOf(state)
@@ -56,7 +64,7 @@ async function workAgain(
       async work({ facts, frame }, at) {
         delivery.restart()
         const promptOf = (instruction: string): string => iterationPrompt(instruction, facts, frame)
-        const worked = await workOnce(tasks, { delivery, context: at, promptOf, isIteration: true })
+        const worked = await runAllTasks(tasks, { delivery, context: at, promptOf, isIteration: true })
         if (worked.status === 'worked' && worked.suspension !== undefined) throw worked.suspension.error
         return workOf(worked)
       },
@@ -77,7 +85,7 @@ async function workAgain(
   return { status: 'worked', outcomes, suspension: undefined, files, repeated: repeatedOf(result) }
 }
 
-function repeatedOf(result: IterateResult): Repeated {
+function repeatedOf(result: IterateResult): Repetition {
   return {
     postInput: { iterations: result.records as unknown as Json },
     ...(result.stop_reason === 'failing' ? { gaveUp: keptFailing(result) } : {}),
@@ -87,7 +95,7 @@ function repeatedOf(result: IterateResult): Repeated {
   }
 }
 
-function workOf(worked: Worked): IterationWork<Outcome> {
+function workOf(worked: RoundResult): IterationWork<Outcome> {
   if (worked.status === 'nothing') {
     return { outcome: worked, success: true, answers: [], spent: nothingSpent, changed: [] }
   }
