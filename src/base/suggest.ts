@@ -35,7 +35,7 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
 
 /** The same for many words: what has to be known of the candidates is found out once. */
 export function nearestOf(candidates: Iterable<string>): (word: string) => string | undefined {
-  const known = Array.from(candidates, (text) => ({ text, folded: foldKey(text), letters: lettersOf(text) }))
+  const known = Array.from(candidates, candidateOf)
   return (word) => {
     const folded = foldKey(word)
     const same = known.find((candidate) => candidate.folded === folded)
@@ -45,16 +45,40 @@ export function nearestOf(candidates: Iterable<string>): (word: string) => strin
     let best: string | undefined
     for (const candidate of known) {
       if (limit === 0) break
-      if (Math.abs(candidate.text.length - word.length) > limit) continue
-      // a letter that only one of them has costs an edit
-      if (more(letters, candidate.letters) > limit || more(candidate.letters, letters) > limit) continue
-      const distance = editDistance(word, candidate.text, limit)
+      const distance = distanceTo(candidate, word, letters, limit)
       if (distance > limit) continue
       best = candidate.text
       limit = distance - 1
     }
     return best
   }
+}
+
+/** Finds the candidates that are exactly one edit from a word, in their order. */
+export function oneEditFrom(candidates: Iterable<string>): (word: string) => readonly string[] {
+  const known = Array.from(candidates, candidateOf)
+  return (word) => {
+    const letters = lettersOf(word)
+    return known.filter((candidate) => distanceTo(candidate, word, letters, 1) === 1).map(({ text }) => text)
+  }
+}
+
+interface Candidate {
+  readonly text: string
+  readonly folded: string
+  readonly letters: Letters
+}
+
+function candidateOf(text: string): Candidate {
+  return { text, folded: foldKey(text), letters: lettersOf(text) }
+}
+
+/** The number of edits; if it is above the limit, any number above it. Most candidates are ruled out by their letters. */
+function distanceTo({ text, letters: theirs }: Candidate, word: string, letters: Letters, limit: number): number {
+  if (Math.abs(text.length - word.length) > limit) return limit + 1
+  // a letter that only one of them has costs an edit
+  if (more(letters, theirs) > limit || more(theirs, letters) > limit) return limit + 1
+  return editDistance(word, text, limit)
 }
 
 /** The characters of a word, as bits: letters, and others. Several characters may share one. */

@@ -1,6 +1,6 @@
 import { extname } from 'node:path'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
-import { editDistance, foldKey } from '../base/suggest.ts'
+import { foldKey, oneEditFrom } from '../base/suggest.ts'
 import type { PromptDocument } from '../prompt/document.ts'
 import { type AgentConfig, normalizeSubAgents } from './agent-config.ts'
 import { checkReserved } from './check-settings.ts'
@@ -133,21 +133,23 @@ function readParams(data: JsonObject) {
  * neighboring letters that are swapped.
  */
 function checkSpelling(key: string): readonly Finding[] {
+  const near = namesOneEditFrom(key)
   const meant =
     namesByFolded.get(foldKey(key)) ??
-    names.find((name) => name.length >= 6 && editDistance(key, name, 1) === 1) ??
-    names.find((name) => name.length === 5 && isSwapped(key, name))
+    near.find((name) => name.length >= 6) ??
+    near.find((name) => name.length === 5 && hasSameLetters(key, name))
   if (meant === undefined) return []
   const hint = `Write ${meant}; if it really is your own parameter, put it in [params].`
   return [wrongKey([key], { message: `unknown key "${key}"; did you mean "${meant}"?`, hint })]
 }
 
-const names = [...reserved.keys()]
-const namesByFolded: ReadonlyMap<string, string> = new Map(names.map((name) => [foldKey(name), name]))
+const namesByFolded: ReadonlyMap<string, string> = new Map(Array.from(reserved.keys(), (name) => [foldKey(name), name]))
+const namesOneEditFrom = oneEditFrom(reserved.keys())
 
-function isSwapped(key: string, name: string): boolean {
+/** One edit that keeps the letters is a swap. */
+function hasSameLetters(key: string, name: string): boolean {
   const letters = (word: string): string => Array.from(word).toSorted().join('')
-  return editDistance(key, name, 1) === 1 && letters(key) === letters(name)
+  return letters(key) === letters(name)
 }
 
 /**
@@ -155,9 +157,9 @@ function isSwapped(key: string, name: string): boolean {
  * letters of a key of four. A plural is another word.
  */
 function lookalike(key: string, data: JsonObject): readonly Finding[] {
-  const meant = [...reserved.keys()].find((name) => {
+  const meant = namesOneEditFrom(key).find((name) => {
     if (data[name] !== undefined || key === `${name}s` || name === `${key}s`) return false
-    return name.length === 5 ? editDistance(key, name, 1) === 1 : name.length === 4 && isSwapped(key, name)
+    return name.length === 5 || (name.length === 4 && hasSameLetters(key, name))
   })
   if (meant === undefined) return []
   const message = `"${key}" is a parameter for agents; did you mean "${meant}"?`
@@ -191,7 +193,7 @@ function withoutReaders(paths: readonly (readonly string[])[]): readonly Finding
 function withoutReader(path: readonly string[]): Finding {
   const key = path.at(-1) ?? ''
   // similar short keys are not errors, because too many words resemble them
-  const meant = [...reserved.keys()].find((known) => editDistance(key, known, 1) === 1)
+  const [meant] = namesOneEditFrom(key)
   const question = meant === undefined ? '' : ` Did you mean "${meant}"?`
   const hint = `Name an agent in sub_agents that reads it, or remove it.${question}`
   return wrongKey(path, { message: `nothing reads the parameter "${key}"`, hint })
