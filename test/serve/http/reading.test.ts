@@ -1,6 +1,17 @@
-import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { execFileSync, spawn } from 'node:child_process'
+import {
+  appendFileSync,
+  closeSync,
+  constants,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { maxInlineBytes } from '../../../src/journal/blobs.ts'
 import { decodeLine, encodeLine } from '../../../src/journal/record.ts'
 import { beginRun } from '../../../src/library/runs.ts'
 import * as schemas from '../../../src/serve/http/schemas.ts'
@@ -119,7 +130,41 @@ describe('a comparison of two large runs', () => {
     }
     expect((await served.get(small)).status).toBe(200)
   })
+
+  it('leaves the server free for other requests while it is read', async () => {
+    const served = await serveTree(writing)
+    const { runId, folder = '' } = await recorded(served, 'write.md')
+    for (const id of [a, b]) {
+      const run = await makeRun({ runs: dirname(folder), id })
+      const found = [id.repeat(maxInlineBytes)]
+      run.effects.observe(placeAt('pre/0:a.lua/chunk#0'), { name: 'file.list', args: ['*'] }, () => found)
+      await run.end()
+    }
+    // whoever opens a pipe waits until it is opened for writing: here by this test, which runs in the server's thread
+    const blobs = join(dirname(folder), a, 'blobs')
+    const pipe = join(blobs, readdirSync(blobs)[0] ?? '')
+    rmSync(pipe)
+    execFileSync('mkfifo', [pipe])
+    // if the server waited itself, nothing else could release it
+    const release = spawn('sh', ['-c', 'sleep 25; while sleep 0.1; do : <> "$1"; done', 'sh', pipe], { detached: true })
+    onTestFinished(() => void process.kill(-(release.pid ?? 0)))
+    let status = 0
+    void served.get(compare).then((compared) => (status = compared.status))
+    await expect.poll(() => releaseReader(pipe), { timeout: 20_000 }).toBe(true)
+    expect((await served.get(`/api/runs/${runId}`)).status).toBe(200)
+    await expect.poll(() => [releaseReader(pipe), status].at(-1), { timeout: 20_000 }).toBe(200)
+  })
 })
+
+/** Opens a pipe for writing if somebody waits to read it. */
+function releaseReader(pipe: string): boolean {
+  try {
+    closeSync(openSync(pipe, constants.O_WRONLY | constants.O_NONBLOCK))
+    return true
+  } catch {
+    return false
+  }
+}
 
 describe('a run that goes on', () => {
   /** A run with three tasks in this process, separate from the server; the second waits. */
