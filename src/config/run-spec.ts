@@ -151,7 +151,7 @@ export async function readRunSpec(options: RunSpecOptions): Promise<ReadRunSpec>
     isDefinition: definition !== undefined || (from === 'file' && isAgent),
     workspace,
     frontMatter: data,
-    params: initialParams(data, checked.params),
+    params: initialParams(data, checked.params, below),
     agents: checked.agents,
     variables: isJsonObject(checked.values['input']) ? readVariables(checked.values['input']) : undefined,
     layers: { below, own, above, shared },
@@ -313,9 +313,16 @@ export function placeInPrompt(spec: RunSpec, path: DataPath, part?: 'key' | 'val
   return placeOf(spec.document, path, part)
 }
 
-function initialParams(data: JsonObject, params: JsonObject): JsonObject {
+/** Agents find these lists even if they are empty: what the file does not set comes from the config files. */
+const fileLists = ['context_globs', 'structure_globs', 'knowledge_globs']
+
+function initialParams(data: JsonObject, params: JsonObject, below: readonly Layer[]): JsonObject {
   const { sub_agents: _agents, params: _params, test: _test, ...written } = data
-  return { context_globs: [], structure_globs: [], knowledge_globs: [], ...written, ...params }
+  const lists = fileLists.map((key) => [
+    key,
+    below.findLast(({ values }) => values[key] !== undefined)?.values[key] ?? [],
+  ])
+  return { ...Object.fromEntries(lists), ...written, ...params }
 }
 
 /** A warning only, because an agent of the chain may create the folder. */

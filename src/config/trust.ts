@@ -42,6 +42,24 @@ export function needyKeys({ guarded, loosened: values, rules }: NeedsTrust): rea
   return [...guarded, ...values.map(({ path }) => pathText(path)), ...(rules ? ['permission'] : [])]
 }
 
+const sentFiles = /^(?:context|knowledge|working)_globs(?:_pre|_post)?$/
+
+/**
+ * By key, the globs without wildcards of files whose content is sent. If such a file holds keys, it is sent without a
+ * question only for a trusted file.
+ */
+export function exactGlobs(data: JsonObject): readonly (readonly [string, readonly string[]])[] {
+  return Object.entries(data).flatMap(([key, value]) => {
+    const globs = sentFiles.test(key) ? textsIn(value).filter((glob) => !/[*?]/.test(glob)) : []
+    return globs.length === 0 ? [] : [[key, globs] as const]
+  })
+}
+
+function textsIn(value: Json): readonly string[] {
+  if (typeof value === 'string') return [value]
+  return Array.isArray(value) ? value.flatMap((item: Json) => textsIn(item)) : []
+}
+
 /**
  * Checks the keys that a workspace config file or a prompt file may set only once the user has trusted it: which hosts
  * get requests, which programs are started, what may be changed, and limits that are looser than the user's. Which key

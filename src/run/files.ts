@@ -19,7 +19,8 @@ import type { LoadedFile } from './messages.ts'
 import type { PromptTarget } from '../load/prompt-target.ts'
 import { parseGlob } from '../base/glob-pattern.ts'
 import { literalGlob } from '../base/literal-glob.ts'
-import type { Layer } from '../config/layers.ts'
+import { type Layer, originText } from '../config/layers.ts'
+import { shellWord } from '../base/command.ts'
 import type { Permission } from '../event/permission.ts'
 import { permitWhileWorking } from '../tool/permit.ts'
 import { closingRule, type DecidingRule, ruleText } from '../tool/tool-rules.ts'
@@ -300,7 +301,7 @@ async function openFiles(files: readonly ListedFile[], listing: Listing): Promis
   const left = new Set<ListedFile>()
   for (const one of closed) {
     const source = sourceOf(one.file, listing)
-    if (source === 'wildcard' || !(await isOpened(one, source, listing))) left.add(one.file)
+    if (source === undefined || !(await isOpened(one, source, listing))) left.add(one.file)
   }
   if (left.size > 0) {
     const names = [...left].map(({ absolute }) => displayPath(workspace, absolute))
@@ -326,10 +327,14 @@ function closedAmong(files: readonly ListedFile[], { scope }: RunContext): reado
   })
 }
 
-type Source = 'user' | 'trusted' | 'untrusted'
+type Source =
+  | { readonly by: 'user' }
+  | { readonly by: 'trusted' }
+  /** `file`: the prompt or config file that names it. */
+  | { readonly by: 'untrusted'; readonly file: string }
 
-/** Who has named a file; a script that has computed a path found the file as a wildcard does. */
-function sourceOf({ absolute }: ListedFile, { key, globs, baseDir, spec: { layers } }: Listing): Source | 'wildcard' {
+/** Who has named a file; undefined: a wildcard has found it, or a script that has computed a path. */
+function sourceOf({ absolute }: ListedFile, { key, globs, baseDir, spec: { layers } }: Listing): Source | undefined {
   const named = globs.map((glob) => ({ glob, paths: pathsNamedBy(glob, baseDir) }))
   const isOf = (glob: string, { values }: Pick<Layer, 'values'>): boolean =>
     [key, `${key}_pre`, `${key}_post`].some((one) => contains(values[one], glob))
@@ -339,11 +344,12 @@ function sourceOf({ absolute }: ListedFile, { key, globs, baseDir, spec: { layer
       (exact.includes(absolute) || anywhere.some((path) => absolute.endsWith(`/${path}`))) &&
       layers.above.some((layer) => isOf(glob, layer)),
   )
-  if (isUsers) return 'user'
+  if (isUsers) return { by: 'user' }
   const naming = named.filter(({ paths }) => paths.exact.includes(absolute))
   const writers = [layers.own, ...layers.below].filter((layer) => naming.some(({ glob }) => isOf(glob, layer)))
-  if (writers.length === 0) return 'wildcard'
-  return writers.every(({ isTrusted }) => isTrusted === true) ? 'trusted' : 'untrusted'
+  if (writers.length === 0) return undefined
+  const untrusted = writers.find(({ isTrusted }) => isTrusted !== true)
+  return untrusted === undefined ? { by: 'trusted' } : { by: 'untrusted', file: originText(untrusted.origin) }
 }
 
 /** The paths that a glob names without wildcards, and those that it names in any folder. */
@@ -369,7 +375,7 @@ function contains(value: Json | undefined, glob: string): boolean {
 
 /** @throws BatonError UNTRUSTED, NEEDS_INPUT, WAITING_FOR_APPROVAL */
 async function isOpened({ file, real, rule }: Closed, source: Source, listing: Listing): Promise<boolean> {
-  const { context, key, spec, at } = listing
+  const { context, key, at } = listing
   const { workspace } = context.scope.folders
   const shown = displayPath(workspace, file.absolute)
   const isDefault = rule.isKeyPlace === true
@@ -382,7 +388,7 @@ async function isOpened({ file, real, rule }: Closed, source: Source, listing: L
       },
     )
   }
-  if (source === 'user' || (source === 'trusted' && isDefault)) return true
+  if (source.by === 'user' || (source.by === 'trusted' && isDefault)) return true
   const why = isDefault ? `${shown} holds keys` : `${shown} needs approval: ${ruleText(rule)} (${rule.origin})`
   if (context.services.isPlan === true) {
     emit(context, { type: 'warning', message: `${key}: ${why}, so a run asks before it is sent` })
@@ -396,9 +402,18 @@ async function isOpened({ file, real, rule }: Closed, source: Source, listing: L
     return true
   } catch (error) {
     if (!isBatonError(error) || error.code !== 'NEEDS_INPUT') throw error
+    const allowing = `allow it in your own config.toml: [permission.read] ${JSON.stringify(shown)} = "allow".`
+    if (source.by === 'trusted') {
+      throw rewordError(error, {
+        message: `${why}, and ${key} names it: nobody can be asked`,
+        hint: `Remove it there, or ${allowing}`,
+      })
+    }
     throw rewordError(error, {
-      message: `${why}, and ${displayPath(workspace, spec.file)}, which names it in ${key}, is not trusted: nobody can be asked`,
-      hint: `Remove it there, or allow it in your own config.toml: [permission.read] ${JSON.stringify(shown)} = "allow".`,
+      message: `${why}, and ${source.file}, which names it in ${key}, is not trusted: nobody can be asked`,
+      hint: isDefault
+        ? `Remove it there, trust what it names with baton trust ${shellWord(source.file)}, or ${allowing}`
+        : `Remove it there, or ${allowing}`,
     })
   }
 }

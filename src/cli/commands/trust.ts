@@ -9,6 +9,7 @@ import { findWorkspace, userConfigFile } from '../../config/locate.ts'
 import { filesNamed, wordsIn } from '../../config/named-files.ts'
 import {
   checkTrust,
+  exactGlobs,
   isUnchanged,
   needsTrust,
   needyKeys,
@@ -37,6 +38,7 @@ import { variablesOf } from '../../config/mcp-servers.ts'
 import { leftOutHint, leftOutText } from '../../config/left-out-servers.ts'
 import { mcpTrustText, usableServers } from '../../config/mcp-layer.ts'
 import type { HeldTo } from '../../config/held-to.ts'
+import { holdsKeys } from '../../tool/hard-links.ts'
 import { isFolderRoot, nameGuard, nameKey } from '../../pack/name-guard.ts'
 import { findPack, noPack, packRoots } from '../../pack/find-pack.ts'
 import { packOfFile } from '../../pack/granted.ts'
@@ -335,10 +337,11 @@ async function settingsSubject(
     return definition === undefined ? [pathText(at), value] : [pathText(definition.path), definition.value]
   })
   const all = [...new Map([...guarded, ...looser])]
+  const keyFiles = namedKeyFiles(data, workspace)
   return {
     content,
-    keys: [...needyKeys(needs), ...named.map(nameKey)],
-    values: [...all, ...named.map((hides): [string, Json] => [nameKey(hides), 'shadows yours'])].flatMap(
+    keys: [...needyKeys(needs), ...keyFiles.map(([key]) => key), ...named.map(nameKey)],
+    values: [...all, ...keyFiles, ...named.map((hides): [string, Json] => [nameKey(hides), 'shadows yours'])].flatMap(
       ([key, value]) =>
         key === 'mcp_servers' && isJsonObject(value)
           ? serverLines(value)
@@ -353,6 +356,18 @@ async function settingsSubject(
       folders: [workspace, dirname(path)],
     },
   }
+}
+
+/** What each list of files names exactly and holds keys: only a trusted file sends that without a question. */
+function namedKeyFiles(data: JsonObject, workspace: string): readonly (readonly [string, readonly string[]])[] {
+  const baseDir = resolve(workspace, typeof data['base_dir'] === 'string' ? data['base_dir'] : '.')
+  return exactGlobs(data).flatMap(([key, globs]) => {
+    const files = globs.filter((glob) => {
+      const path = resolve(baseDir, glob)
+      return existsSync(path) && holdsKeys(realPath(path), workspace)
+    })
+    return files.length === 0 ? [] : [[key, files] as const]
+  })
 }
 
 function readVariables(path: string, around: Surroundings): Subject {
