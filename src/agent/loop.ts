@@ -5,7 +5,7 @@ import type { ModelEnd } from '../event/agent.ts'
 import { usualRounds } from '../event/limits.ts'
 import { inputOf } from './call-input.ts'
 import { canonicalText } from './message-log.ts'
-import type { CalledTool, Mode, Step } from './modes/mode.ts'
+import type { CalledTool, Mode, Reply, Step } from './modes/mode.ts'
 import type { OpenPrompt } from './open-prompt.ts'
 import type { Turns } from './turns.ts'
 
@@ -40,14 +40,6 @@ export async function answerPrompt(
     const answer = await turns.ask(prompt, open.offer)
     const { text, calls, itemId } = answer
     const isLastRound = answer.isLast || round >= maxRounds
-    const limitReached = (): ModelEnd | undefined =>
-      answer.isLast
-        ? 'max_turns'
-        : round >= maxRounds
-          ? 'max_rounds'
-          : repeats.isEndless()
-            ? 'repeated_calls'
-            : undefined
     let step: Step = open.take(answer)
     // a replay accepts what the run accepted
     if (step.kind === 'again' && !isLastRound && turns.endsHere()) step = { kind: 'end', end: answer.end }
@@ -69,7 +61,7 @@ export async function answerPrompt(
       // in the last round as well: what it outputs is the answer
       const { told, isDone } = step.give(await turns.runProgram(prompt, step))
       repeats.add([{ call: { type: 'tool_call', id: '', name: step.function, input: text }, result: told }], warn)
-      const limit = limitReached()
+      const limit = limitReached(answer, isLastRound, repeats)
       const isOver = isDone && (limit !== undefined || !(await turns.hasMail(signal)))
       const end = isOver ? 'done' : limit
       if (end === 'max_rounds') timeline.addNote(open.limitNote(maxRounds))
@@ -79,7 +71,7 @@ export async function answerPrompt(
       return end
     }
 
-    const limit = limitReached()
+    const limit = limitReached(answer, isLastRound, repeats)
     if (text.trim() !== '') timeline.addText(text, { itemId, interim: limit === undefined })
     if (limit !== undefined) {
       turns.refuse(calls, modelText`not run: the call limit is reached`)
@@ -90,6 +82,12 @@ export async function answerPrompt(
     if (step.kind === 'again') turns.askAgain(step.message, step.warning)
     else repeats.add(await turns.runTools(prompt, calls), warn)
   }
+}
+
+function limitReached({ isLast }: Reply, isLastRound: boolean, repeats: Repeats): ModelEnd | undefined {
+  if (isLast) return 'max_turns'
+  if (isLastRound) return 'max_rounds'
+  return repeats.isEndless() ? 'repeated_calls' : undefined
 }
 
 const warnsAt = 3

@@ -180,12 +180,12 @@ export interface AskOptions {
   readonly acceptsEmpty?: boolean
 }
 
-export interface ProgramStart {
+interface ProgramStart {
   readonly function: string
   readonly input: Json
 }
 
-export interface PromptServices extends PromptWork {
+interface PromptServices extends PromptWork {
   /** Makes the executor for a loop. */
   readonly executor: (loop: ModeLoop) => PromptExecutor
 }
