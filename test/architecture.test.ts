@@ -206,14 +206,14 @@ describe('architecture', () => {
     // everything that calls a model is a kind of agent: chains, conversations and teams cannot bypass it
     const askers = files.filter((file) => importsOf(file).some((name) => name.endsWith('/model-call.ts')))
     expect(askers.filter((file) => !file.startsWith('agent/'))).toEqual([])
-    expect(askers).toContain('agent/turn.ts')
+    expect(askers).toContain('agent/turns.ts')
   })
 
   it('reaches the loop of an agent by the executor alone, and the loop knows neither it nor what starts agents (R9)', () => {
     const loop = 'agent/conversation.ts'
     expect(files.filter((file) => locallyImportedBy(file).includes(loop))).toEqual(['agent/executor.ts'])
     const below = reachedFrom(loop)
-    expect(below).toContain('agent/turn.ts')
+    expect(below).toContain('agent/model-call.ts')
     expect(
       below.filter((file) => /^agent\/(?:executor\.ts|script-run\.ts|subagents\/|collab\/|delegate\/)/.test(file)),
     ).toEqual([])

@@ -1,22 +1,22 @@
 import { BatonError, isSuspension, messageOf } from '../base/error.ts'
-import { defined, isJsonObject, plainText } from '../base/json.ts'
+import { defined } from '../base/json.ts'
 import type { AgentSession, ModelAgent, ModelEnd, ModelResult, SessionStatus, SubmissionId } from '../event/agent.ts'
 import { emit, type RunContext, withScope } from '../event/context.ts'
 import { errorInfo } from '../event/error-info.ts'
-import { type Message, textMessage } from '../event/message.ts'
+import { type Message, noUsage, textMessage } from '../event/message.ts'
 import { formerRounds } from '../event/limits.ts'
-import { answerOf, type Prompt, type PromptChoice, type PromptOutput, type PromptTool } from '../event/prompt.ts'
+import { answerOf, type Prompt, type PromptChoice } from '../event/prompt.ts'
 import { conversationPlace, part, placeText } from '../event/place.ts'
-import { knownModes, refuseOptions } from './modes/known.ts'
+import { answerPrompt } from './loop.ts'
+import { historyMessages } from './message-log.ts'
+import { knownModes, modeNamed, refuseOptions } from './modes/known.ts'
 import type { PromptExecutor } from './modes/mode.ts'
-import { createPrompts } from './modes/prompts.ts'
-import { createPromptWork } from './modes/prompt-work.ts'
+import { createPluginExecutor } from './modes/plugin-mode.ts'
+import { type OpenPrompt, openPrompt } from './open-prompt.ts'
 import type { AgentParts } from './parts.ts'
 import { noPlugins, type Plugins } from './plugins/plugin.ts'
 import { preparedMessages } from './plugins/prepare.ts'
-import { createTurns } from './turns.ts'
-import { modelText } from '../base/model-text.ts'
-import { cutText } from '../base/cut-text.ts'
+import { createTurns, type TurnPlaces } from './turns.ts'
 
 /**
  * Opens a conversation with a model: each message is a prompt, executed in its mode. Its turns are recorded below the
@@ -98,12 +98,14 @@ export async function openConversation(
 interface Responder {
   readonly answer: (messages: readonly Message[], choice: PromptChoice, signal: AbortSignal) => Promise<ModelResult>
   readonly wasAnswered: () => boolean
-  /** Passes an answer to the executors of the prompts in progress. */
-  readonly decide: (tell: (executor: PromptExecutor) => Promise<void> | undefined) => void
+  /** Passes a decision about a call to the prompt in progress. */
+  readonly decide: (tell: (executor: Executor) => Promise<void> | undefined) => void
   /** Including the prompts it was opened with, oldest first. */
   readonly prompts: () => readonly Prompt[]
   readonly messages: () => readonly Message[]
 }
+
+type Executor = Pick<PromptExecutor, 'id' | 'prompt' | 'run' | 'approve' | 'reject'>
 
 interface Answering {
   readonly agent: ModelAgent
@@ -111,20 +113,17 @@ interface Answering {
   readonly plugins: Plugins
 }
 
-interface Places {
-  readonly opener: RunContext
-  readonly context: RunContext
-}
-
 /** Answers messages one after another, each as a prompt in its mode. */
-function createResponder({ agent, parts, plugins }: Answering, places: Places): Responder {
+function createResponder({ agent, parts, plugins }: Answering, places: TurnPlaces): Responder {
   const { opener } = places
   const turns = createTurns(agent, parts, places)
+  const { log } = turns
   const modes = knownModes(plugins.modes, plugins.functions)
-  const prompts = createPrompts(modes, (event) => emit(opener, event))
   const { said = [], history = [], userId: asker = 'local' } = agent
   const isFormer = opener.scope.hasFormerRounds === true
   const before: (() => Prompt)[] = history.map((prompt) => () => prompt)
+  /** Of the prompt in progress (R164). */
+  let active: Executor | undefined
   let count = 0
 
   /** Recorded, because it is part of the messages, and a resumed run may have a higher limit. */
@@ -137,54 +136,88 @@ function createResponder({ agent, parts, plugins }: Answering, places: Places): 
   return {
     wasAnswered: turns.wasAnswered,
     decide(tell) {
-      for (const executor of prompts.active.values()) {
-        tell(executor)?.catch((error: unknown) => emit(opener, { type: 'warning', message: messageOf(error) }))
-      }
+      if (active === undefined) return
+      tell(active)?.catch((error: unknown) => emit(opener, { type: 'warning', message: messageOf(error) }))
     },
     prompts: () => before.map((prompt) => prompt()),
-    messages: () => turns.log.all(),
+    messages: () => log.all(),
     async answer(
       messages,
-      { mode = agent.mode ?? 'classic', userId = asker, model = 'normal', isFeedback = false },
+      { mode: id = agent.mode ?? 'classic', userId = asker, model = 'normal', isFeedback = false },
       signal,
     ) {
-      const id = `${placeText(opener.scope.at)}/prompt${count === 0 ? '' : `-${count + 1}`}`
-      const maxRounds = agent.maxRounds ?? (isFormer && mode === 'classic' ? formerRounds : undefined)
-      const modeOptions =
-        (mode === agent.mode ? agent.modeOptions : undefined) ?? opener.scope.modeOptions?.[mode] ?? {}
-      await refuseOptions(mode, modeOptions, modes)
-      const input = count === 0 ? withEarlier(messages, [...said, ...historyMessages(history)]) : messages
-      const work = createPromptWork({
-        id,
-        mode,
-        turns,
+      const options = (id === agent.mode ? agent.modeOptions : undefined) ?? opener.scope.modeOptions?.[id] ?? {}
+      await refuseOptions(id, options, modes)
+      const mode = modeNamed(id, modes)
+      const prompt = openPrompt({
+        id: `${placeText(opener.scope.at)}/prompt${count === 0 ? '' : `-${count + 1}`}`,
+        mode: id,
+        userId,
+        model,
+        log,
         opener,
         signal,
-        isHigh: model === 'high',
-        input,
+        asked: messages,
+        input: count === 0 ? withEarlier(messages, [...said, ...historyMessages(history)]) : messages,
         isFeedback,
-        prepare: () => preparedMessages({ plugins, mode, userId, messages }, turns.place(), opener, signal),
+        prepare: () => preparedMessages({ plugins, mode: id, userId, messages }, turns.place(), opener, signal),
       })
-      const options = { mode, userId, model, input: messages, history: before.map((prompt) => prompt()) }
-      let end: ModelEnd | undefined
-      const executor = prompts.create({
-        ...options,
-        ...(maxRounds === undefined ? {} : { maxRounds }),
-        ...defined({ toldRounds: isFormer ? undefined : toldRounds(modes.get(mode)?.rounds, maxRounds) }),
-        options: modeOptions,
-        services: work.services(options, (reason) => (end = reason)),
-      })
+      const maxRounds = agent.maxRounds ?? (isFormer && id === 'classic' ? formerRounds : undefined)
+      const told = isFormer ? undefined : toldRounds(mode.rounds, maxRounds)
+      const limited = { options, ...defined({ maxRounds, toldRounds: told }) }
+      const executor: Executor =
+        'createExecutor' in mode
+          ? createPluginExecutor(mode, prompt, turns, {
+              mode: id,
+              userId,
+              model,
+              input: messages,
+              history: before.map((one) => one()),
+              ...limited,
+            })
+          : {
+              id: prompt.id,
+              get prompt() {
+                return prompt.now()
+              },
+              run: async () => prompt.complete(await answerPrompt(prompt, mode, turns, limited)),
+              approve: turns.approve,
+              reject: turns.reject,
+            }
+      active = executor
+      emit(opener, { type: 'prompt.created', prompt_id: executor.id, user_id: userId, mode: id })
       count += 1
       before.push(() => executor.prompt)
-      const isLimited = (): boolean => end !== undefined && limits.has(end)
-      const prompt = await prompts.execute(executor, signal, isLimited).finally(work.begin)
-      const text = answerOf(prompt)
+      const done = await execute(executor, prompt)
+      const text = answerOf(done)
       // a mode that asked no model has answered all the same
-      if (turns.log.all().at(-1)?.role === 'user') {
-        turns.log.add([textMessage('assistant', isFormer ? text : answerOf(withoutNotes(prompt)))])
+      if (log.all().at(-1)?.role === 'user') {
+        log.add([textMessage('assistant', isFormer ? text : answerOf(withoutNotes(done)))])
       }
-      return { kind: 'model', end: end ?? 'done', text, messages: turns.log.all(), ...work.result() }
+      return { kind: 'model', end: prompt.end() ?? 'done', text, messages: log.all(), ...prompt.result() }
     },
+  }
+
+  /** Its events are those of the prompt (R179, R205). */
+  async function execute(executor: Executor, prompt: OpenPrompt): Promise<Prompt> {
+    const { id } = executor
+    try {
+      const done = await executor.run()
+      const end = prompt.end()
+      const stop = end !== undefined && limits.has(end) ? ({ stop_reason: 'limit' } as const) : {}
+      emit(opener, { type: 'prompt.completed', prompt_id: id, usage: done.usage ?? noUsage, ...stop })
+      return done
+    } catch (error) {
+      prompt.fail(error)
+      if (!isSuspension(error)) {
+        const state = prompt.signal.aborted ? 'cancelled' : 'failed'
+        emit(opener, { type: 'prompt.error', prompt_id: id, state, error: errorInfo(error) })
+      }
+      throw error
+    } finally {
+      active = undefined
+      prompt.begin()
+    }
   }
 }
 
@@ -200,55 +233,4 @@ function withEarlier(messages: readonly Message[], earlier: readonly Message[]):
   const first = messages.findIndex(({ role }) => role !== 'system')
   const split = first === -1 ? messages.length : first
   return [...messages.slice(0, split), ...earlier, ...messages.slice(split)]
-}
-
-/** Characters of a tool's line. */
-const mostCharacters = 2000
-
-/**
- * Earlier prompts as messages, oldest first (R181 to R184), depending on the outputs and not on the mode: text and
- * programs become assistant messages, the result of a program a user message, any other tool one line of a user
- * message.
- */
-export function historyMessages(prompts: readonly Prompt[]): readonly Message[] {
-  return prompts.flatMap(({ input = '', output }) => [
-    ...(input === '' ? [] : [textMessage('user', input)]),
-    ...output.flatMap(outputMessages),
-  ])
-}
-
-function outputMessages(output: PromptOutput): readonly Message[] {
-  switch (output.type) {
-    case 'text':
-      return output.text === '' || output.note === true ? [] : [textMessage('assistant', output.text)]
-    case 'file':
-      return [{ role: 'user', parts: [output.file] }]
-    case 'tool':
-      return output.function === 'code.execute' ? programMessages(output) : [textMessage('user', toolLine(output))]
-  }
-}
-
-function programMessages(output: PromptTool): readonly Message[] {
-  const code = isJsonObject(output.input) ? output.input['code'] : undefined
-  const result = resultText(output)
-  return [
-    textMessage('assistant', typeof code === 'string' ? code : plainText(output.input)),
-    ...(result === '' ? [] : [textMessage('user', result)]),
-  ]
-}
-
-/** `tool(input) → result`. */
-function toolLine(output: PromptTool): string {
-  return cutText(`${output.function}(${plainText(output.input)}) → ${resultText(output)}`, mostCharacters)
-}
-
-function resultText({ result }: PromptTool): string {
-  switch (result.type) {
-    case 'success':
-      return result.output
-    case 'error':
-      return modelText`error: ${result.error}`
-    case 'pending':
-      return modelText`not finished`
-  }
 }

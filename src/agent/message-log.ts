@@ -1,6 +1,12 @@
+import { cutText } from '../base/cut-text.ts'
 import { sha256 } from '../base/hash.ts'
-import { canonicalJson, type Json } from '../base/json.ts'
-import type { Message } from '../event/message.ts'
+import { canonicalJson, isJsonObject, isObject, type Json, plainText } from '../base/json.ts'
+import { differsOnlyInOwnTexts, hasOwnText, modelText } from '../base/model-text.ts'
+import type { RequestedBefore } from '../event/effects.ts'
+import { type Message, textMessage } from '../event/message.ts'
+import type { Prompt, PromptOutput, PromptTool } from '../event/prompt.ts'
+import type { ModelRequest } from '../model/provider.ts'
+import { toolNames } from '../tool/toolbox/rows.ts'
 import type { RecordedMessages } from './model-call.ts'
 
 /** The messages of a conversation, and how many of them are recorded. */
@@ -73,4 +79,139 @@ export function createMessageLog({ said = [], portable = (text) => text }: LogOp
 /** The same text for values of this process and for values read from a record. */
 export function canonicalText(value: readonly Message[] | Json): string {
   return canonicalJson(JSON.parse(JSON.stringify(value)) as Json)
+}
+
+export type OfferedTools = NonNullable<ModelRequest['tools']>
+
+/** What a request says that may contain texts of this program. */
+interface Said extends RecordedMessages {
+  readonly tools: OfferedTools | undefined
+}
+
+interface Now extends Said {
+  /** Whether this program made a message, from what the record has anyway. */
+  readonly isOwn: (message: Message) => boolean
+}
+
+/**
+ * A request in the words in which it was recorded: the version that recorded it may have worded its own texts
+ * differently, and had other tools of its own. What differs otherwise stays as it is now.
+ */
+export function asRecorded(now: Now, { request, sources, files }: RequestedBefore): Said {
+  if (!isObject(request) || !Array.isArray(request['messages'])) return now
+  const then = request as unknown as Said
+  if (now.before?.count !== then.before?.count) return now
+  return {
+    messages: messagesAsRecorded(now, then.messages, files),
+    tools: areSameTools(now.tools, then.tools, sources) ? then.tools : now.tools,
+    ...(then.before && { before: then.before }),
+  }
+}
+
+function messagesAsRecorded(
+  { messages, isOwn }: Now,
+  then: readonly Message[],
+  files: RequestedBefore['files'],
+): readonly Message[] {
+  const isMade = (message: Message): boolean => files === 'recorded' && isOwn(message)
+  if (messages.length !== then.length) {
+    return messages.every(isMade) && callsIn(messages) === callsIn(then) ? then : messages
+  }
+  return messages.map((message, index) => {
+    const other = then[index] as Message
+    if (message.role !== other.role) return message
+    const isSame = isMade(message) ? callsIn([message]) === callsIn([other]) : isSameValue(message, other)
+    return isSame ? other : message
+  })
+}
+
+/** The ids of the calls whose results they are. */
+function callsIn(messages: readonly Message[]): string {
+  const ids = messages.flatMap(({ parts }) => parts.flatMap((part) => (part.type === 'tool_result' ? [part.id] : [])))
+  return ids.join('\n')
+}
+
+function areSameTools(
+  now: OfferedTools | undefined,
+  then: OfferedTools | undefined,
+  sources: RequestedBefore['sources'],
+): boolean {
+  if (now === undefined || then === undefined) return now === then
+  const recorded = new Map(then.map((tool) => [tool.name, tool]))
+  const current = new Set(now.map(({ name }) => name))
+  const areKept = then.every(({ name }) => current.has(name) || sources === 'recorded' || isGone(name))
+  return areKept && now.every((tool) => isSameTool(tool, recorded.get(tool.name), sources))
+}
+
+function isSameTool(
+  now: OfferedTools[number],
+  then: OfferedTools[number] | undefined,
+  sources: RequestedBefore['sources'],
+): boolean {
+  if (then === undefined) return sources === 'recorded'
+  // then nothing but this program can make its own tools different: the description of one may name others
+  if (sources === 'recorded' && hasOwnText(now.description)) return true
+  if (!differsOnlyInOwnTexts(now.description, then.description)) return false
+  // another version may have other parameters
+  return hasOwnText(now.description) || isSameValue(now.parameters, then.parameters)
+}
+
+/** Whether no tool of this program, and none of a server, has the name. */
+function isGone(name: string): boolean {
+  return !name.includes('__') && !(toolNames as readonly string[]).includes(name)
+}
+
+function isSameValue(now: unknown, then: unknown): boolean {
+  return differsOnlyInOwnTexts(JSON.parse(JSON.stringify(now)) as Json, JSON.parse(JSON.stringify(then)) as Json)
+}
+
+/** Characters of a tool's line. */
+const mostCharacters = 2000
+
+/**
+ * Earlier prompts as messages, oldest first (R181 to R184), depending on the outputs and not on the mode: text and
+ * programs become assistant messages, the result of a program a user message, any other tool one line of a user
+ * message.
+ */
+export function historyMessages(prompts: readonly Prompt[]): readonly Message[] {
+  return prompts.flatMap(({ input = '', output }) => [
+    ...(input === '' ? [] : [textMessage('user', input)]),
+    ...output.flatMap(outputMessages),
+  ])
+}
+
+function outputMessages(output: PromptOutput): readonly Message[] {
+  switch (output.type) {
+    case 'text':
+      return output.text === '' || output.note === true ? [] : [textMessage('assistant', output.text)]
+    case 'file':
+      return [{ role: 'user', parts: [output.file] }]
+    case 'tool':
+      return output.function === 'code.execute' ? programMessages(output) : [textMessage('user', toolLine(output))]
+  }
+}
+
+function programMessages(output: PromptTool): readonly Message[] {
+  const code = isJsonObject(output.input) ? output.input['code'] : undefined
+  const result = resultText(output)
+  return [
+    textMessage('assistant', typeof code === 'string' ? code : plainText(output.input)),
+    ...(result === '' ? [] : [textMessage('user', result)]),
+  ]
+}
+
+/** `tool(input) → result`. */
+function toolLine(output: PromptTool): string {
+  return cutText(`${output.function}(${plainText(output.input)}) → ${resultText(output)}`, mostCharacters)
+}
+
+function resultText({ result }: PromptTool): string {
+  switch (result.type) {
+    case 'success':
+      return result.output
+    case 'error':
+      return modelText`error: ${result.error}`
+    case 'pending':
+      return modelText`not finished`
+  }
 }

@@ -62,9 +62,9 @@ function leftOutFile(tool: string, { leftOut = [] }: OtherTools): string | undef
 }
 
 async function modeIssues(mode: string, { placeOf }: OwnOptions, { modes }: Plugins): Promise<readonly Issue[]> {
-  const { knownModes, refuseUnknownMode } = await import('./modes/known.ts')
+  const { knownModes, modeNamed } = await import('./modes/known.ts')
   try {
-    refuseUnknownMode(mode, knownModes(modes))
+    modeNamed(mode, knownModes(modes))
     return []
   } catch (error) {
     if (!isBatonError(error)) throw error

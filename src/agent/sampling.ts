@@ -7,7 +7,7 @@ import { resolveAlias } from '../model/alias.ts'
 import type { FinishReason } from '../model/provider.ts'
 import { roles } from '../model/table.ts'
 import type { AgentParts } from './parts.ts'
-import { askModels } from './turn.ts'
+import { askModels } from './model-call.ts'
 
 interface Sampling {
   /** Of `sampling/createMessage`. */

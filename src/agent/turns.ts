@@ -1,22 +1,20 @@
-import { defined, isObject, type Json } from '../base/json.ts'
-import { isOffered, type ModelAgent, type ModelEnd, type Tool, type ToolUse } from '../event/agent.ts'
+import { modelText } from '../base/model-text.ts'
+import { defined } from '../base/json.ts'
+import { isOffered, type ModelAgent, type ModelEnd, type Tool, type ToolResult, type ToolUse } from '../event/agent.ts'
 import { below, emit, type RunContext, withScope, withServices } from '../event/context.ts'
 import { type Message, type TakenFiles, textMessage, textOf, type ToolCallPart, toolCallsOf } from '../event/message.ts'
 import type { SpokenDecision } from '../event/permission.ts'
 import { callPlace, part, type Place, placeText } from '../event/place.ts'
-import type { FinishReason, ModelRequest } from '../model/provider.ts'
+import type { FinishReason } from '../model/provider.ts'
 import { passesFilters } from '../tool/tool-filter.ts'
-import { createMessageLog, type MessageLog } from './message-log.ts'
-import type { CalledTool } from './modes/mode.ts'
-import type { Timeline } from './modes/timeline.ts'
+import { asRecorded, createMessageLog, type MessageLog, type OfferedTools } from './message-log.ts'
+import { type Answered, askModels } from './model-call.ts'
+import type { AskOptions, CalledTool, ProgramStep, Reply } from './modes/mode.ts'
+import type { OpenPrompt } from './open-prompt.ts'
 import type { AgentParts } from './parts.ts'
+import { createProgramWork } from './program-work.ts'
 import { mapSiblings } from './siblings.ts'
 import { callTool, type RunningCalls } from './tool-calls.ts'
-import { type Answered, askModels } from './turn.ts'
-import { differsOnlyInOwnTexts, hasOwnText } from '../base/model-text.ts'
-import type { RequestedBefore } from '../event/effects.ts'
-import { toolNames } from '../tool/toolbox/rows.ts'
-import type { RecordedMessages } from './model-call.ts'
 
 /** How many tools of one turn run at the same time. */
 const toolsAtOnce = 8
@@ -29,26 +27,10 @@ export interface TurnPlaces {
   readonly context: RunContext
 }
 
-interface TurnOptions {
-  /** False: no tools are offered to the model. */
-  readonly tools?: boolean
-  /** False: its answer need not fit `[output]`. */
-  readonly output?: boolean
-  /** An empty answer is accepted if there is no further model to ask. */
-  readonly acceptsEmpty?: boolean
-  /** It is asked with its highest effort. */
-  readonly isHigh: boolean
-  readonly signal: AbortSignal
-}
-
-interface Turn extends Answered {
-  readonly calls: readonly ToolCallPart[]
-  readonly itemId: string
-  /** `max_turns` is reached: this message allows no further turn. */
-  readonly isLast: boolean
-}
-
-/** The turns of one conversation. Requests and tool calls are recorded by turn number. */
+/**
+ * The turns of one conversation: what is asked and what is called for its prompts. Requests and calls are recorded by
+ * the number of the turn, so that a resumed run repeats nothing.
+ */
 export interface Turns {
   readonly log: MessageLog
   /** Whether an earlier process of this run already got the answer to the next turn, and reported why it was asked. */
@@ -57,8 +39,10 @@ export interface Turns {
   readonly endsHere: () => boolean
   /** Where the next turn is recorded. */
   readonly place: () => Place
-  /** The tools that may be offered. */
+  /** The tools that may be called. */
   readonly tools: readonly Tool[]
+  /** The names of those that are offered to the model. */
+  readonly offered: readonly string[]
   /** The required form of the whole answer. */
   readonly output?: NonNullable<ModelAgent['output']>
   /**
@@ -66,28 +50,35 @@ export interface Turns {
    * none will arrive. @throws a suspension if every possible sender waits for the user
    */
   readonly hasMail: (signal: AbortSignal) => Promise<boolean>
-  /** Adds messages for the conversation first. @throws BatonError of the model call */
-  readonly ask: (options: TurnOptions) => Promise<Turn>
-  /** Runs the calls of the last turn. @throws errors that end the run */
-  readonly runTools: (
-    calls: readonly ToolCallPart[],
-    options: { readonly signal: AbortSignal; readonly timeline: Timeline },
-  ) => Promise<readonly CalledTool[]>
-  /** The place and id of the next call of the last turn, which the mode runs itself. */
-  readonly ownCall: (name: string) => { readonly context: RunContext; readonly id: string }
-  /** The places of running calls, by their ids. */
-  readonly running: RunningCalls
-  /** Answers the question of a running call, by the id of its output; a no-op for other ids. */
-  readonly decide: (callId: string, decision: SpokenDecision) => void
+  /**
+   * Delivers messages for the conversation, asks the model with all messages, and adds its answer to them.
+   * @throws BatonError of the model call
+   */
+  readonly ask: (prompt: OpenPrompt, options?: AskOptions) => Promise<Reply>
+  /** Adds a message about the last answer, and warns unless an earlier process did. */
+  readonly askAgain: (message: string, warning: string) => void
+  /** Runs calls of the last answer concurrently, and adds their results. @throws errors that end the run */
+  readonly runTools: (prompt: OpenPrompt, calls: readonly ToolCallPart[]) => Promise<readonly CalledTool[]>
+  /** Runs a program, or other work of a mode, as one call of the last turn. @throws errors that end the run */
+  readonly runProgram: (
+    prompt: OpenPrompt,
+    start: Pick<ProgramStep, 'function' | 'input' | 'run'>,
+  ) => Promise<ToolResult>
+  /** Adds error results for calls that are not run: hosts reject a request with an open call. */
+  readonly refuse: (calls: readonly ToolCallPart[], why: string) => void
+  /** Adds a result as a message of the user. */
+  readonly tell: (result: ToolResult) => void
+  /** Answers the question of a running call, by the id of its output (R153); a no-op for other ids. */
+  readonly approve: (callId: string) => Promise<void>
+  readonly reject: (callId: string, reason?: string) => Promise<void>
 }
 
 export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, context }: TurnPlaces): Turns {
   const { maxTurns = Infinity, fallbackModels = [], output, acceptsEmpty = false, inbox } = agent
   const { tools: filters } = context.scope.rights
   const tools = (agent.tools ?? []).filter(({ name }) => passesFilters(name, filters))
-  let offered: OfferedTools = tools
-    .filter(isOffered)
-    .map(({ name, description, parameters }) => ({ name, description, parameters }))
+  const offering = tools.filter(isOffered)
+  let offered: OfferedTools = offering.map(({ name, description, parameters }) => ({ name, description, parameters }))
   const { model = '', ...settings } = agent.settings
   const log = createMessageLog({ said: agent.said, portable: context.services.portable })
   let turns = 0
@@ -131,21 +122,25 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
 
   const idOf = (index: number): string => `${placeText(opener.scope.at)}/message${index === 0 ? '' : `-${index + 1}`}`
 
+  function refuse(calls: readonly ToolCallPart[], why: string): void {
+    log.addOwn(calls.map((call) => refusedCall(call, why)))
+  }
+
+  function decide(callId: string, decision: SpokenDecision): void {
+    const at = running.get(callId)
+    if (at !== undefined) opener.services.questions?.answer(at, decision)
+  }
+
   return {
     log,
     wasAnswered,
     endsHere: () => nextCalls().every((at) => opener.services.effects.lacks?.(at) === true),
     place: () => below(context, { kind: 'turn', index: turns }).scope.at,
     tools,
+    offered: offering.map(({ name }) => name),
     ...(output === undefined ? {} : { output }),
     hasMail: async (signal) => inbox !== undefined && inbox.next(signal),
-    async ask({
-      tools: offers = true,
-      output: isFinal = true,
-      acceptsEmpty: takesEmpty = acceptsEmpty,
-      isHigh,
-      signal,
-    }) {
+    async ask(prompt, { tools: offers = true, output: isFinal = true, acceptsEmpty: takesEmpty = acceptsEmpty } = {}) {
       const index = turns
       const isTold = wasAnswered()
       turns += 1
@@ -163,7 +158,7 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
           models: [model, ...fallbackModels],
           request: {
             ...settings,
-            ...(isHigh ? { reasoning_effort: 'high' } : {}),
+            ...(prompt.model === 'high' ? { reasoning_effort: 'high' } : {}),
             ...(output === undefined || !isFinal ? {} : { output }),
             ...(offersTools ? { tools: offered } : {}),
             messages: log.all(),
@@ -173,54 +168,83 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
           acceptsEmpty: takesEmpty,
         },
         parts,
-        withServices(opener, { signal }),
+        withServices(opener, { signal: prompt.signal }),
       )
       const { answer } = answered
+      prompt.count(answered)
       taken = answered.chosen.taken
       if (!isTold) warnOfAnswer(answered, { agent, offersTools }, opener)
       emit(opener, { type: 'item.completed', item: { ...item, text: textOf(answer) } })
       const calls = offersTools ? toolCallsOf(answer) : []
       log.answered({ role: 'assistant', parts: calls.length === 0 ? withoutCalls(answer.parts) : answer.parts })
-      return { ...answered, calls, itemId: id, isLast: turns >= maxTurns }
+      return { text: textOf(answer), calls, itemId: id, isLast: turns >= maxTurns, end: endOf(answer.finish) }
     },
-    async runTools(calls, { signal, timeline }) {
+    askAgain(message, warning) {
+      if (!wasAnswered()) emit(opener, { type: 'warning', message: warning })
+      log.add([textMessage('user', message)])
+    },
+    async runTools(prompt, calls) {
+      const { signal, timeline } = prompt
       const turn = below(context, { kind: 'turn', index: turns - 1 })
       const first = ran
       ran += calls.length
-      return mapSiblings(calls, { limit: toolsAtOnce, signal }, async (call, sibling, inner) => {
-        const index = first + sibling
-        const place = withScope(below(turn, { kind: 'tool', index, name: call.name }), defined({ taken }))
-        const at = withServices(place, { signal: inner, conversation })
-        const { name, input } = call
-        const id = `${idOf(turns - 1)}/${index}`
-        return { call, result: await callTool({ id, name, input }, { tools, opener, context: at, timeline, running }) }
-      })
+      try {
+        const called = await mapSiblings(calls, { limit: toolsAtOnce, signal }, async (call, sibling, inner) => {
+          const index = first + sibling
+          const place = withScope(below(turn, { kind: 'tool', index, name: call.name }), defined({ taken }))
+          const at = withServices(place, { signal: inner, conversation })
+          const { name, input } = call
+          const asked = { id: `${idOf(turns - 1)}/${index}`, name, input }
+          return { call, result: await callTool(asked, { tools, opener, context: at, timeline, running }) }
+        })
+        log.addOwn(called.map(resultMessage))
+        for (const one of called) prompt.reserveUse()(useOf(one))
+        return called
+      } catch (error) {
+        refuse(calls, modelText`interrupted`)
+        throw error
+      }
     },
-    ownCall(name) {
+    async runProgram({ mode, signal, timeline, reserveUse }, { function: name, input, run }) {
       const index = ran
       ran += 1
-      const at = below(context, { kind: 'turn', index: turns - 1 }, { kind: 'tool', index, name })
-      return { context: withServices(at, { conversation }), id: `${idOf(turns - 1)}/${index}` }
+      const id = `${idOf(turns - 1)}/${index}`
+      const place = below(context, { kind: 'turn', index: turns - 1 }, { kind: 'tool', index, name })
+      const at = withServices(place, { conversation, signal })
+      const isApproved = opener.scope.modeOptions?.[mode]?.['auto_approve'] === true
+      const program = createProgramWork({
+        context: at,
+        opener,
+        id,
+        name,
+        tools,
+        timeline,
+        running,
+        isApproved,
+        onCall: reserveUse,
+      })
+      const own: Tool = { name, description: '', parameters: {}, run: () => run(program) }
+      const call = { id, name, input: JSON.stringify(input) }
+      return callTool(call, { tools: [own], opener, context: at, timeline })
     },
-    running,
-    decide(callId, decision) {
-      const at = running.get(callId)
-      if (at !== undefined) opener.services.questions?.answer(at, decision)
-    },
+    refuse,
+    tell: ({ text, files = [] }) => log.addOwn([{ role: 'user', parts: [{ type: 'text', text }, ...files] }]),
+    approve: async (callId) => decide(callId, 'allow'),
+    reject: async (callId, reason) => decide(callId, reason === undefined ? 'deny' : { remark: reason }),
   }
 }
 
-export function resultMessage({ call: { id }, result: { text, files = [], isError } }: CalledTool): Message {
+function resultMessage({ call: { id }, result: { text, files = [], isError } }: CalledTool): Message {
   const parts = [{ type: 'text', text } as const, ...files]
   return { role: 'tool', parts: [{ type: 'tool_result', id, parts, ...(isError === true ? { is_error: true } : {}) }] }
 }
 
 /** The result of a call that was not finished: hosts reject a request with a call without result. */
-export function refusedCall({ id }: ToolCallPart, text: string): Message {
+function refusedCall({ id }: ToolCallPart, text: string): Message {
   return { role: 'tool', parts: [{ type: 'tool_result', id, parts: [{ type: 'text', text }], is_error: true }] }
 }
 
-export function useOf({ call: { id, name, input }, result: { text: output, isError } }: CalledTool): ToolUse {
+function useOf({ call: { id, name, input }, result: { text: output, isError } }: CalledTool): ToolUse {
   return { id, name, input, output, ...(isError === true ? { is_error: true } : {}) }
 }
 
@@ -232,7 +256,7 @@ function withoutCalls(parts: Message['parts']): Message['parts'] {
     : said.slice(0, said.findLastIndex(({ type }) => type !== 'reasoning') + 1)
 }
 
-export function endOf(finish: FinishReason): ModelEnd {
+function endOf(finish: FinishReason): ModelEnd {
   switch (finish) {
     case 'length':
       return 'max_tokens'
@@ -276,88 +300,4 @@ const troubles: { readonly [K in FinishReason]?: string } = {
 /** Agents of AIPack have no max_tokens: there the model's own limit applies. */
 function lengthHint({ name }: ModelAgent): string {
   return name === 'main' ? 'Raise max_tokens.' : 'Ask for less at a time, or name a model with a higher output limit.'
-}
-
-export type OfferedTools = NonNullable<ModelRequest['tools']>
-
-/** What a request says that may contain texts of this program. */
-interface Said extends RecordedMessages {
-  readonly tools: OfferedTools | undefined
-}
-
-interface Now extends Said {
-  /** Whether this program made a message, from what the record has anyway. */
-  readonly isOwn: (message: Message) => boolean
-}
-
-/**
- * A request in the words in which it was recorded: the version that recorded it may have worded its own texts
- * differently, and had other tools of its own. What differs otherwise stays as it is now.
- */
-export function asRecorded(now: Now, { request, sources, files }: RequestedBefore): Said {
-  if (!isObject(request) || !Array.isArray(request['messages'])) return now
-  const then = request as unknown as Said
-  if (now.before?.count !== then.before?.count) return now
-  return {
-    messages: messagesAsRecorded(now, then.messages, files),
-    tools: areSameTools(now.tools, then.tools, sources) ? then.tools : now.tools,
-    ...(then.before && { before: then.before }),
-  }
-}
-
-function messagesAsRecorded(
-  { messages, isOwn }: Now,
-  then: readonly Message[],
-  files: RequestedBefore['files'],
-): readonly Message[] {
-  const isMade = (message: Message): boolean => files === 'recorded' && isOwn(message)
-  if (messages.length !== then.length) {
-    return messages.every(isMade) && callsIn(messages) === callsIn(then) ? then : messages
-  }
-  return messages.map((message, index) => {
-    const other = then[index] as Message
-    if (message.role !== other.role) return message
-    const isSame = isMade(message) ? callsIn([message]) === callsIn([other]) : isSameValue(message, other)
-    return isSame ? other : message
-  })
-}
-
-/** The ids of the calls whose results they are. */
-function callsIn(messages: readonly Message[]): string {
-  const ids = messages.flatMap(({ parts }) => parts.flatMap((part) => (part.type === 'tool_result' ? [part.id] : [])))
-  return ids.join('\n')
-}
-
-function areSameTools(
-  now: OfferedTools | undefined,
-  then: OfferedTools | undefined,
-  sources: RequestedBefore['sources'],
-): boolean {
-  if (now === undefined || then === undefined) return now === then
-  const recorded = new Map(then.map((tool) => [tool.name, tool]))
-  const current = new Set(now.map(({ name }) => name))
-  const areKept = then.every(({ name }) => current.has(name) || sources === 'recorded' || isGone(name))
-  return areKept && now.every((tool) => isSameTool(tool, recorded.get(tool.name), sources))
-}
-
-function isSameTool(
-  now: OfferedTools[number],
-  then: OfferedTools[number] | undefined,
-  sources: RequestedBefore['sources'],
-): boolean {
-  if (then === undefined) return sources === 'recorded'
-  // then nothing but this program can make its own tools different: the description of one may name others
-  if (sources === 'recorded' && hasOwnText(now.description)) return true
-  if (!differsOnlyInOwnTexts(now.description, then.description)) return false
-  // another version may have other parameters
-  return hasOwnText(now.description) || isSameValue(now.parameters, then.parameters)
-}
-
-/** Whether no tool of this program, and none of a server, has the name. */
-function isGone(name: string): boolean {
-  return !name.includes('__') && !(toolNames as readonly string[]).includes(name)
-}
-
-function isSameValue(now: unknown, then: unknown): boolean {
-  return differsOnlyInOwnTexts(JSON.parse(JSON.stringify(now)) as Json, JSON.parse(JSON.stringify(then)) as Json)
 }

@@ -22,11 +22,11 @@ export async function checkMode(spec: RunSpec): Promise<void> {
   const { mode = 'classic', plugins } = spec.settings
   const options = spec.settings.mode_options ?? {}
   if (mode === 'classic' && plugins === undefined) return
-  const { knownModes, refuseUnknownMode, refuseOptions } = await import('../agent/modes/known.ts')
+  const { knownModes, modeNamed, refuseOptions } = await import('../agent/modes/known.ts')
   const brought = await placed(spec, 'plugins', () => pluginsOf(spec.settings))
   await placed(spec, 'mode', async () => {
     const modes = knownModes(brought.modes)
-    refuseUnknownMode(mode, modes)
+    modeNamed(mode, modes)
     await refuseOptions(mode, options, modes)
   })
 }

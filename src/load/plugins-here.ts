@@ -1,5 +1,5 @@
 import { knownModes } from '../agent/modes/known.ts'
-import type { ExecutionMode } from '../agent/modes/mode.ts'
+import type { KnownMode } from '../agent/modes/mode.ts'
 import { loadPlugins } from '../agent/plugins/load.ts'
 import { noPlugins, type Plugins } from '../agent/plugins/plugin.ts'
 import { type ConfigOptions, loadTargetConfig } from '../config/target-config.ts'
@@ -11,7 +11,7 @@ export interface Brought extends Pick<Plugins, 'modes' | 'tools'> {
 }
 
 /** The built-in modes. */
-export function builtInModes(): readonly ExecutionMode[] {
+export function builtInModes(): readonly KnownMode[] {
   return knownModes().list()
 }
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { modelText } from '../../src/base/model-text.ts'
 import { type Message, textMessage } from '../../src/event/message.ts'
-import { asRecorded, type OfferedTools } from '../../src/agent/turns.ts'
+import { asRecorded, type OfferedTools } from '../../src/agent/message-log.ts'
 
 const parameters = { type: 'object' }
 const rule = modelText`Answer in the language of the question.`

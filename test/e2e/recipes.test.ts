@@ -151,22 +151,24 @@ function addMode(): void {
   addAfter(table, '  code: codeMode,', '  twice: () => twice,\n')
   add(
     'agent/modes/twice.ts',
-    `import { textMessage } from '../../event/message.ts'
-import type { ExecutionMode } from './mode.ts'
+    `import type { Mode } from './mode.ts'
 /** The model is asked to look at its answer again. */
-export const twice: ExecutionMode = {
+export const twice: Mode = {
   id: 'twice',
   name: 'Twice (answer, second answer)',
   options: { type: 'object', properties: { question: { type: 'string' } }, additionalProperties: false },
-  createExecutor: ({ services, options = {} }) =>
-    services.executor(async (work) => {
-      await work.prepare()
-      await work.ask()
-      work.addMessages([textMessage('user', String(options['question'] ?? 'Are you sure?'))])
-      const { text, end, itemId } = await work.ask()
-      work.timeline.addText(text, { itemId, interim: false })
-      return end
-    }),
+  open({ options }) {
+    let isAsked = false
+    return {
+      limitNote: (rounds) => \`Asked \${rounds} times.\`,
+      take({ calls, end }) {
+        if (calls.length > 0) return { kind: 'calls' }
+        if (isAsked) return { kind: 'end', end }
+        isAsked = true
+        return { kind: 'again', message: String(options['question'] ?? 'Are you sure?'), warning: 'asking again' }
+      },
+    }
+  },
 }
 `,
   )

@@ -39,7 +39,8 @@ export interface SessionWorld {
   readonly records: readonly JournalRecord[]
 }
 
-export interface SessionWorldOptions extends Pick<RunServices, 'definitions'>, Pick<AgentParts, 'converseWithFile'> {
+export interface SessionWorldOptions
+  extends Pick<RunServices, 'definitions'>, Pick<AgentParts, 'converseWithFile' | 'plugins'> {
   readonly provider: ModelProvider
   readonly at?: string
   /** Absolute; default: one that does not exist. */
@@ -69,6 +70,7 @@ export async function sessionWorld(options: SessionWorldOptions): Promise<Sessio
     onRecord,
     definitions,
     converseWithFile,
+    plugins,
   } = options
   const records: JournalRecord[] = []
   const epoch = before !== undefined && 'length' in before ? (before.at(-1)?.e ?? 0) + 1 : 1
@@ -99,7 +101,7 @@ export async function sessionWorld(options: SessionWorldOptions): Promise<Sessio
       throw new Error(`no agent ${name} here`)
     },
     runPromptFile: () => Promise.reject(new Error('no prompt file runs here')),
-    ...defined({ converseWithFile }),
+    ...defined({ converseWithFile, plugins }),
   })
   const sent: RunEvent[] = []
   const bus = createBus({ runId: 'test', now: () => new Date(0) })

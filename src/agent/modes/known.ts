@@ -1,21 +1,24 @@
 import { BatonError } from '../../base/error.ts'
 import type { JsonObject } from '../../base/json.ts'
+import { nearest } from '../../base/suggest.ts'
 import { classic } from './classic.ts'
 import { codeMode } from './code/code.ts'
 import type { PluginFunction } from '../../event/plugin-tool.ts'
-import type { ExecutionMode } from './mode.ts'
-import { unknownMode } from './prompts.ts'
-import { createExecutionModes, type ExecutionModes } from './registry.ts'
+import type { ExecutionMode, KnownMode, Mode } from './mode.ts'
 
 /** The modes that come with Baton, by id. Each gets the functions that plug-ins add to programs. */
-const builtIn: Readonly<Record<string, (functions: readonly PluginFunction[]) => ExecutionMode>> = {
+const builtIn: Readonly<Record<string, (functions: readonly PluginFunction[]) => Mode>> = {
   classic: () => classic,
   code: codeMode,
 }
 
-/** Whether the messages of a mode are texts of ours, which a later version may word differently. */
-export function isBuiltInMode(id: string): boolean {
-  return Object.hasOwn(builtIn, id)
+/** The registered modes, by id (R156 to R159). */
+export interface ExecutionModes {
+  /** A mode with a known id replaces the earlier one, at the same position. */
+  register(mode: KnownMode): void
+  get(id: string): KnownMode | undefined
+  /** In the order of registration. */
+  list(): readonly KnownMode[]
 }
 
 /** The modes of a run: those that come with Baton, and those of plug-ins. */
@@ -23,15 +26,25 @@ export function knownModes(
   brought: readonly ExecutionMode[] = [],
   functions: readonly PluginFunction[] = [],
 ): ExecutionModes {
-  const modes = createExecutionModes()
+  const known = new Map<string, KnownMode>()
+  const modes: ExecutionModes = {
+    register: (mode) => void known.set(mode.id, mode),
+    get: (id) => known.get(id),
+    list: () => [...known.values()],
+  }
   const own = Object.values(builtIn).map((make) => make(functions))
   for (const mode of [...own, ...brought]) modes.register(mode)
   return modes
 }
 
-/** @throws BatonError CONFIG_INVALID for an unknown mode */
-export function refuseUnknownMode(id: string, modes: ExecutionModes): void {
-  if (modes.get(id) === undefined) throw unknownMode(id, modes)
+/** @throws BatonError CONFIG_INVALID for an unknown mode (R163, R201) */
+export function modeNamed(id: string, modes: ExecutionModes): KnownMode {
+  const mode = modes.get(id)
+  if (mode !== undefined) return mode
+  const known = modes.list().map((one) => one.id)
+  const meant = nearest(id, known)
+  const hint = meant === undefined ? `Modes: ${known.join(', ')}.` : `Did you mean "${meant}"?`
+  throw new BatonError('CONFIG_INVALID', `Unknown execution mode: "${id}"`, { hint })
 }
 
 /**

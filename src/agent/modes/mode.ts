@@ -5,8 +5,8 @@ import type { Prompt, PromptChoice, PromptState } from '../../event/prompt.ts'
 import type { ProgramWork } from '../program-work.ts'
 import type { Timeline } from './timeline.ts'
 
-/** A way to execute a prompt: how one message becomes outputs (R154). */
-export interface ExecutionMode {
+/** What is known of a mode: how one message of a conversation becomes outputs. */
+interface ModeRow {
   readonly id: string
   /** For users. */
   readonly name: string
@@ -14,7 +14,61 @@ export interface ExecutionMode {
   readonly options?: JsonObject
   /** Default limit of rounds for one message (R207). If omitted, the mode decides. */
   readonly rounds?: number
+}
+
+/** A mode that comes with Baton: the loop (`agent/loop.ts`) asks the model and makes its calls. */
+export interface Mode extends ModeRow {
+  /** Called for each prompt. */
+  readonly open: (given: ModeGiven) => OpenMode | Promise<OpenMode>
+}
+
+/** A mode of a plug-in: its executor does all the work of a prompt (R154). */
+export interface ExecutionMode extends ModeRow {
   createExecutor(options: ExecutorOptions): PromptExecutor
+}
+
+export type KnownMode = Mode | ExecutionMode
+
+/** What a mode is opened with, for one prompt. */
+export interface ModeGiven extends Pick<PromptWork, 'signal' | 'tools' | 'offered' | 'output' | 'say'> {
+  /** The limit of rounds that the model is told. */
+  readonly rounds: number
+  /** The options of the mode, which match its schema. */
+  readonly options: JsonObject
+}
+
+/** How a mode answers one prompt. */
+export interface OpenMode {
+  /** For the model: added to the system prompt, once per conversation. */
+  readonly instructions?: string
+  /** How the model is asked. Default: with all tools. */
+  readonly offer?: AskOptions
+  /** What comes of an answer of the model. */
+  readonly take: (answer: Reply) => Step
+  /** The output of a prompt that a limit of rounds ends. */
+  readonly limitNote: (maxRounds: number) => string
+}
+
+/** What comes of an answer. */
+export type Step =
+  /** The model has nothing more to do, unless a message comes for it. */
+  | { readonly kind: 'end'; readonly end: ModelEnd }
+  /** There is nothing to go on with; `note` is an output. */
+  | { readonly kind: 'nothing'; readonly end: ModelEnd; readonly note: string }
+  | { readonly kind: 'calls' }
+  | ProgramStep
+  /** The model is asked once more, with a message about its answer. `warning`: for the user. */
+  | { readonly kind: 'again'; readonly message: string; readonly warning: string }
+  /** The answer cannot be used, and asking again is of no use. */
+  | { readonly kind: 'fail'; readonly error: Error }
+
+/** A program of the model, which is an output of its own. */
+export interface ProgramStep extends ProgramStart {
+  readonly kind: 'program'
+  /** Runs it. @throws errors that end the run; other errors become its result */
+  readonly run: (program: ProgramWork) => Promise<ToolResult>
+  /** What the model gets of a result, and whether the program said that it is the last one. */
+  readonly give: (result: ToolResult) => { readonly told: ToolResult; readonly isDone: boolean }
 }
 
 /** What an executor is made of (R155). */
@@ -56,7 +110,7 @@ export interface PromptExecutor {
 }
 
 /**
- * What a mode works with. Everything that costs or comes from outside is recorded, so that a resumed run repeats
+ * What a mode of a plug-in works with. Everything that costs or comes from outside is recorded, so that a resumed run repeats
  * nothing.
  */
 export interface PromptWork {
@@ -120,7 +174,7 @@ export interface PromptWork {
   readonly usage: () => Usage
 }
 
-interface AskOptions {
+export interface AskOptions {
   readonly tools?: boolean
   readonly output?: boolean
   readonly acceptsEmpty?: boolean
@@ -131,16 +185,16 @@ interface ProgramStart {
   readonly input: Json
 }
 
-export interface PromptServices extends PromptWork {
-  /** Makes the executor for a loop; every mode has this shape. */
+interface PromptServices extends PromptWork {
+  /** Makes the executor for a loop. */
   readonly executor: (loop: ModeLoop) => PromptExecutor
 }
 
-/** The work of a mode: turns messages into outputs in the timeline. */
+/** The work of a mode of a plug-in: turns messages into outputs in the timeline. */
 export type ModeLoop = (work: PromptWork) => Promise<ModelEnd>
 
 /** An answer of the model. */
-interface Reply {
+export interface Reply {
   readonly text: string
   /** Empty if no tools were offered. */
   readonly calls: readonly ToolCallPart[]

@@ -1,63 +1,35 @@
 import { describe, expect, it } from 'vitest'
 import { BatonError } from '../../../src/base/error.ts'
-import { knownModes, refuseUnknownMode } from '../../../src/agent/modes/known.ts'
-import type { ExecutionMode, ModeLoop, PromptServices } from '../../../src/agent/modes/mode.ts'
-import { createPrompts, type Prompts } from '../../../src/agent/modes/prompts.ts'
-import { createExecutionModes } from '../../../src/agent/modes/registry.ts'
-import { createLoopExecutor } from '../../../src/agent/modes/prompt-work.ts'
+import { knownModes, modeNamed } from '../../../src/agent/modes/known.ts'
+import type { ExecutionMode, ModeLoop, PromptExecutor } from '../../../src/agent/modes/mode.ts'
+import { noPlugins } from '../../../src/agent/plugins/plugin.ts'
 import { createTimeline } from '../../../src/agent/modes/timeline.ts'
-import type { EventBody } from '../../../src/event/event.ts'
-import type { SpokenDecision } from '../../../src/event/permission.ts'
-import type { PromptState } from '../../../src/event/prompt.ts'
+import type { AgentSession, ModelResult } from '../../../src/event/agent.ts'
+import { withServices } from '../../../src/event/context.ts'
+import type { RunEvent } from '../../../src/event/event.ts'
+import type { PromptChoice, PromptState } from '../../../src/event/prompt.ts'
 import { noUsage, textMessage } from '../../../src/event/message.ts'
 import { readPrompt } from '../../../src/agent/modes/stored-prompt.ts'
+import { createFakeProvider } from '../../helpers/fake-model.ts'
+import { sessionWorld } from '../../helpers/session-world.ts'
 
 interface World {
-  readonly prompts: Prompts
-  readonly sent: EventBody[]
-  /** What a mode receives; a loop decides the outcome of the prompt. */
-  readonly services: (id?: string) => PromptServices
-  readonly stop: AbortController
-  /** The decisions about calls, by their ids. */
-  readonly decided: (readonly [call: string, decision: SpokenDecision])[]
+  readonly session: AgentSession
+  readonly ask: (choice?: PromptChoice) => Promise<ModelResult>
+  /** What was published about the prompts. */
+  readonly sent: () => readonly RunEvent[]
 }
 
-function world(...modes: readonly ExecutionMode[]): World {
-  const sent: EventBody[] = []
-  const registry = createExecutionModes()
-  for (const mode of modes) registry.register(mode)
-  const stop = new AbortController()
-  const decided: World['decided'] = []
+/** A conversation with a model that says hello, with modes of plug-ins. */
+async function world(...modes: readonly ExecutionMode[]): Promise<World> {
+  const provider = createFakeProvider([{ text: ['Hello.'] }])
+  const { context, sent } = await sessionWorld({ provider, plugins: async () => ({ ...noPlugins, modes }) })
+  const agent = { kind: 'llm', name: 'helper', settings: { model: 'small' }, userId: 'ada' } as const
+  const session = await context.services.agents.open(agent, context)
   return {
-    decided,
-    prompts: createPrompts(registry, (event) => sent.push(event)),
-    sent,
-    stop,
-    services(id = 'p') {
-      const work = {
-        id,
-        signal: stop.signal,
-        messages: () => [],
-        addMessages: () => {},
-        tools: [],
-        prepare: async () => {},
-        offered: [],
-        askAgain: () => {},
-        endsHere: () => false,
-        hasMail: async () => false,
-        ask: async () => ({ text: 'Hello.', calls: [], end: 'done', itemId: 'i', isLast: false }) as const,
-        runTools: async () => [],
-        program: async () => ({ text: '' }),
-        say: () => {},
-        refuseCalls: () => {},
-        timeline: createTimeline({ now: () => new Date(0), onOutput: () => {} }),
-        warn: () => {},
-        usage: () => noUsage,
-      }
-      const decide = (call: string, decision: SpokenDecision): void => void decided.push([call, decision])
-      const options = { userId: 'ada', input: [textMessage('user', 'Hi.')], mode: 'm', decide }
-      return { ...work, executor: (loop: ModeLoop) => createLoopExecutor(work, options, loop) }
-    },
+    session,
+    ask: async (choice) => session.answer(await session.send([textMessage('user', 'Hi.')], choice)),
+    sent: () => sent.filter(({ type }) => type.startsWith('prompt.')),
   }
 }
 
@@ -74,12 +46,10 @@ const says =
 
 describe('the registry', () => {
   it('gives modes by id and lists them in order; the same id replaces (R156, R157, R158, R159)', () => {
-    const modes = createExecutionModes()
-    expect(modes.list()).toEqual([])
-    for (const one of [mode('x', says('1'), 'first'), mode('y', says('2')), mode('x', says('3'), 'second')]) {
-      modes.register(one)
-    }
+    const modes = knownModes([mode('x', says('1'), 'first'), mode('y', says('2')), mode('x', says('3'), 'second')])
     expect(modes.list().map(({ id, name }) => [id, name])).toEqual([
+      ['classic', 'Classic (text + tools)'],
+      ['code', 'Code (JavaScript sandbox)'],
       ['x', 'second'],
       ['y', 'y'],
     ])
@@ -87,74 +57,97 @@ describe('the registry', () => {
   })
 
   it('always has classic (R166)', () => {
-    const registry = createExecutionModes()
-    createPrompts(registry, () => {})
-    expect(registry.list().map(({ id, name }) => [id, name])).toEqual([['classic', 'Classic (text + tools)']])
+    expect(knownModes().get('classic')?.name).toBe('Classic (text + tools)')
   })
 })
 
 describe('a prompt', () => {
   it('is executed in its mode, and in classic without one (R151, R162, TV24)', async () => {
-    const { prompts, services, sent } = world(mode('m', says('Bonjour.')))
-    const usual = prompts.create({ services: services('1'), userId: 'ada' })
-    const other = prompts.create({ services: services('2'), userId: 'ada', mode: 'm' })
-    const signal = new AbortController().signal
-    expect((await prompts.execute(usual, signal)).output).toMatchObject([{ type: 'text', text: 'Hello.' }])
-    expect((await prompts.execute(other, signal)).output).toMatchObject([{ type: 'text', text: 'Bonjour.' }])
-    expect(sent.filter(({ type }) => type === 'prompt.created')).toEqual([
-      { type: 'prompt.created', prompt_id: '1', user_id: 'ada', mode: 'classic' },
-      { type: 'prompt.created', prompt_id: '2', user_id: 'ada', mode: 'm' },
+    const { session, ask, sent } = await world(mode('m', says('Bonjour.')))
+    expect((await ask()).text).toBe('Hello.')
+    expect((await ask({ mode: 'm' })).text).toBe('Bonjour.')
+    expect(session.prompts().map(({ output }) => output)).toMatchObject([
+      [{ type: 'text', text: 'Hello.' }],
+      [{ type: 'text', text: 'Bonjour.' }],
+    ])
+    expect(sent().filter(({ type }) => type === 'prompt.created')).toMatchObject([
+      { type: 'prompt.created', prompt_id: 'task/0/ask/prompt', user_id: 'ada', mode: 'classic' },
+      { type: 'prompt.created', prompt_id: 'task/0/ask/prompt-2', user_id: 'ada', mode: 'm' },
     ])
   })
 
-  it('of an unknown mode is refused, and nothing is published (R163, R201, TV24)', () => {
-    const { prompts, services, sent } = world(mode('steps', says('')))
-    expect(() => prompts.create({ services: services(), userId: 'ada', mode: 'nope' })).toThrow(
-      'Unknown execution mode: "nope"',
-    )
-    expect(() => refuseUnknownMode('clasic', knownModes())).toThrow(
+  it('of an unknown mode is refused, and nothing is published (R163, R201, TV24)', async () => {
+    const { session, ask, sent } = await world(mode('steps', says('')))
+    await expect(ask({ mode: 'nope' })).rejects.toThrow('Unknown execution mode: "nope"')
+    expect(() => modeNamed('clasic', knownModes())).toThrow(
       expect.objectContaining({ hint: 'Did you mean "classic"?' }),
     )
-    expect([sent, prompts.active.size]).toEqual([[], 0])
+    expect([sent(), session.prompts()]).toEqual([[], []])
   })
 
   it('is active until it has ended, and then completed with its usage (R164, R179)', async () => {
-    let seen: readonly string[] = []
-    const { prompts, services, sent } = world(
-      mode('m', async () => {
-        seen = [...prompts.active.keys()]
-        return 'done'
-      }),
-    )
-    const executor = prompts.create({ services: services(), userId: 'ada', mode: 'm' })
-    expect(executor).toMatchObject({ id: 'p', userId: 'ada', state: 'running', usage: noUsage })
-    const prompt = await prompts.execute(executor, new AbortController().signal)
-    expect([seen, prompts.active.size]).toEqual([['p'], 0])
-    expect(prompt).toEqual({
-      id: 'p',
-      userId: 'ada',
-      mode: 'm',
-      model: 'normal',
-      visible: true,
-      state: 'completed',
-      input: 'Hi.',
-      output: [],
-      usage: noUsage,
-    })
-    expect(sent.at(-1)).toEqual({ type: 'prompt.completed', prompt_id: 'p', usage: noUsage })
+    const told: string[] = []
+    const decided = async (id: string): Promise<void> => void told.push(id)
+    let executor: PromptExecutor | undefined
+    const own: ExecutionMode = {
+      ...mode('m', says('')),
+      createExecutor({ services }) {
+        executor = services.executor(async () => {
+          opened.session.approve('during')
+          return 'done'
+        })
+        return Object.defineProperties(executor, { approve: { value: decided } })
+      },
+    }
+    const opened = await world(own)
+    const { session, ask, sent } = opened
+    await ask({ mode: 'm' })
+    session.approve('after')
+    const id = 'task/0/ask/prompt'
+    expect(executor).toMatchObject({ id, userId: 'ada', state: 'completed', usage: noUsage })
+    expect(told).toEqual(['during'])
+    expect(session.prompts()).toEqual([
+      {
+        id,
+        userId: 'ada',
+        mode: 'm',
+        model: 'normal',
+        visible: true,
+        state: 'completed',
+        input: 'Hi.',
+        output: [],
+        usage: noUsage,
+      },
+    ])
+    expect(sent().at(-1)).toMatchObject({ type: 'prompt.completed', prompt_id: id, usage: noUsage })
   })
 
-  it('hands what is said about its calls on to them (R153)', async () => {
-    const { prompts, services, decided } = world()
-    const executor = prompts.create({ services: services(), userId: 'ada' })
-    await executor.approve?.('call-1')
-    await executor.reject?.('call-2', 'not there')
-    await executor.reject?.('call-3')
-    expect(decided).toEqual([
-      ['call-1', 'allow'],
-      ['call-2', { remark: 'not there' }],
-      ['call-3', 'deny'],
-    ])
+  it.each(['classic', 'm'])('hands what is said about its calls on to them (R153): in the mode %s', async (id) => {
+    const decided: unknown[] = []
+    const provider = createFakeProvider([{ text: [], toolCalls: ['look'], finish: 'tool_calls' }, { text: ['Yes.'] }])
+    const twice = mode('m', async (work) => {
+      await work.runTools((await work.ask()).calls)
+      return 'done'
+    })
+    const { context } = await sessionWorld({ provider, plugins: async () => ({ ...noPlugins, modes: [twice] }) })
+    const questions = { answer: (_: unknown, decision: unknown) => void decided.push(decision) }
+    const look = {
+      name: 'look',
+      description: 'Looks.',
+      parameters: {},
+      async run() {
+        session.approve('task/0/ask/message/0')
+        session.reject('task/0/ask/message/0', 'not there')
+        session.reject('task/0/ask/message/0')
+        session.approve('another')
+        return { text: 'seen' }
+      },
+    }
+    const agent = { kind: 'llm', name: 'helper', settings: { model: 'small' }, tools: [look], mode: id } as const
+    const at = withServices(context, { questions: questions as never })
+    const session: AgentSession = await at.services.agents.open(agent, at)
+    await session.answer(await session.send([textMessage('user', 'Hi.')]))
+    expect(decided).toEqual(['allow', { remark: 'not there' }, 'deny'])
   })
 
   it.each([
@@ -163,33 +156,34 @@ describe('a prompt', () => {
   ] as [PromptState, BatonError, string[]][])(
     'that ends as %s says so, and is active no more (R205)',
     async (state, error, types) => {
-      const { prompts, services, sent, stop } = world(mode('m', () => Promise.reject(error)))
-      const executor = prompts.create({ services: services(), userId: 'ada', mode: 'm' })
-      await expect(prompts.execute(executor, stop.signal)).rejects.toBe(error)
-      expect([executor.state, prompts.active.size, sent.map(({ type }) => type)]).toEqual([state, 0, types])
+      const { session, ask, sent } = await world(mode('m', () => Promise.reject(error)))
+      await expect(ask({ mode: 'm' })).rejects.toBe(error)
+      expect([session.prompts().at(-1)?.state, sent().map(({ type }) => type)]).toEqual([state, types])
       const { code, message } = error
-      const told = sent.filter(({ type }) => type === 'prompt.error')
-      expect(told).toEqual(
+      const told = sent().filter(({ type }) => type === 'prompt.error')
+      expect(told).toMatchObject(
         types.includes('prompt.error')
-          ? [{ type: 'prompt.error', prompt_id: 'p', state, error: { code, message } }]
+          ? [{ type: 'prompt.error', prompt_id: 'task/0/ask/prompt', state, error: { code, message } }]
           : [],
       )
     },
   )
 
   it('that is interrupted is cancelled, after its error', async () => {
-    const { prompts, services, sent, stop } = world(
-      mode('m', async ({ signal }) => {
-        stop.abort(new Error('stop'))
-        signal.throwIfAborted()
-        return 'done'
-      }),
-    )
-    const executor = prompts.create({ services: services(), userId: 'ada', mode: 'm' })
-    await expect(prompts.execute(executor, stop.signal)).rejects.toThrow('stop')
-    expect(executor.state).toBe('cancelled')
-    const error = { code: 'INTERNAL', message: 'stop' }
-    expect(sent.at(-1)).toEqual({ type: 'prompt.error', prompt_id: 'p', state: 'cancelled', error })
+    const stopped = mode('m', async ({ signal }) => {
+      opened.session.interrupt()
+      signal.throwIfAborted()
+      return 'done'
+    })
+    const opened: World = await world(stopped)
+    await expect(opened.ask({ mode: 'm' })).rejects.toThrow('interrupted')
+    expect(opened.session.prompts().at(-1)?.state).toBe('cancelled')
+    expect(opened.sent().at(-1)).toMatchObject({
+      type: 'prompt.error',
+      prompt_id: 'task/0/ask/prompt',
+      state: 'cancelled',
+      error: { message: 'interrupted' },
+    })
   })
 })
 

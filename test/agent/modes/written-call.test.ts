@@ -1,11 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { classic } from '../../../src/agent/modes/classic.ts'
-import { createLoopExecutor } from '../../../src/agent/modes/prompt-work.ts'
-import type { ModeLoop, PromptExecutor } from '../../../src/agent/modes/mode.ts'
-import { createTimeline } from '../../../src/agent/modes/timeline.ts'
 import { writtenCall } from '../../../src/agent/modes/written-call.ts'
 import type { ModelAgent, ModelResult, Tool } from '../../../src/event/agent.ts'
-import { noUsage, textMessage, textOf } from '../../../src/event/message.ts'
+import { withServices } from '../../../src/event/context.ts'
+import { textMessage, textOf } from '../../../src/event/message.ts'
 import { createFakeProvider, type FakeTurn } from '../../helpers/fake-model.ts'
 import { sessionWorld, type SessionWorld } from '../../helpers/session-world.ts'
 
@@ -103,6 +101,21 @@ const written: FakeTurn = { text: [json] }
 const called: FakeTurn = { text: [], toolCalls: ['look'], finish: 'tool_calls' }
 const done: FakeTurn = { text: ['done'] }
 
+it('a call in a text is asked for once, and again only after another call', async () => {
+  const { take } = await classic.open({
+    signal: new AbortController().signal,
+    tools: [look],
+    offered: ['look'],
+    rounds: 1,
+    options: {},
+    say: () => {},
+  })
+  const answer = { text: json, calls: [], end: 'done', itemId: 'i', isLast: false } as const
+  const call = { type: 'tool_call', id: 'c', name: 'look', input: '{}' } as const
+  const steps = [answer, { ...answer, text: 'No.' }, answer, { ...answer, calls: [call] }, answer]
+  expect(steps.map((one) => take(one).kind)).toEqual(['again', 'end', 'fail', 'calls', 'again'])
+})
+
 describe('a model that writes a call as text', () => {
   it('is asked to call the tool, and its answer is what follows', async () => {
     const { result, provider } = await ask([written, called, done])
@@ -137,36 +150,14 @@ describe('a model that writes a call as text', () => {
   })
 
   it('has answered in a replay of a run that asked nothing more', async () => {
-    const timeline = createTimeline({ now: () => new Date(0), onOutput: () => {} })
-    const reply = { text: json, calls: [], end: 'done', itemId: 'i', isLast: false } as const
-    const work = {
-      id: 'p',
-      signal: new AbortController().signal,
-      messages: () => [],
-      addMessages: () => {},
-      tools: [look],
-      offered: ['look'],
-      prepare: async () => {},
-      ask: async () => reply,
-      askAgain: () => {
-        throw new Error('a replay asks nothing that was not asked')
-      },
-      endsHere: () => true,
-      hasMail: async () => false,
-      runTools: async () => [],
-      program: async () => ({ text: '' }),
-      refuseCalls: () => {},
-      timeline,
-      say: () => {},
-      warn: () => {},
-      usage: () => noUsage,
-    }
-    const executor = (loop: ModeLoop): PromptExecutor => {
-      return createLoopExecutor(work, { userId: 'ada', decide: () => undefined }, loop)
-    }
-    const prompt = await classic.createExecutor({ userId: 'ada', services: { ...work, executor } }).run()
-    expect(prompt.state).toBe('completed')
-    expect(prompt.output).toMatchObject([{ type: 'text', text: json }])
+    const provider = createFakeProvider([written])
+    const { context } = await sessionWorld({ provider })
+    const effects = { ...context.services.effects, lacks: () => true }
+    const helper = { kind: 'llm', name: 'helper', settings: { model: 'small' }, tools: [look] } as const
+    const session = await context.services.agents.open(helper, withServices(context, { effects }))
+    const result = await session.answer(await session.send([textMessage('user', 'Look.')]))
+    expect(result).toMatchObject({ end: 'done', text: json })
+    expect(provider.requests).toHaveLength(1)
   })
 
   it('has answered if no tools are offered', async () => {

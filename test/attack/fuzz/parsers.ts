@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { programIn } from '../../../src/agent/modes/code/loop.ts'
+import { programIn } from '../../../src/agent/modes/code/answer.ts'
 import { isBatonError } from '../../../src/base/error.ts'
 import { compileGlobs, globOrder } from '../../../src/base/glob.ts'
 import type { Json } from '../../../src/base/json.ts'

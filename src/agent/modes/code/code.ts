@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../base/json.ts'
 import type { PluginFunction } from '../../../event/plugin-tool.ts'
-import type { ExecutionMode } from '../mode.ts'
+import type { Mode } from '../mode.ts'
 
 /** Default limit of programs for one message (R207). */
 const usualRounds = 10
@@ -22,17 +22,16 @@ const options: JsonObject = {
 }
 
 /** The mode in which the model answers with programs, which are run until one calls `done()` (R167). */
-export function codeMode(added: readonly PluginFunction[] = []): ExecutionMode {
+export function codeMode(added: readonly PluginFunction[] = []): Mode {
   return {
     id: 'code',
     name: 'Code (JavaScript sandbox)',
     options,
     rounds: usualRounds,
-    createExecutor: ({ services, maxRounds = usualRounds, toldRounds = maxRounds, options: given = {} }) =>
-      services.executor(async (work) => {
-        // loaded late, because most runs have no programs
-        const { converseInPrograms } = await import('./loop.ts')
-        return converseInPrograms(work, { maxRounds, toldRounds, options: given, added })
-      }),
+    async open(given) {
+      // loaded late, because most runs have no programs
+      const { openCodeMode } = await import('./answer.ts')
+      return openCodeMode(given, added)
+    },
   }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../../../src/base/json.ts'
-import { programIn } from '../../../../src/agent/modes/code/loop.ts'
+import { programIn } from '../../../../src/agent/modes/code/answer.ts'
 import { withoutFence } from '../../../../src/script/javascript/source.ts'
 import { typeText } from '../../../../src/agent/modes/code/instructions.ts'
 
