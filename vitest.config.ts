@@ -39,8 +39,8 @@ function rankOf({ moduleId, project }: TestSpecification): number {
 // the process is that starts it, and the tests start thousands.
 export default defineConfig({
   test: {
-    // one more than there are cores: many tests wait for processes, servers and time limits
-    maxWorkers: availableParallelism() + 1,
+    // two more than there are cores: many tests wait for processes, servers and time limits
+    maxWorkers: availableParallelism() + 2,
     sequence: { sequencer: LongestFirst },
     projects: [
       {

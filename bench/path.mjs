@@ -18,7 +18,7 @@ const earlier = {
  * per source file, because the bundled command has no source maps. Not counted: the code of a module outside its
  * functions, packages, and Node itself. Counts do not depend on the machine, so there is one round.
  */
-export async function path({ command, folder }) {
+export async function path({ command, folder, small }) {
   const compiled = realpathSync(join(dirname(command), '..'))
   writeFileSync(join(folder, 'hello.lua'), 'return nil\n')
   writeFileSync(join(folder, 'prompt.md'), '+++\nmodel = "bench"\nsub_agents = ["hello.lua"]\n+++\nSay hello.\n')
@@ -44,15 +44,12 @@ export async function path({ command, folder }) {
     return executedOf(coverage, compiled)
   }
   try {
-    const prompt = await executed('prompt.md')
-    const edit = await executed('edit.md')
+    const script = figures('.aip file without a model', await executed('script.aip'), earlier.script)
+    if (small) return script
+    const prompt = figures('prompt with a Lua agent', await executed('prompt.md'), earlier.prompt)
+    const edit = figures('prompt with an edit call', await executed('edit.md'), earlier.edit)
     if (!readFileSync(join(folder, 'note.txt'), 'utf8').includes('file.')) throw new Error('note.txt was not changed')
-    const script = await executed('script.aip')
-    return [
-      ...figures('prompt with a Lua agent', prompt, earlier.prompt),
-      ...figures('prompt with an edit call', edit, earlier.edit),
-      ...figures('.aip file without a model', script, earlier.script),
-    ]
+    return [...prompt, ...edit, ...script]
   } finally {
     server.stop()
   }
