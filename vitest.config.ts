@@ -35,12 +35,15 @@ function rankOf({ moduleId, project }: TestSpecification): number {
   return project.name === 'e2e' ? longest.length : longest.length + 1
 }
 
+/** How long a test waits for a state, on a machine that is busy with something else. */
+const waiting = { poll: { timeout: 30_000 } }
+
 // Test files share the processes they run in: no module may keep state. Not threads: starting a program takes longer the larger
 // the process is that starts it, and the tests start thousands.
 export default defineConfig({
   test: {
-    // one more than there are cores: many tests wait for processes, servers and time limits
-    maxWorkers: availableParallelism() + 1,
+    // two more than there are cores: many tests wait for processes, servers and time limits
+    maxWorkers: availableParallelism() + 2,
     sequence: { sequencer: LongestFirst },
     projects: [
       {
@@ -52,6 +55,7 @@ export default defineConfig({
           globalSetup: ['test/helpers/clean-temp.ts'],
           isolate: false,
           testTimeout: 60_000,
+          expect: waiting,
         },
       },
       {
@@ -62,6 +66,7 @@ export default defineConfig({
           isolate: false,
           globalSetup: ['test/helpers/clean-temp.ts'],
           testTimeout: 60_000,
+          expect: waiting,
           hookTimeout: 120_000,
           setupFiles: ['test/helpers/warm-setup.ts'],
         },

@@ -20,6 +20,7 @@ import { cpu } from './lua-cpu.mjs'
 import { iterate } from './iterate.mjs'
 import { lua } from './lua.mjs'
 import { mcp } from './mcp.mjs'
+import { path } from './path.mjs'
 import { resume } from './resume.mjs'
 import { formatFigure } from './rounds.mjs'
 import { runs } from './runs.mjs'
@@ -60,6 +61,7 @@ const benchmarks = {
   bash,
   mcp,
   serve,
+  path,
 }
 const { small, names } = readArguments(process.argv.slice(2))
 const dist = join(dirname(import.meta.dirname), 'dist')

@@ -38,6 +38,14 @@ export async function startModel(answerOf) {
 
 /** A call of `read`, in the form of an event; `index` counts the calls of one answer. */
 export function readCall({ index = 0, number = index, ...input }) {
-  const asked = JSON.stringify({ path: 'note.txt', ...input })
-  return { index, id: `call_${number}`, type: 'function', function: { name: 'read', arguments: asked } }
+  return toolCall('read', { path: 'note.txt', ...input }, { index, number })
+}
+
+/** A call of `edit`, the only one of its answer. */
+export function editCall(input) {
+  return toolCall('edit', input, { index: 0, number: 0 })
+}
+
+function toolCall(name, input, { index, number }) {
+  return { index, id: `call_${number}`, type: 'function', function: { name, arguments: JSON.stringify(input) } }
 }

@@ -60,5 +60,19 @@ function valueOfConstant(node, { sourceCode }) {
   return undefined
 }
 
-const plugin = { meta: { name: 'baton' }, rules: { 'match-by-keys': matchByKeys } }
+/** `vi.waitFor` and `vi.waitUntil` give up after a second, which a busy machine needs for anything. */
+const patientWait = {
+  create(context) {
+    return {
+      CallExpression(node) {
+        const { callee, arguments: given } = node
+        if (callee.type !== 'MemberExpression' || callee.object.name !== 'vi' || given.length !== 1) return
+        if (callee.property.name !== 'waitFor' && callee.property.name !== 'waitUntil') return
+        context.report({ node, message: 'This waits for one second only. Use expect.poll, or give a timeout.' })
+      },
+    }
+  },
+}
+
+const plugin = { meta: { name: 'baton' }, rules: { 'match-by-keys': matchByKeys, 'patient-wait': patientWait } }
 export default plugin

@@ -11,7 +11,7 @@ const bench = join(root, 'bench/run.mjs')
 // Those that measure processes and servers wait for each other and are not part of the tests:
 // docs/decisions/2026-11-22-benchmarks-apart-from-tests.md
 it('prints figures of each benchmark against a named reference', async () => {
-  const names = ['code', 'cpu', 'changes', 'durable', 'turns']
+  const names = ['code', 'cpu', 'changes', 'durable', 'turns', 'path']
   const { stdout } = await runFile(process.execPath, [bench, ...names, '--small'])
 
   const lines = stdout.trimEnd().split('\n')
@@ -23,7 +23,7 @@ it('refuses a benchmark that does not exist, naming those that do', async () => 
   await expect(runFile(process.execPath, [bench, 'speed'])).rejects.toMatchObject({
     code: 2,
     stderr:
-      'no benchmark speed; the benchmarks are start, inputs, steps, context, streams, tools, calls, lua, code, cpu, aip, changes, watch, check, durable, turns, resume, runs, iterate, ensemble, collab, subagents, grep, edit, bash, mcp, serve\n',
+      'no benchmark speed; the benchmarks are start, inputs, steps, context, streams, tools, calls, lua, code, cpu, aip, changes, watch, check, durable, turns, resume, runs, iterate, ensemble, collab, subagents, grep, edit, bash, mcp, serve, path\n',
   })
 })
 

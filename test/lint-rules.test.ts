@@ -7,7 +7,7 @@ import { tempTree } from './helpers/temp.ts'
 const root = join(import.meta.dirname, '..')
 
 /** The lines of a test that the rules of this repository find wrong, as `npm run check` does. */
-function wrongLines(source: string): readonly number[] {
+function wrongLines(rule: string, source: string): readonly number[] {
   const config = readFileSync(join(root, '.oxlintrc.json'), 'utf8').replace('./scripts/', `${root}/scripts/`)
   const cwd = tempTree({ '.oxlintrc.json': config, 'test/a.test.ts': source })
   const { stdout, stderr } = spawnSync(join(root, 'node_modules/.bin/oxlint'), ['--format', 'json'], {
@@ -16,7 +16,7 @@ function wrongLines(source: string): readonly number[] {
   })
   expect(stderr).toBe('')
   const { diagnostics } = JSON.parse(stdout) as { readonly diagnostics: readonly Diagnostic[] }
-  expect(diagnostics.filter(({ code }) => code !== 'baton(match-by-keys)')).toEqual([])
+  expect(diagnostics.filter(({ code }) => code !== `baton(${rule})`)).toEqual([])
   return diagnostics.map(({ labels }) => labels[0]?.span.line ?? 0).toSorted((one, other) => one - other)
 }
 
@@ -41,7 +41,7 @@ it('baton/match-by-keys refuses what toMatchObject does not compare: regular exp
     'const pattern = /x/; expect(1).toMatchObject({ pattern })',
     'const all = { a: [/x/] }; expect(1).toMatchObject(all)',
   ]
-  expect(wrongLines(imported + wrong.join('\n'))).toEqual(wrong.map((_, index) => index + 2))
+  expect(wrongLines('match-by-keys', imported + wrong.join('\n'))).toEqual(wrong.map((_, index) => index + 2))
   const right = [
     'expect(1).toMatchObject({ a: expect.stringMatching(/x/) as string })',
     'expect(1).toMatchObject({ a: expect.objectContaining({ b: {} }) as object })',
@@ -51,5 +51,17 @@ it('baton/match-by-keys refuses what toMatchObject does not compare: regular exp
     'expect(1).toMatchObject({ a: 1, ...(Date.now() > 2 ? { b: 2 } : {}) })',
     'const text = "a"; expect(1).toMatchObject({ text })',
   ]
-  expect(wrongLines(imported + right.join('\n'))).toEqual([])
+  expect(wrongLines('match-by-keys', imported + right.join('\n'))).toEqual([])
+})
+
+it('baton/patient-wait refuses waits that give up after a second', () => {
+  const source = `import { expect, vi } from 'vitest'
+await vi.waitFor(() => expect(1).toBe(1))
+await vi.waitUntil(() => Date.now() > 1)
+await vi.waitFor(() => expect(1).toBe(1), { timeout: 20_000 })
+const patient = { timeout: 20_000 }
+await vi.waitUntil(() => Date.now() > 1, patient)
+await expect.poll(() => 1).toBe(1)
+`
+  expect(wrongLines('patient-wait', source)).toEqual([2, 3])
 })

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { parseAst } from 'vitest/node'
 
 const root = join(import.meta.dirname, '..')
 
@@ -40,51 +41,160 @@ function namedTests(status: string): readonly NamedTest[] {
   return readStatus(status)?.tests ?? []
 }
 
-const quoted = /'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`/.source
-const caller = /\b(it|test|describe)((?:\.\w+)*)(?=[(<])/.source
-const never = /\.(?:skip|todo)\b/
-const maybe = /\.(?:skipIf|runIf)\b/
+/** Whether a test runs always, only where the machine has what it needs, or never. */
+type Runs = 'always' | 'sometimes' | 'never'
 
-/** Whether a test runs always, or only where the machine has what it needs. */
-type Runs = 'always' | 'sometimes'
+/** A node of a syntax tree. */
+interface Node {
+  readonly type: string
+  readonly start: number
+  readonly end: number
+  readonly [key: string]: unknown
+}
+
+interface Caller {
+  /** Not a group of tests. */
+  readonly isTest: boolean
+  readonly runs: Runs
+}
+
+/** What `it`, `test` and `describe`, and the names that a file gives them, make of a test. */
+type Callers = ReadonlyMap<string, Caller>
+
+const vitestCallers: Callers = new Map([
+  ['it', { isTest: true, runs: 'always' }],
+  ['test', { isTest: true, runs: 'always' }],
+  ['describe', { isTest: false, runs: 'always' }],
+  ['suite', { isTest: false, runs: 'always' }],
+])
 
 /**
- * The titles of the tests of a file as in its source, in which `%s` stays. Groups are no tests, and skipped tests do
- * not count, wherever that is said.
+ * The titles of the tests of a file as in its source, in which `%s` and `${x}` stay. Skipped tests do not count, wherever
+ * that is said: by a modifier, an option or a condition, of the test or of a group around it, or in the test itself.
  */
 function titlesIn(source: string): ReadonlyMap<string, Runs> {
   const titles = new Map<string, Runs>()
-  const skipped = groupsIn(source, never)
-  const conditional = groupsIn(source, maybe)
-  // a title directly follows its caller, or the `)` that ends the table of `each`
-  const parts = new RegExp(`${caller}|(?:(?<=\\b(?:it|test))|\\))\\(\\s*(?:${quoted})`, 'g')
-  let runs: Runs | undefined
-  for (const { index, 0: _, 1: name, 2: modifiers = '', 3: single, 4: double, 5: template } of source.matchAll(parts)) {
-    const title = single ?? double ?? template
-    const isIn = (groups: readonly Group[]): boolean => groups.some(({ from, to }) => from < index && index < to)
-    if (name !== undefined) {
-      const counts = name !== 'describe' && !never.test(modifiers) && !isIn(skipped)
-      runs = counts ? (maybe.test(modifiers) || isIn(conditional) ? 'sometimes' : 'always') : undefined
-    } else if (runs !== undefined && title !== undefined) {
-      titles.set(title.replaceAll(/\\(.)/g, '$1'), runs)
-      runs = undefined
+  const program = parseAst(source, { lang: 'ts' }) as unknown as Node
+  const callers = callersIn(program)
+
+  function visit(node: Node, around: Runs): void {
+    const called = node.type === 'CallExpression' ? calledBy(node, callers) : undefined
+    let runs = node.type === 'IfStatement' || isCondition(node) ? least(around, 'sometimes') : around
+    if (called !== undefined) {
+      const { isTest, title } = called
+      runs = least(runs, called.runs)
+      if (isTest && runs !== 'never' && title !== undefined)
+        titles.set(titleOf(title, source), skipsItself(node) ? 'sometimes' : runs)
     }
+    for (const child of childrenOf(node)) visit(child, runs)
   }
+  visit(program, 'always')
   return titles
 }
 
-interface Group {
-  readonly from: number
-  readonly to: number
+/** The names under which a file calls tests and groups: `const itHere = hasIt ? it : it.skip`. */
+function callersIn(program: Node): Callers {
+  const callers = new Map(vitestCallers)
+  for (const statement of program['body'] as readonly Node[]) {
+    for (const { id, init } of (statement['declarations'] ?? []) as readonly { id: Node; init: Node | null }[]) {
+      const caller = init === null ? undefined : callerOf(init, callers)
+      if (caller !== undefined && typeof id['name'] === 'string') callers.set(id['name'], caller)
+    }
+  }
+  return callers
 }
 
-/** The groups with such a modifier. A group ends at the first `})` that is indented like its start. */
-function groupsIn(source: string, modifier: RegExp): readonly Group[] {
-  return [...source.matchAll(/^( *)describe((?:\.\w+)+)/gm)].flatMap(({ index, 1: indent = '', 2: modifiers = '' }) => {
-    if (!modifier.test(modifiers)) return []
-    const end = source.indexOf(`\n${indent}})`, index)
-    return [{ from: index, to: end === -1 ? source.length : end }]
-  })
+/** These modifiers are called before the title is. */
+const calledModifier = /^(?:each|for|skipIf|runIf)$/
+
+/** What an expression such as `it.skipIf(x).each(table)` stands for. */
+function callerOf(node: Node, callers: Callers): Caller | undefined {
+  if (node.type === 'Identifier') return callers.get(String(node['name']))
+  if (node.type === 'ConditionalExpression') {
+    const [one, other] = [callerOf(node['consequent'] as Node, callers), callerOf(node['alternate'] as Node, callers)]
+    return one === undefined || other === undefined ? undefined : { ...one, runs: 'sometimes' }
+  }
+  if (node.type === 'ParenthesizedExpression') return callerOf(node['expression'] as Node, callers)
+  if (node.type === 'TaggedTemplateExpression') return callerOf(node['tag'] as Node, callers)
+  if (node.type === 'CallExpression') {
+    const callee = node['callee'] as Node
+    return isModifier(callee) ? callerOf(callee, callers) : undefined
+  }
+  if (node.type !== 'MemberExpression') return undefined
+  const caller = callerOf(node['object'] as Node, callers)
+  const name = nameOf(node)
+  const own: Runs = /^(?:skip|todo)$/.test(name) ? 'never' : /^(?:skipIf|runIf)$/.test(name) ? 'sometimes' : 'always'
+  return caller === undefined ? undefined : { ...caller, runs: least(caller.runs, own) }
+}
+
+function isModifier(callee: Node): boolean {
+  return callee.type === 'MemberExpression' && calledModifier.test(nameOf(callee))
+}
+
+function nameOf(member: Node): string {
+  return String((member['property'] as Node)['name'])
+}
+
+/** A call that has a title; options may skip it. */
+function calledBy(node: Node, callers: Callers) {
+  const callee = node['callee'] as Node
+  const caller = isModifier(callee) ? undefined : callerOf(callee, callers)
+  if (caller === undefined) return undefined
+  const [title, ...others] = node['arguments'] as readonly Node[]
+  const options = others.filter(({ type }) => type === 'ObjectExpression')
+  const runs = options.map(skippedBy).reduce(least, caller.runs)
+  return { ...caller, runs, title }
+}
+
+function skippedBy(options: Node): Runs {
+  const given = (options['properties'] as readonly Node[]).filter(
+    ({ key }) => key !== undefined && /^(?:skip|todo)$/.test(String((key as Node)['name'])),
+  )
+  return given
+    .map(({ value }): Runs => {
+      const known = (value as Node)['value']
+      return known === false ? 'always' : known === undefined ? 'sometimes' : 'never'
+    })
+    .reduce(least, 'always')
+}
+
+/** Whether the test calls `skip` of its context. */
+function skipsItself(test: Node): boolean {
+  return (test['arguments'] as readonly Node[]).slice(1).some((argument) => has(argument, isSkipCall))
+}
+
+function isSkipCall(node: Node): boolean {
+  if (node.type !== 'CallExpression') return false
+  const callee = node['callee'] as Node
+  const isOfContext = callee.type === 'MemberExpression' && nameOf(callee) === 'skip'
+  return (
+    callee['name'] === 'skip' ||
+    (isOfContext && /^(?:ctx|context|task)$/.test(String((callee['object'] as Node)['name'])))
+  )
+}
+
+/** `isThere && it(…)`, `isThere ? it(…) : undefined`. */
+function isCondition({ type }: Node): boolean {
+  return type === 'ConditionalExpression' || type === 'LogicalExpression'
+}
+
+function least(one: Runs, other: Runs): Runs {
+  if (one === 'never' || other === 'never') return 'never'
+  return one === 'always' ? other : one
+}
+
+function titleOf(title: Node, source: string): string {
+  return source.slice(title.start + 1, title.end - 1).replaceAll(/\\(.)/g, '$1')
+}
+
+function has(node: Node, isIt: (node: Node) => boolean): boolean {
+  return isIt(node) || childrenOf(node).some((child) => has(child, isIt))
+}
+
+function childrenOf(node: Node): readonly Node[] {
+  return Object.values(node)
+    .flat()
+    .filter((value): value is Node => typeof value === 'object' && value !== null && 'type' in value)
 }
 
 function numbers(prefix: string, count: number): readonly string[] {
@@ -94,7 +204,7 @@ function numbers(prefix: string, count: number): readonly string[] {
 describe('titlesIn', () => {
   it('finds the titles of tests in every form of call, and no others', () => {
     const source = [
-      "describe('group', () => {",
+      "describe('group', () => {})",
       "it('plain', f)",
       'test("double", f)',
       'it(`template ${x}`, f)',
@@ -108,7 +218,24 @@ describe('titlesIn', () => {
       "expect(g)('not a title')",
       "describe.skip('a group', () => {\n  describe('in it', () => {\n    it('is skipped', f)\n  })\n})",
       "describe.skipIf(g(1))('a group', () => {\n  it('where it can', f)\n  it.skip('not here either', f)\n})",
+      "describe.skipIf(g(1))(\n  'a group',\n  () => {\n    it('further in', f)\n  },\n)",
       "it('behind it', f)",
+      "describe('a group', { skip: true }, () => it('skipped by an option', f))",
+      "it('skipped by its option', { skip: true }, f)",
+      "it('where its option lets it', { skip: !g(1), timeout: 1 }, f)",
+      'const itHere = g(1) ? it : it.skip',
+      "itHere('under another name', f)",
+      'const group = describe.skip',
+      "group('a group', () => it('skipped under another name', f))",
+      ";(g(1) ? describe : describe.skip)('a group', () => it('in a group of one of two', f))",
+      "if (g(1)) it('if that is so', f)",
+      "if (g(1)) {\n  describe('a group', () => { for (const x of g(2)) it(`if that is so, ${x}`, f) })\n}",
+      "it('that may skip itself', ({ skip }) => { if (g(1)) skip() })",
+      "it('that may skip itself too', (context) => context.skip(g(1)))",
+      "it.concurrent.skip('skipped, too', f)",
+      "describe.skip.each([1])('a group', () => it('skipped in each', f))",
+      "it.each`a\n${1}`('of a table', f)",
+      "it('with a condition', () => expect(g(1) ? 1 : 2))",
     ].join('\n')
     expect([...titlesIn(source)]).toEqual([
       ['plain', 'always'],
@@ -120,7 +247,17 @@ describe('titlesIn', () => {
       ['typed %s', 'always'],
       ['when it can', 'sometimes'],
       ['where it can', 'sometimes'],
+      ['further in', 'sometimes'],
       ['behind it', 'always'],
+      ['where its option lets it', 'sometimes'],
+      ['under another name', 'sometimes'],
+      ['in a group of one of two', 'sometimes'],
+      ['if that is so', 'sometimes'],
+      ['if that is so, ${x}', 'sometimes'],
+      ['that may skip itself', 'sometimes'],
+      ['that may skip itself too', 'sometimes'],
+      ['of a table', 'always'],
+      ['with a condition', 'always'],
     ])
   })
 })

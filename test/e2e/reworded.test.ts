@@ -24,12 +24,14 @@ const isWhole = process.env['BATON_GOLDEN'] === 'whole'
 
 let folder: string
 let later: WarmCommand
+let withoutTodo: WarmCommand
 beforeAll(() => {
   folder = wordedBuild()
   later = createWarmCommand(`${folder}/main.js`)
+  withoutTodo = createWarmCommand(`${folder}/without-todo.js`)
 })
 afterAll(async () => {
-  await later.end()
+  await Promise.all([later.end(), withoutTodo.end()])
   rmSync(dirname(folder), { recursive: true })
 })
 
@@ -115,7 +117,7 @@ describe('a run with a tool that a later version no longer has', () => {
   const views = golden.views.filter(({ args }) => args.includes('--replay') && !args.includes('--json'))
 
   it('is replayed, with one warning', async () => {
-    const [replay] = await viewsOf('tools', { golden: { ...golden, views }, command: `${folder}/without-todo.js` })
+    const [replay] = await viewsOf('tools', { golden: { ...golden, views }, command: withoutTodo })
     expect({ code: replay?.code, stdout: replay?.stdout }, replay?.stderr).toEqual({
       code: 0,
       stdout: views[0]?.stdout,
@@ -126,7 +128,7 @@ describe('a run with a tool that a later version no longer has', () => {
   it.each(isWhole ? cutsOf('tools', golden) : someCutsOf('tools', golden, 2))('goes on after $at', async (cut) => {
     const { result, calls, unpaid, said } = await resumeAt('tools', cut, {
       golden,
-      command: `${folder}/without-todo.js`,
+      command: withoutTodo,
     })
     expect(result, said).toEqual(golden.result)
     expect(calls, said).toBe(unpaid)
@@ -137,7 +139,7 @@ describe('a run with a tool that a later version no longer has', () => {
     const change = { 'ask.md': prompt.replace('"todo"', '"todo", "toodo"') }
     const [replay] = await viewsOf('tools', {
       golden: { ...golden, views },
-      command: `${folder}/without-todo.js`,
+      command: withoutTodo,
       change,
     })
     expect(replay?.code).toBe(2)

@@ -74,7 +74,7 @@ export async function violationsIn(page: Page): Promise<readonly Violation[]> {
     new Function(source)()
     const { axe: checker } = globalThis as unknown as {
       readonly axe: {
-        readonly run: () => Promise<{
+        readonly run: (options: { readonly resultTypes: readonly ['violations'] }) => Promise<{
           readonly violations: readonly {
             readonly id: string
             readonly impact: string
@@ -83,7 +83,7 @@ export async function violationsIn(page: Page): Promise<readonly Violation[]> {
         }>
       }
     }
-    const { violations } = await checker.run()
+    const { violations } = await checker.run({ resultTypes: ['violations'] })
     return violations.map(({ id, impact, nodes }) => ({
       id,
       impact,

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { expect, it, onTestFinished, vi } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import type { JsonObject } from '../../src/base/json.ts'
 import { type Conversation, type ConversationEvent, createConversations, type Prompt } from '../../src/index.ts'
 import { baton } from '../helpers/baton.ts'
@@ -136,7 +136,7 @@ it.each(['approval.requested', 'tool.started'] as const)(
     const replies = [callsTools(['todo', steps('one')], ['todo', steps('two')]), { text: 'Well.' }]
     const { model, conversation, next, seen } = await world(replies, options, '[permission]\ntodo = "ask"\n')
     conversation.submit({ type: 'prompt', text: 'Plan.' })
-    await vi.waitFor(() => expect(seen.filter(({ type }) => type === 'approval.requested')).toHaveLength(2))
+    await expect.poll(() => seen.filter(({ type }) => type === 'approval.requested')).toHaveLength(2)
     const ids = seen.flatMap((event) => (event.type === named ? [event.id] : []))
     conversation.submit({ type: 'approve', id: 'another' })
     conversation.submit({ type: 'reject', id: ids[1] ?? '', reason: 'one list is enough' })
@@ -159,7 +159,7 @@ it('stops the prompt that is in progress, and takes further ones', async () => {
   const slow = { text: 'Slow.', gate: new Promise<void>(() => {}) }
   const { model, conversation, next, seen } = await world([slow, { text: 'Here.' }])
   conversation.submit({ type: 'prompt', text: 'First?' })
-  await vi.waitFor(() => expect(model.requests).toHaveLength(1))
+  await expect.poll(() => model.requests).toHaveLength(1)
   conversation.submit({ type: 'interrupt' })
   expect(await next('prompt.error')).toMatchObject({ state: 'cancelled' })
   conversation.submit({ type: 'prompt', text: 'Second?' })
@@ -174,7 +174,7 @@ it('ends with its signal, in the middle of a prompt and between prompts', async 
     const stop = new AbortController()
     const { model, conversation, next } = await world(replies, { signal: stop.signal })
     conversation.submit({ type: 'prompt', text: 'First?' })
-    if (replies[0] === slow) await vi.waitFor(() => expect(model.requests).toHaveLength(1))
+    if (replies[0] === slow) await expect.poll(() => model.requests).toHaveLength(1)
     else await next('prompt.completed')
     stop.abort()
     expect(await conversation.ended).toMatchObject({ stopReason: 'cancelled' })
@@ -199,7 +199,7 @@ it('is a run that is listed as one, and that only its program can continue', asy
   const stop = new AbortController()
   const conversation = createConversations({ cwd, env, home, model: 'm' }).open({ signal: stop.signal })
   conversation.submit({ type: 'prompt', text: 'First?' })
-  await vi.waitFor(() => expect(model.requests).toHaveLength(1))
+  await expect.poll(() => model.requests).toHaveLength(1)
   stop.abort()
   await conversation.ended
   const options = { cwd, env: { BATON_HOME: home } }

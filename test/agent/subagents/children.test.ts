@@ -480,6 +480,6 @@ describe('a program that a model gives work to', () => {
     })
     expect(resultsIn(await only(world)).at(-1)).toContain('stopped')
     expect(before).toHaveLength(2)
-    await vi.waitFor(() => expect(before.filter(runs)).toEqual([]))
+    await expect.poll(() => before.filter(runs)).toEqual([])
   })
 })

@@ -28,7 +28,8 @@ export function modelText(strings, ...values) {
   const rows = join(dist, 'tool/toolbox/rows.js')
   const names = 'export const toolNames ='
   writeFileSync(rows, readFileSync(rows, 'utf8').replace(names, `delete rows[globalThis.goneTool]\n${names}`))
-  writeFileSync(join(dist, 'without-todo.js'), "globalThis.goneTool = 'todo'\nawait import('./main.js')\n")
+  writeFileSync(join(dist, 'gone-tool.js'), "globalThis.goneTool = 'todo'\n")
+  writeFileSync(join(dist, 'without-todo.js'), "import './gone-tool.js'\nexport * from './main.js'\n")
   return dist
 }
 

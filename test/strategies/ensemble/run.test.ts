@@ -324,7 +324,7 @@ describe('members that are programs (TV40)', () => {
   it('three run at the same time, and each answer counts when it is there (R270, R274)', async () => {
     // each ends only when all have started, and one after the other
     const waits = (...names: readonly string[]): string =>
-      names.map((name) => `until [ -e ${name} ]; do sleep 0.02; done`).join('; ')
+      names.map((name) => `until [ -s ${name} ]; do sleep 0.02; done`).join('; ')
     const all = waits('a.pid', 'b.pid', 'c.pid')
     // a process that has ended stays visible until the run has noticed its end
     const noticed = (name: string): string => `while kill -0 $(cat ${name}.pid) 2>/dev/null; do sleep 0.02; done`
