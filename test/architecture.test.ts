@@ -23,7 +23,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   stage: ['base', 'event', 'config', 'agent'],
   load: [...below, 'stage'],
   run: [...below, 'team', 'stage', 'watch', 'load'],
-  strategies: [...below, 'team', 'stage', 'watch', 'load', 'run'],
+  plan: [...below, 'team', 'stage', 'load', 'run'],
+  strategies: [...below, 'team', 'stage', 'watch', 'load', 'run', 'plan'],
   watch: ['base'],
   undo: ['base', 'event', 'journal', 'tool', 'version.ts'],
   history: ['base', 'event', 'journal', 'prompt'],
@@ -37,7 +38,6 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'apart-worker.ts': ['base', 'prompt', 'history', 'script', 'tool'],
   'model-names.ts': [],
   'package-root.ts': [],
-  plan: [...below, 'team', 'stage', 'load', 'run', 'strategies'],
   testing: [
     'base',
     'event',

@@ -1,15 +1,13 @@
-import { isBatonError } from '../base/error.ts'
-import type { Json, JsonObject } from '../base/json.ts'
-import type { InputVariable } from '../config/input-variables.ts'
-import type { Settings } from '../config/settings.ts'
-import type { Workflow, WorkflowStep } from '../config/workflow.ts'
-import { below, type RunContext, withScope, withServices } from '../event/context.ts'
-import { placeText, workflowStep } from '../event/place.ts'
-import type { FileSet } from '../run/files.ts'
-import type { PromptTarget } from '../load/prompt-target.ts'
-import { runMainStep } from '../strategies/workflow/agents.ts'
-import { conditionOf, graphOf, sinksOf, type StepNode } from '../strategies/workflow/graph.ts'
-import { type ChainState, instructionOf } from '../stage/state.ts'
+import { isBatonError } from '../../base/error.ts'
+import type { Json, JsonObject } from '../../base/json.ts'
+import type { InputVariable } from '../../config/input-variables.ts'
+import type { Settings } from '../../config/settings.ts'
+import type { Workflow, WorkflowStep } from '../../config/workflow.ts'
+import { below, type RunContext, withScope, withServices } from '../../event/context.ts'
+import { placeText, workflowStep } from '../../event/place.ts'
+import { runMainStep } from './agents.ts'
+import { conditionOf, graphOf, sinksOf, type StepNode } from './graph.ts'
+import { instructionOf } from '../../stage/state.ts'
 import {
   type Ask,
   decidedBy,
@@ -21,23 +19,62 @@ import {
   joinAsks,
   openAsk,
   planAsk,
-} from './ask.ts'
-import { followUpsOf } from './follow-ups.ts'
-import type { AgentPlan, AnswerPlan, PromptPlan, WorkflowStepPlan } from './plan.ts'
-import { planChild, type Planner } from './planner.ts'
-import { planLeaf } from './script.ts'
-import { planTools } from './tools.ts'
+} from '../../plan/ask.ts'
+import { followUpsOf } from '../../plan/follow-ups.ts'
+import type { AgentPlan, PromptPlan, ToolPlan } from '../../plan/plan.ts'
+import { type AnswerPlanner, planChild, type Planner, type TaskCall } from '../../plan/planner.ts'
+import { planLeaf } from '../../plan/script.ts'
+import { planTools } from '../../plan/tools.ts'
 
-export interface WorkflowCall {
-  readonly workflow: Workflow
-  readonly target: PromptTarget
-  readonly state: ChainState
-  readonly files: FileSet
-  readonly drift: Drift
+/** The steps are in topological order. */
+export interface WorkflowPlan {
+  readonly by: 'workflow'
+  readonly concurrency: number
+  readonly steps: readonly WorkflowStepPlan[]
 }
 
-export interface PlannedWorkflow {
-  readonly answer: AnswerPlan & { readonly by: 'workflow' }
+/** A step of a workflow. */
+export interface WorkflowStepPlan {
+  readonly at: string
+  readonly id: string
+  readonly needs: readonly string[]
+  /** `success`, `failure`, `always`, or a Lua expression. */
+  readonly when: string
+  readonly for_each: string | null
+  /** Maximum number of items at the same time; null: as for steps. */
+  readonly concurrency: number | null
+  readonly on_error: 'fail_fast' | 'continue'
+  /** It works in a git worktree; null: in the workspace. */
+  readonly isolation: 'worktree' | null
+  readonly fallback: readonly string[]
+  /** Null: the main agent. */
+  readonly agent: AgentPlan | PromptPlan | null
+  /** Tools of the main agent, if it answers the step. */
+  readonly tools: readonly ToolPlan[]
+  /** Places that decide whether it is run, and with what. */
+  readonly decided_by: readonly string[]
+  readonly decides: readonly string[]
+  /** For one item, if it has items. */
+  readonly asks: readonly Ask[]
+}
+
+export const workflowPlanner: AnswerPlanner<WorkflowPlan> = {
+  async plan(call, planner, context) {
+    const { workflow } = call.target.settings
+    if (workflow === undefined) throw new Error('a file with a workflow')
+    return { asked: await planWorkflow({ ...call, workflow }, planner, context), inputTokens: null, problem: null }
+  },
+  // there is one task
+  join: (first) => first,
+  partsOf: ({ steps }) => steps.map((step) => ({ by: 'agent', step })),
+}
+
+interface WorkflowCall extends Pick<TaskCall, 'target' | 'state' | 'files' | 'drift'> {
+  readonly workflow: Workflow
+}
+
+interface PlannedWorkflow {
+  readonly answer: WorkflowPlan
   /** Maximum length of its answer, in tokens; null: no limit is known. */
   readonly tokens: number | null
 }
@@ -52,11 +89,7 @@ interface Planned {
 }
 
 /** The steps of a workflow, each with what those before it may have changed. Nothing is evaluated. */
-export async function planWorkflow(
-  call: WorkflowCall,
-  planner: Planner,
-  context: RunContext,
-): Promise<PlannedWorkflow> {
+async function planWorkflow(call: WorkflowCall, planner: Planner, context: RunContext): Promise<PlannedWorkflow> {
   const { workflow, target } = call
   const graph = graphOf(workflow)
   const known = new Map<string, Planned>()

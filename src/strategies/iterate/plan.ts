@@ -1,21 +1,17 @@
-import { callPromptInput } from '../agent/prompt-input.ts'
-import { defined } from '../base/json.ts'
-import { below, type RunContext } from '../event/context.ts'
-import { textMessage } from '../event/message.ts'
-import { item, part, placeText } from '../event/place.ts'
-import { estimateTokens } from '../model/estimate.ts'
-import { frameOf, iterationPrompt } from '../strategies/iterate/blocks.ts'
-import { endRules, plannedCount } from '../strategies/iterate/records.ts'
-import type { Iteration } from '../strategies/iterate/load.ts'
-import { summaryQuestion } from '../strategies/iterate/summarize.ts'
-import type { Settings } from '../config/settings.ts'
-import { type Ask, type Drift, grown, planAsk, type Range } from './ask.ts'
-import type { SummaryPlan } from './plan.ts'
-import { planChild, type Planner } from './planner.ts'
-import { planLeaf } from './script.ts'
-
-/** How many times the tasks of a prompt file are processed. */
-export type Iterations = Range & { readonly at_most: number }
+import { callPromptInput } from '../../agent/prompt-input.ts'
+import { defined } from '../../base/json.ts'
+import { below, type RunContext } from '../../event/context.ts'
+import { textMessage } from '../../event/message.ts'
+import { item, part, placeText } from '../../event/place.ts'
+import { estimateTokens } from '../../model/estimate.ts'
+import { frameOf, iterationPrompt } from './blocks.ts'
+import { endRules, plannedCount } from './records.ts'
+import { type Iteration, iterationOf } from './load.ts'
+import { summaryQuestion } from './summarize.ts'
+import { type Drift, grown, planAsk, type Times } from '../../plan/ask.ts'
+import type { SummaryPlan } from '../../plan/plan.ts'
+import { planChild, type Planner, type RepetitionPlanner, type SummaryCall } from '../../plan/planner.ts'
+import { planLeaf } from '../../plan/script.ts'
 
 /**
  * Maximum number of characters about one earlier iteration, and about the last check; `asked`: tokens of a summary
@@ -23,7 +19,21 @@ export type Iterations = Range & { readonly at_most: number }
  */
 const told = { byFiles: 600, byModel: 2_600, check: 4_200, asked: 4_000 } as const
 
-export function iterationsOf({ settings }: Pick<Iteration, 'settings'>): Iterations {
+/** What a plan needs to know of `[iterate]`. */
+export const iterationPlanner: RepetitionPlanner = {
+  timesOf: ({ iterate }) => iterate && iterationsOf({ settings: iterate }),
+  ofPrompt(target) {
+    const iteration = iterationOf(target)
+    return {
+      times: iterationsOf(iteration),
+      promptOf: firstPrompt(iteration),
+      later: (drift, instruction) => laterDrift(drift, iteration, instruction),
+      planSummary: (call, planner, context) => planSummary(iteration, call, planner, context),
+    }
+  },
+}
+
+function iterationsOf({ settings }: Pick<Iteration, 'settings'>): Times {
   const rules = endRules(settings)
   const count = plannedCount(rules)
   const most = count ?? rules.maxIterations
@@ -32,13 +42,13 @@ export function iterationsOf({ settings }: Pick<Iteration, 'settings'>): Iterati
 }
 
 /** Makes the prompt of the first iteration from the instruction. */
-export function firstPrompt(iteration: Iteration): (instruction: string) => string {
+function firstPrompt(iteration: Iteration): (instruction: string) => string {
   const facts = { iteration: 0, count: undefined, baseCommit: undefined, plan: undefined, records: [] }
   return (instruction) => iterationPrompt(instruction, facts, frameOf(iteration))
 }
 
 /** The prompt of a later iteration also contains information about the earlier ones. */
-export function laterDrift(drift: Drift, { settings, plan = '' }: Iteration, instruction: string): Drift {
+function laterDrift(drift: Drift, { settings, plan = '' }: Iteration, instruction: string): Drift {
   if (!settings.context) return grown(drift, tokensOf(settings.continuation ?? '') + 100)
   const { at_most: most } = iterationsOf({ settings })
   const each = settings.summarizer === 'files' ? told.byFiles : told.byModel
@@ -46,18 +56,10 @@ export function laterDrift(drift: Drift, { settings, plan = '' }: Iteration, ins
   return grown(drift, tokensOf(instruction) + tokensOf(plan) + tokensOf('x'.repeat(characters)))
 }
 
-interface SummariesCall {
-  readonly settings: Settings
-  readonly instruction: string
-  readonly drift: Drift
-  /** Maximum length of the answers of one iteration, in tokens. */
-  readonly answers: number
-}
-
 /** The asks of one summary, by the model or an agent; undefined if it is made from the names of files. */
-export async function planSummary(
+async function planSummary(
   { settings: { summarizer: kind }, summarizer }: Iteration,
-  { settings, instruction, drift, answers }: SummariesCall,
+  { settings, instruction, drift, answers }: SummaryCall,
   planner: Planner,
   context: RunContext,
 ): Promise<SummaryPlan | undefined> {
@@ -88,23 +90,4 @@ export async function planSummary(
 
 function tokensOf(text: string): number {
   return text === '' ? 0 : estimateTokens([textMessage('user', text)])
-}
-
-/** Asks of one iteration, made in each. */
-export function eachTime(asks: readonly Ask[], times: Iterations): readonly Ask[] {
-  return asks.map((ask) => ({
-    ...ask,
-    requests: repeated(ask.requests, times),
-    input_tokens: repeated(ask.input_tokens, times),
-    output_tokens: repeated(ask.output_tokens, times),
-    usd: ask.usd === null ? null : repeated(ask.usd, times),
-  }))
-}
-
-function repeated({ at_least, as_written, at_most }: Range, times: Iterations): Range {
-  return {
-    at_least: at_least * times.at_least,
-    as_written: as_written * times.as_written,
-    at_most: at_most === null ? null : at_most * times.at_most,
-  }
 }
