@@ -1,7 +1,7 @@
 import { defined, type Json, type JsonObject } from '../base/json.ts'
 import type { ModelResult, ModelSettings } from '../event/agent.ts'
 import { part } from '../event/place.ts'
-import { type RunContext, below } from '../event/context.ts'
+import { type EquippedAgent, type RunContext, below } from '../event/context.ts'
 import { type Message, textMessage, textOf } from '../event/message.ts'
 import { type AipDocument, type AipPart, placeOfOption, readCacheOption } from '../prompt/aip.ts'
 import { type AttachmentSource, loadAttachments } from './attachments.ts'
@@ -34,7 +34,7 @@ export async function askAip(run: ScriptRun, document: AipDocument, task: Prompt
   const isPlain = ['tools', 'mode', 'collab'].every((key) => options[key] === undefined)
   const { equipped, context } = isPlain
     ? { equipped: {}, context: task.context }
-    : await (await import('./tools.ts')).equip(options, agent, task.context)
+    : await equip(options, agent, task.context)
   const result = await context.services.agents.run(
     {
       kind: 'model',
@@ -50,8 +50,15 @@ export async function askAip(run: ScriptRun, document: AipDocument, task: Prompt
     },
     below(context, part('ask')),
   )
-  if (!isPlain) (await import('./tools.ts')).refuseLimit(result, agent.name, context)
+  if (!isPlain) (await import('./limit-error.ts')).refuseLimit(result, agent.name, context)
   return aiResponse(result, options)
+}
+
+/** The tools, the mode and the team that its options name. */
+function equip(options: JsonObject, agent: ScriptRun['request']['agent'], context: RunContext): Promise<EquippedAgent> {
+  const { equip: given } = context.services
+  if (given === undefined) throw new Error(`nothing gives tools to ${agent.name}`)
+  return given(options, agent, context)
 }
 
 /** AIPack sends only temperature and top_p, and an effort that is part of the model name. */

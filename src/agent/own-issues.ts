@@ -35,7 +35,7 @@ export async function ownIssues(
 
 /** `collab` has the keys of the table in prompt files; the code that checks it is loaded only if it is set. */
 async function teamIssues(table: JsonObject, { placeOf }: OwnOptions): Promise<readonly Issue[]> {
-  const { collabFindings } = await import('./collab/options.ts')
+  const { collabFindings } = await import('../config/check-settings.ts')
   const findings = collabFindings(table)
   return Promise.all(findings.map(async (found) => withPlace(found, await placeOf(found.path, found.part))))
 }

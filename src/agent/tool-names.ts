@@ -3,7 +3,7 @@ import { BatonError } from '../base/error.ts'
 import { leftOutCode, leftOutHint, type LeftOutServers, leftOutText } from '../config/left-out-servers.ts'
 import { type Finding, meantHint, wrongValue } from '../config/issue.ts'
 import { nearest } from '../base/suggest.ts'
-import type { RunContext } from '../event/context.ts'
+import { emit, type RunContext } from '../event/context.ts'
 import type { ToolFilter } from '../event/permission.ts'
 import { mayLetThrough, serverNamed, serverNamesOf, writtenServer } from '../mcp/names.ts'
 import { isServerTool, passesFilters } from '../tool/tool-filter.ts'
@@ -124,4 +124,12 @@ export function mayGiveTools({
     [...offered, ...brought].some((name) => passesFilters(name, [filter])) ||
     servers.some((server) => mayLetThrough(filter, server))
   )
+}
+
+/** Warns about explicitly named tools that an agent does not get because the file that runs it does not have them. */
+export function tellKeptTools({ tools = [] }: ToolFilter, name: string, context: RunContext): void {
+  const kept = tools.filter((tool) => !tool.includes('*') && !passesFilters(tool, context.scope.rights.tools))
+  if (kept.length === 0) return
+  const message = `${name} is not given ${kept.length === 1 ? 'the tool' : 'the tools'} ${kept.join(', ')}: the file that runs it does not have ${kept.length === 1 ? 'it' : 'them'}`
+  emit(context, { type: 'warning', message, hint: 'Add it to tools of that file, or remove it from disallowed_tools.' })
 }

@@ -1,4 +1,4 @@
-import type { WorkflowStepPlan } from '../plan/plan.ts'
+import type { WorkflowStepPlan } from '../strategies/workflow/plan.ts'
 import { oneLine } from '../render/format.ts'
 import { harmless } from '../base/terminal-text.ts'
 

@@ -13,8 +13,9 @@ import type {
   TaskPlanned,
   TeamPlan,
   ToolPlan,
-  WorkflowStepPlan,
 } from '../plan/plan.ts'
+import type { EnsemblePlan } from '../strategies/ensemble/plan.ts'
+import type { WorkflowPlan, WorkflowStepPlan } from '../strategies/workflow/plan.ts'
 import { type DrawnStep, graphLines } from './plan-graph.ts'
 
 interface TreeOptions {
@@ -88,8 +89,14 @@ function taskLines(list: readonly TaskPlanned[]): readonly string[] {
   return more === 0 ? named : [...named, `… and ${more} more`]
 }
 
-function answerLines({ answer, tasks, iterations }: PromptPlan, options: TreeOptions): readonly string[] {
-  const isRepeated = tasks.list.length > 1 || iterations !== undefined
+/** The plan of a strategy is of its own kind. */
+export function shownAnswer({ answer }: PromptPlan): SingleAnswerPlan | PartsPlan | WorkflowPlan | EnsemblePlan {
+  return answer as ReturnType<typeof shownAnswer>
+}
+
+function answerLines(plan: PromptPlan, options: TreeOptions): readonly string[] {
+  const isRepeated = plan.tasks.list.length > 1 || plan.iterations !== undefined
+  const answer = shownAnswer(plan)
   if (answer.by === 'workflow') return workflowLines(answer, options)
   if (answer.by === 'ensemble') return ensembleLines(answer, { ...options, isRepeated })
   if (answer.by === 'parts') return partLines(answer, { ...options, isRepeated })
@@ -142,7 +149,7 @@ function roleLine({ name, agent, model, tools }: TeamPlan['roles'][number]): str
 }
 
 function ensembleLines(
-  { members, aggregate, quorum, joined_by: last }: PromptPlan['answer'] & { readonly by: 'ensemble' },
+  { members, aggregate, quorum, joined_by: last }: EnsemblePlan,
   options: AnswerOptions,
 ): readonly string[] {
   const { length } = members
@@ -185,10 +192,7 @@ function toolText({ name, permission, patterns, agents = [] }: ToolPlan): string
   return facts.length === 0 ? name : `${name} (${facts.join(', ')})`
 }
 
-function workflowLines(
-  { steps, concurrency }: PromptPlan['answer'] & { readonly by: 'workflow' },
-  options: TreeOptions,
-): readonly string[] {
+function workflowLines({ steps, concurrency }: WorkflowPlan, options: TreeOptions): readonly string[] {
   const { length } = steps
   const atOnce = length > 1 ? `, ${Math.min(length, concurrency)} at once` : ''
   return [

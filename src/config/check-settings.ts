@@ -4,7 +4,7 @@ import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { type Finding, meantHint, mismatch, wrongKey, wrongValue } from './issue.ts'
 import { isReserved, reserved, type ReservedKey, unavailableIn } from './keys.ts'
 import { checkAgents } from './agent-tables.ts'
-import { checkRoles } from './collab-check.ts'
+import { checkRoles, checkWaits, ownCollab } from './collab-check.ts'
 import { checkServers } from './mcp-servers.ts'
 import { isGuarded } from './orders.ts'
 import { schemas } from './schema.ts'
@@ -128,4 +128,10 @@ const secretServerKeys = ['command', 'args', 'env', 'url', 'headers', 'bearer_to
 function holdsSecret(path: DataPath): boolean {
   if (path[0] === 'mcp_servers') return secretServerKeys.includes(String(path[2]))
   return secretKeys.some((key) => path.includes(key))
+}
+
+/** Checks the option `collab` of a script agent. The table has the keys of `[collab]` in prompt files. */
+export function collabFindings(table: JsonObject): readonly Finding[] {
+  const findings = checkReserved('collab', table)
+  return findings.length > 0 ? findings : checkWaits(ownCollab(table))
 }

@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts'
 import { cutMessage } from '../base/error.ts'
 import type { JsonObject } from '../base/json.ts'
 import type { ReadLog } from '../base/reads.ts'
-import type { AgentDefinition, AgentExecutor, Tool } from './agent.ts'
+import type { AgentDefinition, AgentExecutor, ModelAgent, ScriptAgent, Tool } from './agent.ts'
 import type { Collab } from './collab.ts'
 import type { BudgetLimits, Effects, HashedContent, LeaseTerms } from './effects.ts'
 import type { EventBody } from './event.ts'
@@ -163,6 +163,13 @@ interface TeamSeat {
   readonly inbox?: Inbox
 }
 
+/** What the options of a script agent give to its model. */
+export interface EquippedAgent {
+  readonly equipped: Pick<ModelAgent, 'tools' | 'inbox' | 'mode' | 'maxRounds'>
+  /** Of its conversation; includes the team that its model leads. */
+  readonly context: RunContext
+}
+
 /** The services available to a part of a run. */
 export interface RunServices {
   readonly effects: Effects
@@ -215,6 +222,15 @@ export interface RunServices {
   readonly programFunctions?: readonly PluginFunction[]
   /** The agents that a model may start by name; omitted: none. Agents of a prompt file apply to its own run only. */
   readonly definitions?: () => Promise<ReadonlyMap<string, AgentDefinition>>
+  /**
+   * Opens the tools, the mode and the team that the options of a script agent give to its model; provided by team/.
+   * Omitted: no model is called.
+   */
+  readonly equip?: (
+    options: JsonObject,
+    agent: Pick<ScriptAgent, 'name' | 'file'>,
+    context: RunContext,
+  ) => Promise<EquippedAgent>
   /** The team of the conversation; omitted: none. */
   readonly collab?: Collab | undefined
   /** Logs what is read; undefined: not needed. */

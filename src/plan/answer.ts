@@ -3,40 +3,19 @@ import { defined } from '../base/json.ts'
 import type { AgentRequest, CommandAgent, PromptInput, PromptRequest, ScriptRequest } from '../event/agent.ts'
 import { below, type RunContext, withScope, withServices } from '../event/context.ts'
 import { member as memberPlace, part, placeText } from '../event/place.ts'
-import type { FileSet } from '../run/files.ts'
-import type { TaskPlan } from '../run/plan.ts'
 import type { PromptTarget } from '../load/prompt-target.ts'
-import { type ChainState, variableInput } from '../stage/state.ts'
+import { variableInput } from '../stage/state.ts'
 import { runTask } from '../run/task.ts'
-import { type Ask, decidedBy, type Drift, figuresOf, grown, isOpen, joinAsks, planAsk, type Range } from './ask.ts'
+import { type Ask, decidedBy, figuresOf, grown, isOpen, joinAsks, planAsk, type Range } from './ask.ts'
 import { followUpsOf } from './follow-ups.ts'
-import { planChild, type Planner } from './planner.ts'
-import type { AnswerPlan, MemberPlan, RolePlan, SingleAnswerPlan, TeamPlan, PartsPlan } from './plan.ts'
+import { type AnswerPlanner, planChild, type PlannedQuestion, type Planner, type TaskCall } from './planner.ts'
+import type { AnswerPlan, PartPlan, PartsPlan, RolePlan, SingleAnswerPlan, StrategyPlan, TeamPlan } from './plan.ts'
 import { planLeaf } from './script.ts'
 import { type PlannedStage, planStage } from './stage.ts'
 import { planTools } from './tools.ts'
-import { planWorkflow } from './workflow.ts'
 import { answeringStrategy, type OutlinedAnswer, type Round } from '../run/strategy.ts'
-import type { Ensemble } from '../config/ensemble.ts'
-import { aggregateTarget, prepareMembers, withoutEnsemble } from '../strategies/ensemble/member.ts'
-import { judgeQuestion, synthesisQuestion, viewsOf } from '../strategies/ensemble/aggregate.ts'
-import { nothingSpent } from '../event/meter.ts'
 import type { AgentDefinition } from '../config/agent-definitions.ts'
 import { keptTools } from '../load/roles.ts'
-
-export interface TaskCall {
-  readonly target: PromptTarget
-  readonly plan: TaskPlan
-  /** After the `pre` chain, as written. */
-  readonly state: ChainState
-  readonly files: FileSet
-  readonly given: PromptInput | undefined
-  readonly drift: Drift
-  /** How an iteration changes the instruction. */
-  readonly promptOf?: Round['promptOf']
-  /** The drift of later iterations. */
-  readonly later?: (drift: Drift) => Drift
-}
 
 export interface PlannedTask {
   readonly before: PlannedStage
@@ -75,22 +54,11 @@ export async function planTask(call: TaskCall, planner: Planner, context: RunCon
   }
 }
 
-interface PlannedQuestion {
-  readonly asked: { readonly answer: AnswerPlan; readonly tokens: number | null }
-  readonly inputTokens: number | null
-  readonly problem: string | null
-}
-
 async function planQuestion(call: TaskCall, planner: Planner, context: RunContext): Promise<PlannedQuestion> {
-  const { workflow, ensemble } = call.target.settings
-  if (workflow !== undefined) {
-    return { asked: await planWorkflow({ ...call, workflow }, planner, context), inputTokens: null, problem: null }
-  }
-  if (ensemble !== undefined) {
-    return planEnsemble({ ...call, ensemble, alone: planAlone }, planner, context)
-  }
   const { settings } = call.target
   const strategy = answeringStrategy(planner.strategies, settings)
+  const own = strategy && planner.answerPlanners.get(strategy.key)
+  if (own !== undefined) return own.plan(call, planner, context)
   if (strategy?.outline === undefined) return planAlone(call, planner, context)
   return planParts(
     { key: strategy.key, outlined: await strategy.outline({ ...call, settings }) },
@@ -124,7 +92,7 @@ async function planParts(
 }
 
 /** The answer of one agent or model. */
-async function planAlone(call: TaskCall, planner: Planner, context: RunContext): Promise<PlannedAlone> {
+export async function planAlone(call: TaskCall, planner: Planner, context: RunContext): Promise<PlannedAlone> {
   const { drift } = call
   const { request, problem } = await requestOf(call, planner, context)
   const answering = { ...call, request, drift: call.later?.(drift) ?? drift }
@@ -174,7 +142,7 @@ async function planAnswer(call: Answering, planner: Planner, context: RunContext
   const { request, target, drift } = call
   if (request === undefined) return { answer: { ...unasked, decided_by: drift.by }, tokens: 0 }
   if ('messages' in request) {
-    const leads = target.settings.delegate !== undefined
+    const leads = answeringStrategy(planner.strategies, target.settings)?.leads === true
     const options = { drift, tries: planner.tries, followUps: followUpsOf(target), leads }
     const asks = await planAsk(request, options, planner.models)
     const { output } = figuresOf(request)
@@ -212,30 +180,14 @@ async function planAnswer(call: Answering, planner: Planner, context: RunContext
 }
 
 /** How all tasks are answered: by one agent or model, with the asks of all of them. */
-export function answerOf(tasks: readonly PlannedTask[]): AnswerPlan {
-  const [first] = tasks
+export function answerOf(tasks: readonly PlannedTask[], planner: Planner): AnswerPlan {
+  const answers = tasks.map(({ answer }) => answer)
+  const [first] = answers
   if (first === undefined) return unasked
-  const { answer } = first
-  // there is one task
-  if (answer.by === 'workflow') return answer
-  const answers = tasks.map((task) => task.answer)
-  if (answer.by === 'parts') return joinParts(answer, answers)
-  return answer.by === 'ensemble' ? joinEnsembles(answer, answers) : joinSingle(answer, answers)
-}
-
-type EnsemblePlan = AnswerPlan & { readonly by: 'ensemble' }
-
-function joinEnsembles(first: EnsemblePlan, answers: readonly AnswerPlan[]): EnsemblePlan {
-  const all = answers.flatMap((answer) => (answer.by === 'ensemble' ? [answer] : []))
-  const members = first.members.map((member, index) => ({
-    ...member,
-    answer: joinSingle(
-      member.answer,
-      all.flatMap((one) => one.members[index]?.answer ?? []),
-    ),
-  }))
-  const last = all.flatMap((one) => one.joined_by ?? [])
-  return { ...first, members, joined_by: first.joined_by && joinSingle(first.joined_by, last) }
+  if (isSingle(first)) return joinSingle(first, answers.filter(isSingle))
+  if (first.by === 'parts') return joinParts(first, answers)
+  const alike = answers.filter((answer): answer is StrategyPlan => answer.by === first.by)
+  return answerPlanner(first, planner).join(first, alike)
 }
 
 function joinParts(first: PartsPlan, answers: readonly AnswerPlan[]): PartsPlan {
@@ -250,34 +202,44 @@ function joinParts(first: PartsPlan, answers: readonly AnswerPlan[]): PartsPlan 
   return { ...first, parts }
 }
 
-function joinSingle(answer: SingleAnswerPlan, answers: readonly AnswerPlan[]): SingleAnswerPlan {
+/** The answers to several tasks as one. */
+export function joinSingle(answer: SingleAnswerPlan, answers: readonly SingleAnswerPlan[]): SingleAnswerPlan {
   if (answer.by === 'agent') {
-    return { by: 'agent', step: { ...answer.step, runs: answers.length, asks: joinAsks(answers.flatMap(asksOf)) } }
+    const asks = joinAsks(answers.flatMap(asksOfPart))
+    return { by: 'agent', step: { ...answer.step, runs: answers.length, asks } }
   }
   // the agents that a model may start are not per task, so they are the same for all
-  return { ...answer, asks: joinAsks(answers.flatMap((one) => (one.by === 'model' ? one.asks : asksOf(one)))) }
+  return { ...answer, asks: joinAsks(answers.flatMap((one) => (one.by === 'model' ? one.asks : asksOfPart(one)))) }
+}
+
+function isSingle(answer: AnswerPlan): answer is SingleAnswerPlan {
+  return answer.by === 'model' || answer.by === 'agent'
+}
+
+/** The parts of an answer, each of one agent or model. */
+export function partsOf(answer: AnswerPlan, planner: Planner): readonly PartPlan[] {
+  if (isSingle(answer)) return [answer]
+  if (answer.by === 'parts') return answer.parts.map((part) => part.answer)
+  return answerPlanner(answer, planner).partsOf(answer)
 }
 
 /** All asks for an answer. */
-export function asksOf(answer: AnswerPlan): readonly Ask[] {
-  switch (answer.by) {
-    case 'model':
-      return [...answer.asks, ...(answer.team?.asks ?? [])]
-    case 'agent':
-      return answer.step.asks
-    case 'workflow':
-      return answer.steps.flatMap(({ asks }) => asks)
-    case 'parts':
-      return answer.parts.flatMap((each) => asksOf(each.answer))
-    case 'ensemble': {
-      const { members, joined_by: last } = answer
-      return [...members.map((member) => member.answer), ...(last === null ? [] : [last])].flatMap(asksOf)
-    }
-  }
+export function asksOf(answer: AnswerPlan, planner: Planner): readonly Ask[] {
+  return partsOf(answer, planner).flatMap(asksOfPart)
+}
+
+function asksOfPart(part: PartPlan): readonly Ask[] {
+  return part.by === 'model' ? [...part.asks, ...(part.team?.asks ?? [])] : part.step.asks
+}
+
+function answerPlanner({ by }: StrategyPlan, { answerPlanners }: Planner): AnswerPlanner {
+  const found = answerPlanners.get(by)
+  if (found === undefined) throw new Error(`no code plans the answers of ${by}`)
+  return found
 }
 
 /** The answer of one agent or model. */
-interface PlannedAlone {
+export interface PlannedAlone {
   readonly asked: {
     readonly answer: SingleAnswerPlan
     /** Its maximum length; null: no limit is known. */
@@ -285,89 +247,6 @@ interface PlannedAlone {
   }
   readonly inputTokens: number | null
   readonly problem: string | null
-}
-
-interface EnsembleCall extends TaskCall {
-  readonly ensemble: Ensemble
-  /** Plans one answer, as if the file had no ensemble: the callback to the caller. */
-  readonly alone: (call: TaskCall, planner: Planner, context: RunContext) => Promise<PlannedAlone>
-}
-
-interface PlannedEnsemble extends Pick<PlannedAlone, 'inputTokens' | 'problem'> {
-  readonly asked: { readonly answer: AnswerPlan; readonly tokens: number | null }
-}
-
-/** The answers of all members, and what combines them. */
-async function planEnsemble(
-  { ensemble, alone, ...call }: EnsembleCall,
-  planner: Planner,
-  context: RunContext,
-): Promise<PlannedEnsemble> {
-  const { aggregate, quorum, retries } = ensemble
-  const prepared = await prepareMembers(ensemble, call.target)
-  const state = withoutEnsemble(call.state)
-  const members: MemberPlan[] = []
-  const planned: PlannedAlone[] = []
-  for (const { name, kind, target } of prepared) {
-    const one = await alone({ ...call, target, state }, planner, below(context, memberPlace(name)))
-    planned.push(one)
-    members.push({ name, kind, answer: tried(one.asked.answer, retries + 1) })
-  }
-  const tokens = planned.map((one) => one.asked.tokens)
-  const [first] = planned
-  const { inputTokens, problem } = first ?? { inputTokens: null, problem: null }
-  const plan = { by: 'ensemble', aggregate, quorum, members } as const
-  if (aggregate === 'vote' || aggregate === 'first') {
-    const most = tokens.includes(null) ? null : Math.max(...tokens.map((each) => each ?? 0))
-    return { asked: { answer: { ...plan, joined_by: null }, tokens: most }, inputTokens, problem }
-  }
-  const target = await aggregateTarget(ensemble, call.target)
-  const ends = new Map(prepared.map(({ name }) => [name, nothingAnswered]))
-  const views = viewsOf(prepared, ends)
-  const question =
-    ensemble.isolation === 'worktree'
-      ? judgeQuestion(views, new Map())
-      : synthesisQuestion({ views, isText: target.output === undefined })
-  const asked = target.answerAgent === undefined ? { ...state, prompts: [...state.prompts, question] } : state
-  const at = below(context, part('aggregate'))
-  const last = await alone({ ...call, target, state: asked, drift: driftAfter(call.drift, tokens, at) }, planner, at)
-  return {
-    asked: { answer: { ...plan, joined_by: last.asked.answer }, tokens: last.asked.tokens },
-    inputTokens,
-    problem,
-  }
-}
-
-const nothingAnswered = { status: 'answered', content: '', response: {}, spent: nothingSpent, seconds: 0 } as const
-
-/** The last request contains all answers. */
-function driftAfter(drift: Drift, tokens: readonly (number | null)[], { scope }: RunContext): Drift {
-  const known = tokens.flatMap((each) => each ?? [])
-  const more = grown(
-    drift,
-    known.reduce((sum, each) => sum + each, 0),
-  )
-  return known.length === tokens.length ? more : decidedBy(more, placeText(scope.at))
-}
-
-/** The same answer, including retries of a failed member. */
-function tried(answer: SingleAnswerPlan, times: number): SingleAnswerPlan {
-  if (times === 1) return answer
-  const most = (asks: readonly Ask[]): readonly Ask[] =>
-    asks.map((ask) => ({
-      ...ask,
-      requests: raised(ask.requests, times),
-      input_tokens: raised(ask.input_tokens, times),
-      output_tokens: raised(ask.output_tokens, times),
-      usd: ask.usd && raised(ask.usd, times),
-    }))
-  return answer.by === 'model'
-    ? { ...answer, asks: most(answer.asks) }
-    : { ...answer, step: { ...answer.step, asks: most(answer.step.asks) } }
-}
-
-function raised(range: Range, times: number): Range {
-  return { ...range, at_most: range.at_most === null ? null : range.at_most * times }
 }
 
 /**

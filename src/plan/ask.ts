@@ -166,6 +166,20 @@ export function openAsk(ask: Ask): Ask {
   return { ...ask, ...mapTokens(ask, opened), usd: ask.usd === null ? null : opened(ask.usd) }
 }
 
+/** Asks that are made each time. */
+export function eachTime(asks: readonly Ask[], times: Times): readonly Ask[] {
+  return asks.map((ask) => ({
+    ...ask,
+    requests: repeated(ask.requests, times),
+    input_tokens: repeated(ask.input_tokens, times),
+    output_tokens: repeated(ask.output_tokens, times),
+    usd: ask.usd === null ? null : repeated(ask.usd, times),
+  }))
+}
+
+/** How many times something is done. */
+export type Times = Range & { readonly at_most: number }
+
 /** A figure of a plan. */
 export interface Range {
   /** Whatever scripts decide. */
@@ -174,6 +188,14 @@ export interface Range {
   readonly as_written: number
   /** Null: no limit. */
   readonly at_most: number | null
+}
+
+function repeated({ at_least, as_written, at_most }: Range, times: Times): Range {
+  return {
+    at_least: at_least * times.at_least,
+    as_written: as_written * times.as_written,
+    at_most: at_most === null ? null : at_most * times.at_most,
+  }
 }
 
 const none: Range = { at_least: 0, as_written: 0, at_most: 0 }

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { isBatonError } from '../base/error.ts'
 import { inheritedOptions } from '../config/agent-options.ts'
 import { sandboxMode } from '../config/settings.ts'
-import { narrow, type RunContext, withScope, withServices } from '../event/context.ts'
+import { below, narrow, type RunContext, withScope, withServices } from '../event/context.ts'
 import type { MaskOptions } from '../journal/secrets.ts'
 import { secretsOf } from '../model/choice.ts'
 import { pluginsOf } from '../load/check-mode.ts'
@@ -14,13 +14,44 @@ import type { PromptTarget } from '../load/prompt-target.ts'
 import type { TargetOptions } from '../load/options.ts'
 import { loadTargetFor, mayAskModel, type Target, warningsOf } from '../load/target.ts'
 import { toolRules, writtenRules } from '../tool/rule-list.ts'
-import { type Ask, joinAsks, type Range, steady, sumOf } from './ask.ts'
+import { answerOf, asksOf, partsOf, type PlannedTask, planTask } from './answer.ts'
+import {
+  type Ask,
+  decidedBy,
+  type Drift,
+  eachTime,
+  grown,
+  isOpen,
+  joinAsks,
+  type Range,
+  steady,
+  sumOf,
+  type Times,
+} from './ask.ts'
 import { createModelPlanner, type ModelPlanner } from './models.ts'
-import { eachTime, iterationsOf } from './iterations.ts'
-import type { AgentPlan, Decision, Plan, PromptPlan, StepPlan, Total } from './plan.ts'
-import { createPlanner, type Planner, type PlanTargetOptions } from './planner.ts'
-import { planPrompt } from './prompt.ts'
+import type {
+  AgentPlan,
+  AnswerPlan,
+  Decision,
+  FileCount,
+  Plan,
+  PromptPlan,
+  StepPlan,
+  TasksPlan,
+  Total,
+} from './plan.ts'
+import { createPlanner, type PlannedPrompt, type Planner, type PlanTargetOptions, type PromptCall } from './planner.ts'
 import { planScript } from './script.ts'
+import { displayPath } from '../base/files.ts'
+import { defined } from '../base/json.ts'
+import { item, placeText } from '../event/place.ts'
+import { fileInputs, type FileRef, type FileSet, listFileSet, placeGlobErrors } from '../run/files.ts'
+import { planTasks, type TaskPlan } from '../run/plan.ts'
+import { type ChainState, instructionOf, variableInput } from '../stage/state.ts'
+import { skipOf } from '../run/prompt-run.ts'
+import { isWithoutWork } from '../run/task.ts'
+import { mergeStages, planStage, type StageCall } from './stage.ts'
+import { limitsOfTools } from '../load/limits.ts'
 
 interface PlanOptions extends PlanTargetOptions {
   readonly inputs: GivenInputs
@@ -44,7 +75,7 @@ export async function planRun({ inputs, signal, ...options }: PlanOptions): Prom
   const onNote = (note: string): void => void notes.add(note)
   const tableFile = join(options.builtInDir, 'models.toml')
   const models = createModelPlanner({ env: options.env, settings, tableFile, onNote })
-  const planner = createPlanner({
+  const planner = await createPlanner({
     options,
     planPrompt,
     models,
@@ -68,7 +99,7 @@ export async function planRun({ inputs, signal, ...options }: PlanOptions): Prom
   if (sandbox.scripts) await noteBoxOfScripts(context, { env: options.env, onNote })
   const planned = await planTarget({ target, inputs }, planner, context)
   const asks = joinAsks(planned.asks)
-  const open = decisionsOf(planned, 'main')
+  const open = decisionsOf(planned, 'main', planner)
   const total = totalOf(asks, open)
   const { usd, unpriced } = settings.budget
   if (usd !== undefined && unpriced === 'deny') {
@@ -110,8 +141,8 @@ async function planTarget(
   const options = { inherited: context.scope.options, given: flagOptions }
   const call = { agent, inputs: await readInputs(inputs, context), options, drift: steady, at: 'main' }
   const once = await planScript(call, planner, context)
-  const { iterate } = target.settings
-  const times = iterate && iterationsOf({ settings: iterate })
+  const repeating = planner.strategies.find(({ key }) => target.settings[key] !== undefined)
+  const times = (await repeating?.repetitionPlanner?.())?.timesOf(target.settings)
   const plan = times === undefined ? once : { ...once, iterations: times, asks: eachTime(once.asks, times) }
   // only an agent that is the target of the run can ask to be run again
   return planner.factsOf(agent).reach.mayRedo ? { ...plan, decides: [...plan.decides, redo] } : plan
@@ -150,39 +181,15 @@ function limitsOf({ settings }: Target, planned: PromptPlan | AgentPlan): Plan['
 }
 
 /** What is decided only during the run, in the order in which it is reached; each place once. */
-function decisionsOf(target: PromptPlan | AgentPlan, at: string): readonly Decision[] {
+function decisionsOf(target: PromptPlan | AgentPlan, at: string, planner: Planner): readonly Decision[] {
   if (target.kind !== 'prompt') return decision(at, target.decides)
   const { pre, pre_task: preTask, post_task: postTask, post } = target.stages
-  return [
-    ...[...pre, ...preTask].flatMap(stepDecisions),
-    ...answerSteps(target.answer).flatMap(stepDecisions),
-    ...postTask.flatMap(stepDecisions),
-    ...(target.summaries === undefined ? [] : stepDecisions(target.summaries)),
-    ...post.flatMap(stepDecisions),
-  ]
-}
-
-function answerSteps(answer: PromptPlan['answer']): readonly DecidingStep[] {
-  switch (answer.by) {
-    case 'model':
-      return []
-    case 'agent':
-      return [answer.step]
-    case 'workflow':
-      return answer.steps
-    case 'ensemble':
-      return [...answer.members.map((member) => member.answer), answer.joined_by].flatMap((one) =>
-        one === null ? [] : answerSteps(one),
-      )
-    case 'parts':
-      return answer.parts.flatMap((each) => answerSteps(each.answer))
-  }
-}
-
-type DecidingStep = Pick<StepPlan, 'at' | 'decides' | 'agent'>
-
-function stepDecisions({ at, decides, agent }: DecidingStep): readonly Decision[] {
-  return [...decision(at, decides), ...(agent?.kind === 'prompt' ? decisionsOf(agent, at) : [])]
+  const answering = partsOf(target.answer, planner).flatMap((part) => (part.by === 'agent' ? [part.step] : []))
+  const summaries = target.summaries === undefined ? [] : [target.summaries]
+  return [...pre, ...preTask, ...answering, ...postTask, ...summaries, ...post].flatMap((step) => [
+    ...decision(step.at, step.decides),
+    ...(step.agent?.kind === 'prompt' ? decisionsOf(step.agent, step.at, planner) : []),
+  ])
 }
 
 function decision(by: string, what: readonly string[]): readonly Decision[] {
@@ -201,5 +208,146 @@ function totalOf(asks: readonly Ask[], open: readonly Decision[]): Total {
     output_tokens: sum(asks.map((ask) => ask.output_tokens)),
     usd: sum(asks.flatMap(({ usd }) => usd ?? [])),
     unpriced: asks.filter((ask) => ask.usd === null).map(({ model }) => model),
+  }
+}
+
+/** A prompt file in the order in which it is run: `pre`, tasks with `pre_task`, ask, `post_task`, then `post`. */
+async function planPrompt(call: PromptCall, planner: Planner, context: RunContext): Promise<PlannedPrompt> {
+  const { target } = call
+  const { spec, settings } = target
+  const looking = planner.look(spec.workspace)
+  const alike = withServices(context, { effects: looking.context.services.effects })
+  // its agents have at most its tools
+  const own = narrow(alike, limitsOfTools(settings))
+  const state: ChainState = { params: spec.params, prompts: [spec.document.instruction] }
+  const chain = { target, state } as const
+  const pre = await planStage({ ...chain, stage: 'pre', extra: variableInput(target), drift: call.drift }, planner, own)
+
+  const files = await placeGlobErrors(target, () => listFileSet(settings, { context: own, spec }))
+  const plans = planTasks({
+    file: spec.file,
+    inputs: call.inputs,
+    groups: files.groups,
+    strategy: target.strategy?.row,
+  })
+  const empty = isWithoutWork(state, target)
+  // what an agent adds to an empty instruction decides whether there is anything to do
+  const drift = empty && pre.drift !== call.drift ? decidedBy(pre.drift, ...pre.steps.map(({ at }) => at)) : pre.drift
+  const isSkipped = (empty && !isOpen(drift)) || plans.length === 0
+  const row = planner.strategies.find(({ key }) => key === target.strategy?.row.key)
+  const repetition = (await row?.repetitionPlanner?.())?.ofPrompt(target)
+  const around = repetition && {
+    promptOf: repetition.promptOf,
+    later: (each: Drift) => repetition.later(each, instructionOf(state)),
+  }
+  const tasks: PlannedTask[] = []
+  for (const plan of isSkipped ? [] : plans) {
+    const one = { plan, state, files, given: call.given, drift, ...around }
+    tasks.push(
+      await planTask({ ...one, target }, planner, below(own, item('task'), item(plans.length === 1 ? 0 : '*'))),
+    )
+  }
+  const preTask = mergeStages(
+    tasks.map(({ before }) => before),
+    drift,
+  )
+  const postTask = mergeStages(
+    tasks.map(({ after }) => after),
+    preTask.drift,
+  )
+  const answered = answerOf(tasks, planner)
+  const times = repetition?.times
+  const again = (asks: readonly Ask[]): readonly Ask[] => (times === undefined ? asks : eachTime(asks, times))
+  const answer = times === undefined ? answered : repeatedAnswer(answered, times)
+  const answerTokens = total(tasks.map((task) => task.answerTokens))
+  const called = { settings, instruction: instructionOf(state), drift, answers: answerTokens ?? 0 }
+  const summary = isSkipped ? undefined : await repetition?.planSummary(called, planner, own)
+  const summaries = summary && { ...summary, asks: again(summary.asks) }
+  const post = isSkipped
+    ? { steps: [], drift }
+    : await planStage(postCall({ ...chain, plans, files, drift: postTask.drift, tasks }), planner, own)
+
+  const repeated = ({ steps }: { readonly steps: readonly StepPlan[] }): readonly StepPlan[] =>
+    steps.map((step) => ({ ...step, asks: again(step.asks) }))
+  const stages = { pre: pre.steps, pre_task: repeated(preTask), post_task: repeated(postTask), post: post.steps }
+  const asks = joinAsks([
+    ...Object.values(stages).flatMap((steps) => steps.flatMap((step) => step.asks)),
+    ...(summaries?.asks ?? []),
+    ...asksOf(answer, planner),
+  ])
+  return {
+    answer: answerTokens,
+    plan: {
+      kind: 'prompt',
+      file: spec.source === 'file' ? displayPath(spec.workspace, spec.file) : spec.document.file,
+      at: placeText(context.scope.at),
+      files: {
+        context: countOf(files.context),
+        knowledge: countOf(files.knowledge),
+        working: countOf((files.groups ?? []).flat()),
+        structure: files.structure.length,
+        ...defined({ resources: settings.context_resources }),
+      },
+      decided_by: drift.by,
+      tasks: tasksOf(plans, tasks, call),
+      ...defined({ iterations: times, summaries }),
+      stages,
+      answer,
+      write_mode: settings.write_mode !== false,
+      isolation: settings.isolation === 'worktree' ? 'worktree' : null,
+      gate: settings.gate ?? null,
+      asks,
+      skipped: isSkipped ? skipOf(empty ? 'no instruction' : 'no working files', spec) : null,
+    },
+  }
+}
+
+/** What other strategies answer is not repeated. */
+function repeatedAnswer(answer: AnswerPlan, times: Times): AnswerPlan {
+  if (answer.by === 'model') return { ...answer, asks: eachTime(answer.asks, times) }
+  if (answer.by !== 'agent') return answer
+  return { ...answer, step: { ...answer.step, asks: eachTime(answer.step.asks, times) } }
+}
+
+interface PostParts extends Omit<StageCall, 'stage' | 'extra'> {
+  readonly plans: readonly TaskPlan[]
+  readonly files: FileSet
+  readonly tasks: readonly PlannedTask[]
+}
+
+/** The `post` chain sees the answers of all tasks. */
+function postCall({ plans, files, tasks, drift, ...chain }: PostParts): StageCall {
+  const answers = total(tasks.map(({ answerTokens }) => answerTokens))
+  return {
+    ...chain,
+    stage: 'post',
+    // if an answer has no known limit, the drift already includes that
+    drift: grown(drift, answers ?? 0),
+    extra: {
+      ...variableInput(chain.target),
+      coder_responses: plans.map(({ index, label }) => ({ index, label, agent_result: null, content: '' })),
+      ...fileInputs(files),
+    },
+  }
+}
+
+function total(tokens: readonly (number | null)[]): number | null {
+  return tokens.reduce<number | null>((sum, each) => (sum === null || each === null ? null : sum + each), 0)
+}
+
+function countOf(refs: readonly FileRef[]): FileCount {
+  return { count: refs.length, bytes: refs.reduce((sum, { size }) => sum + size, 0) }
+}
+
+function tasksOf(plans: readonly TaskPlan[], tasks: readonly PlannedTask[], { target, inputs }: PromptCall): TasksPlan {
+  const from = target.settings.globs.working.length > 0 ? 'working_globs' : inputs.length > 0 ? 'inputs' : 'file'
+  return {
+    from,
+    list: plans.map(({ label, working, index }) => ({
+      label,
+      working: countOf(working),
+      input_tokens: tasks[index]?.inputTokens ?? null,
+      problem: tasks[index]?.problem ?? null,
+    })),
   }
 }

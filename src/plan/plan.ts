@@ -1,5 +1,6 @@
 import type { JsonObject } from '../base/json.ts'
 import type { Stage } from '../config/agent-config.ts'
+import type { StrategyKey } from '../config/strategies.ts'
 import type { Ask, Range } from './ask.ts'
 
 /** What a run would do and may cost, as written: the `--json` output of `baton plan`. */
@@ -113,19 +114,12 @@ export interface ToolPlan {
   readonly agents?: readonly string[]
 }
 
-export type AnswerPlan =
-  | SingleAnswerPlan
-  /** In topological order. */
-  | { readonly by: 'workflow'; readonly concurrency: number; readonly steps: readonly WorkflowStepPlan[] }
-  | {
-      readonly by: 'ensemble'
-      readonly aggregate: 'synthesis' | 'vote' | 'first' | 'aggregator'
-      readonly quorum: number
-      readonly members: readonly MemberPlan[]
-      /** What combines the answers; null: neither a model nor an agent. */
-      readonly joined_by: SingleAnswerPlan | null
-    }
-  | PartsPlan
+export type AnswerPlan = SingleAnswerPlan | PartsPlan | StrategyPlan
+
+/** The answer of a strategy that is planned by code of its own, which also says what else is in it. */
+export interface StrategyPlan {
+  readonly by: StrategyKey
+}
 
 /** The answers that a strategy gets for a task, one after the other. */
 export interface PartsPlan {
@@ -133,13 +127,6 @@ export interface PartsPlan {
   /** The key of its table. */
   readonly strategy: string
   readonly parts: readonly { readonly name: string; readonly answer: SingleAnswerPlan }[]
-}
-
-/** A member of an ensemble. */
-export interface MemberPlan {
-  readonly name: string
-  readonly kind: 'model' | 'agent' | 'command'
-  readonly answer: SingleAnswerPlan
 }
 
 /** One answer of one agent or model. */
@@ -155,6 +142,11 @@ export type SingleAnswerPlan =
       readonly team?: TeamPlan
     }
   | { readonly by: 'agent'; readonly step: StepPlan }
+
+/** What is asked by one part of an answer. */
+export type PartPlan =
+  | Pick<SingleAnswerPlan & { readonly by: 'model' }, 'by' | 'asks' | 'team'>
+  | { readonly by: 'agent'; readonly step: Pick<StepPlan, 'at' | 'agent' | 'decides' | 'asks'> }
 
 /** The agents that a model may start by `[collab]`. */
 export interface TeamPlan {
@@ -176,31 +168,6 @@ export interface RolePlan {
   readonly model: string | null
   /** Null: all tools of its starter. */
   readonly tools: readonly string[] | null
-}
-
-/** A step of a workflow. */
-export interface WorkflowStepPlan {
-  readonly at: string
-  readonly id: string
-  readonly needs: readonly string[]
-  /** `success`, `failure`, `always`, or a Lua expression. */
-  readonly when: string
-  readonly for_each: string | null
-  /** Maximum number of items at the same time; null: as for steps. */
-  readonly concurrency: number | null
-  readonly on_error: 'fail_fast' | 'continue'
-  /** It works in a git worktree; null: in the workspace. */
-  readonly isolation: 'worktree' | null
-  readonly fallback: readonly string[]
-  /** Null: the main agent. */
-  readonly agent: AgentPlan | PromptPlan | null
-  /** Tools of the main agent, if it answers the step. */
-  readonly tools: readonly ToolPlan[]
-  /** Places that decide whether it is run, and with what. */
-  readonly decided_by: readonly string[]
-  readonly decides: readonly string[]
-  /** For one item, if it has items. */
-  readonly asks: readonly Ask[]
 }
 
 /** A sub-agent of a chain. */

@@ -21,9 +21,8 @@ import type { ServersOfPack } from '../config/left-out-servers.ts'
 import type { TargetOptions } from '../load/options.ts'
 import { asLua } from '../script/host/require.ts'
 import { moduleFiles } from '../script/module-reader.ts'
-import type { Drift } from './ask.ts'
+import type { Drift, Times } from './ask.ts'
 import type { ModelPlanner } from './models.ts'
-import type { PlannedPrompt, PromptCall } from './prompt.ts'
 import { systemClock } from '../base/clock.ts'
 import type { AskedCall, Effects } from '../event/effects.ts'
 import { createMeter, nothingSpent } from '../event/meter.ts'
@@ -31,8 +30,14 @@ import { allRights, type Permission } from '../event/permission.ts'
 import { type Place, placeText } from '../event/place.ts'
 import { createSources } from '../event/sources.ts'
 import { allowedBy } from '../journal/allowed.ts'
+import { equip } from '../team/tools.ts'
 import { createPermission } from '../tool/permission.ts'
-import type { Strategy } from '../run/strategy.ts'
+import type { Round, Strategy } from '../run/strategy.ts'
+import type { FileSet } from '../run/files.ts'
+import type { TaskPlan } from '../run/plan.ts'
+import type { Settings } from '../config/settings.ts'
+import type { ChainState } from '../stage/state.ts'
+import type { AnswerPlan, PartPlan, PromptPlan, StrategyPlan, SummaryPlan } from './plan.ts'
 
 interface ScriptFacts {
   /** Undefined for a `.lua` file. */
@@ -42,7 +47,9 @@ interface ScriptFacts {
 
 /** What all parts of one plan share. */
 export interface Planner {
-  readonly strategies: readonly Strategy[]
+  readonly strategies: readonly PlannedStrategy[]
+  /** Of the strategies that have one. */
+  readonly answerPlanners: ReadonlyMap<string, AnswerPlanner>
   readonly models: ModelPlanner
   readonly tries: number
   readonly signal: AbortSignal
@@ -66,18 +73,99 @@ interface PlannerOptions extends Pick<
   readonly options: PlanTargetOptions
 }
 
-/** What the targets of a plan are loaded with. */
-export interface PlanTargetOptions extends TargetOptions {
-  readonly strategies: readonly Strategy[]
+export interface TaskCall {
+  readonly target: PromptTarget
+  readonly plan: TaskPlan
+  /** After the `pre` chain, as written. */
+  readonly state: ChainState
+  readonly files: FileSet
+  readonly given: PromptInput | undefined
+  readonly drift: Drift
+  /** How the instruction of the first time is changed. */
+  readonly promptOf?: Round['promptOf']
+  /** The drift of later times. */
+  readonly later?: (drift: Drift) => Drift
 }
 
-export function createPlanner({ options, ...shared }: PlannerOptions): Planner {
+export interface PlannedQuestion<Answer extends AnswerPlan = AnswerPlan> {
+  readonly asked: { readonly answer: Answer; readonly tokens: number | null }
+  readonly inputTokens: number | null
+  readonly problem: string | null
+}
+
+export interface PromptCall {
+  readonly target: PromptTarget
+  readonly given?: PromptInput
+  /** `-i` values. */
+  readonly inputs: readonly string[]
+  readonly drift: Drift
+}
+
+export interface PlannedPrompt {
+  readonly plan: PromptPlan
+  /** Maximum length of all its answers together, in tokens; null: no limit is known. */
+  readonly answer: number | null
+}
+
+/** A strategy, and what a plan needs to know of it. */
+export interface PlannedStrategy extends Strategy {
+  /** Plans its answers; omitted: they are those of `outline`, one after the other. */
+  readonly answerPlanner?: () => Promise<AnswerPlanner>
+  /** The model of the file leads others, and calls them as often as it likes. */
+  readonly leads?: true
+  /** Plans how it repeats tasks. */
+  readonly repetitionPlanner?: () => Promise<RepetitionPlanner>
+}
+
+/** `Plan` is its part of the `--json` output. */
+export interface AnswerPlanner<Plan extends StrategyPlan = StrategyPlan> {
+  /** One task. */
+  plan(call: TaskCall, planner: Planner, context: RunContext): Promise<PlannedQuestion<Plan>>
+  /** The answers to all tasks as one. */
+  join(first: Plan, all: readonly Plan[]): Plan
+  /** What it asks of agents and models, in order. */
+  partsOf(plan: Plan): readonly PartPlan[]
+}
+
+export interface RepetitionPlanner {
+  /** Undefined: once. */
+  readonly timesOf: (settings: Settings) => Times | undefined
+  /** Of a file that has this strategy. */
+  readonly ofPrompt: (target: PromptTarget) => Repetition
+}
+
+/** How the tasks of a prompt file are repeated. */
+interface Repetition {
+  readonly times: Times
+  /** The instruction of the first time. */
+  readonly promptOf: Round['promptOf'] & {}
+  /** How far the instruction of later times may differ. */
+  readonly later: (drift: Drift, instruction: string) => Drift
+  /** What each time reports to the next one; undefined: no model or agent is asked for it. */
+  readonly planSummary: (call: SummaryCall, planner: Planner, context: RunContext) => Promise<SummaryPlan | undefined>
+}
+
+export interface SummaryCall {
+  readonly settings: Settings
+  readonly instruction: string
+  readonly drift: Drift
+  /** Maximum length of the answers of one time, in tokens. */
+  readonly answers: number
+}
+
+/** What the targets of a plan are loaded with. */
+export interface PlanTargetOptions extends TargetOptions {
+  readonly strategies: readonly PlannedStrategy[]
+}
+
+export async function createPlanner({ options, ...shared }: PlannerOptions): Promise<Planner> {
   const { text: _, definition: _definition, stdin: _stdin, ...around } = options
   const children = new Map<string, Promise<PromptTarget>>()
   const facts = new Map<string, ScriptFacts>()
   return {
     ...shared,
     strategies: options.strategies,
+    answerPlanners: await answerPlannersOf(options.strategies),
     loadChild(agent) {
       const key = agent.defined === undefined ? agent.file : `${agent.file}#${agent.name}\n${agent.text}`
       const loaded = children.get(key) ?? loadPromptTarget(childTargetOptions(agent, around))
@@ -91,6 +179,13 @@ export function createPlanner({ options, ...shared }: PlannerOptions): Planner {
     },
     look: (workspace) => createLooking({ ...shared, workspace, path: options.env['PATH'] }),
   }
+}
+
+async function answerPlannersOf(strategies: readonly PlannedStrategy[]): Promise<ReadonlyMap<string, AnswerPlanner>> {
+  const found = new Map<string, AnswerPlanner>()
+  for (const { key, answerPlanner } of strategies)
+    if (answerPlanner !== undefined) found.set(key, await answerPlanner())
+  return found
 }
 
 function readFacts({ kind, file, text, pack }: Parameters<Planner['factsOf']>[0]): ScriptFacts {
@@ -216,6 +311,7 @@ function createLooking({ workspace, signal, plugins, path, onNote }: LookingOpti
       env: defined({ PATH: path }),
       isPlan: true,
       sources: createSources([]),
+      equip,
       broughtTools: plugins.tools,
       programFunctions: plugins.functions,
     },

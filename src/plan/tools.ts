@@ -1,5 +1,5 @@
 import type { ServersOfPack } from '../config/left-out-servers.ts'
-import { usableAgents } from '../agent/subagents/tools.ts'
+import { usableAgents } from '../team/task/tools.ts'
 import { taskTool } from '../event/sub-agents.ts'
 import type { RunContext } from '../event/context.ts'
 import type { ToolFilter, ToolRule, Verdict } from '../event/permission.ts'

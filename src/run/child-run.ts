@@ -85,7 +85,7 @@ async function runChildPrompt(
     })
   }
   if (target.settings.tools !== undefined) {
-    const { tellKeptTools } = await import('../agent/tools.ts')
+    const { tellKeptTools } = await import('../agent/tool-names.ts')
     tellKeptTools(target.settings, agent.name, context)
   }
 

@@ -63,11 +63,10 @@ function isOnlyAsked({ spec, strategy, answerAgent }: PromptTarget): boolean {
 const givesFiles = ['working_globs', 'context_globs', 'structure_globs', 'knowledge_globs', 'context_resources']
 
 async function ask(request: FileConversation, target: PromptTarget, around: RunContext): Promise<FileAnswer> {
-  const [{ mainAgent }, { giveTools }, { chosenTools }, { withTeam }] = await Promise.all([
+  const [{ mainAgent }, { giveTools, withTeam }, { chosenTools }] = await Promise.all([
     import('./main-agent.ts'),
-    import('../agent/tools.ts'),
+    import('../team/tools.ts'),
     import('../tool/toolbox/choose-tools.ts'),
-    import('./team.ts'),
   ])
   const { agent, baseDir, maxTurns, messages, onOpen, inbox } = request
   const { settings, output, roles } = target
@@ -106,7 +105,7 @@ async function ask(request: FileConversation, target: PromptTarget, around: RunC
 async function inboxOf(given: readonly (Inbox | undefined)[]): Promise<Pick<ModelAgent, 'inbox'>> {
   const [inbox, ...others] = given.filter((one) => one !== undefined)
   if (inbox === undefined || others.length === 0) return defined({ inbox })
-  const { joinInboxes } = await import('../agent/inboxes.ts')
+  const { joinInboxes } = await import('../team/inboxes.ts')
   return { inbox: joinInboxes([inbox, ...others]) }
 }
 

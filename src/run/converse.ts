@@ -1,7 +1,7 @@
 import { isSuspension, stopsRun } from '../base/error.ts'
 import { readPrompt } from '../agent/modes/stored-prompt.ts'
 import type { Json } from '../base/json.ts'
-import { giveTools } from '../agent/tools.ts'
+import { giveTools } from '../team/tools.ts'
 import { chosenTools } from '../tool/toolbox/choose-tools.ts'
 import type { AgentSession } from '../event/agent.ts'
 import type { Prompt, PromptChoice } from '../event/prompt.ts'

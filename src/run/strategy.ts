@@ -24,7 +24,7 @@ import type { ResourcesOf } from './resources.ts'
 export interface Strategy extends StrategyLoader {
   /** Answers one task. @throws BatonError if there is no answer */
   readonly answer?: (call: TaskCall, context: RunContext) => Promise<TaskAnswer>
-  /** The answers that it gets for a task, one after the other, for plans. Omitted: `plan/` has code of its own for it. */
+  /** The answers that it gets for a task, one after the other, for plans. Omitted: it has a planner of its own. */
   readonly outline?: (
     task: Pick<TaskCall, 'settings' | 'state'> & Pick<Round, 'target'>,
   ) => Promise<readonly OutlinedAnswer[]>
@@ -35,7 +35,10 @@ export interface Strategy extends StrategyLoader {
 }
 
 /** The strategy that answers tasks with these settings, which agents of a chain may have changed. */
-export function answeringStrategy(strategies: readonly Strategy[], settings: Settings): Strategy | undefined {
+export function answeringStrategy<Row extends Strategy>(
+  strategies: readonly Row[],
+  settings: Settings,
+): Row | undefined {
   return strategies.find(({ key, answer }) => answer !== undefined && settings[key] !== undefined)
 }
 

@@ -197,6 +197,7 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
         const options = { ...at.scope.options, ...(target.kind === 'agent' && target.flagOptions) }
         return (await import('../agent/sampling.ts')).sample({ params, options }, parts, at)
       },
+      equip: async (...called) => (await import('../team/tools.ts')).equip(...called),
       sources,
       definitions: async () => (await target.definitions()).byName,
     },

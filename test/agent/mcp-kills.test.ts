@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { giveTools } from '../../src/agent/tools.ts'
+import { giveTools } from '../../src/team/tools.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../src/base/json.ts'
 import { narrow, withServices } from '../../src/event/context.ts'
 import { textMessage } from '../../src/event/message.ts'

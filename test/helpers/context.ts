@@ -10,6 +10,7 @@ import { createMemoryEffects } from './memory-journal.ts'
 import type { EffectHook } from '../../src/journal/effects.ts'
 import type { JournalRecord } from '../../src/journal/record.ts'
 import { countUsage } from '../../src/wiring/run-effects.ts'
+import { equip } from '../../src/team/tools.ts'
 import { createPermission } from '../../src/tool/permission.ts'
 
 export interface TestContext extends RunContext {
@@ -66,6 +67,7 @@ export function testContext({
       signal,
       env: {},
       sources: createSources([]),
+      equip,
       ...services,
     },
     sent,

@@ -1,4 +1,4 @@
-import { giveTools } from '../../src/agent/tools.ts'
+import { giveTools } from '../../src/team/tools.ts'
 import { narrow } from '../../src/event/context.ts'
 import { type Message, textMessage } from '../../src/event/message.ts'
 import type { JournalRecord } from '../../src/journal/record.ts'

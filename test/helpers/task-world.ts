@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs'
 import { join } from 'node:path'
-import { giveTools } from '../../src/agent/tools.ts'
+import { giveTools } from '../../src/team/tools.ts'
 import type { AgentDefinition, ModelResult } from '../../src/event/agent.ts'
 import { type Limits, narrow, type RunContext, withScope, withServices } from '../../src/event/context.ts'
 import type { RunEvent } from '../../src/event/event.ts'

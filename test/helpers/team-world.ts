@@ -1,4 +1,4 @@
-import { openCollab } from '../../src/agent/collab/open.ts'
+import { openCollab } from '../../src/team/collab/open.ts'
 import type { AgentDefinition } from '../../src/event/agent.ts'
 import type { CollabSettings } from '../../src/event/collab.ts'
 import {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { giveTools } from '../../src/agent/tools.ts'
+import { giveTools } from '../../src/team/tools.ts'
 import type { Tool } from '../../src/event/agent.ts'
 import { below, narrow, type RunContext, withServices } from '../../src/event/context.ts'
 import { textMessage } from '../../src/event/message.ts'

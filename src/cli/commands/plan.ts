@@ -4,7 +4,7 @@ import { createMask } from '../../journal/secrets.ts'
 import { packageRoot } from '../../package-root.ts'
 import type { Ask } from '../../plan/ask.ts'
 import { planRun } from '../../plan/plan-run.ts'
-import type { Limits, Plan, Total, WorkflowStepPlan } from '../../plan/plan.ts'
+import type { Limits, Plan, Total } from '../../plan/plan.ts'
 import { countOf, formatCost, formatCount } from '../../render/format.ts'
 import type { Paint } from '../../render/style.ts'
 import type { Flags } from '../command-specs.ts'
@@ -13,7 +13,8 @@ import { type CommandIo, jsonLine, openWorkplace } from '../io.ts'
 import { withMeant } from '../meant-command.ts'
 import { overridesOf } from '../../config/request-overrides.ts'
 import { dotText, mermaidText } from '../plan-graph.ts'
-import { planTree, shown } from '../plan-tree.ts'
+import { planTree, shown, shownAnswer } from '../plan-tree.ts'
+import type { WorkflowStepPlan } from '../../strategies/workflow/plan.ts'
 import { promptSource, refuseEmptyNames } from '../prompt-source.ts'
 import { strategies } from '../../strategies/strategies.ts'
 
@@ -56,7 +57,8 @@ function written(plan: Plan, format: 'text' | 'json' | 'mermaid' | 'dot', paint:
 }
 
 function stepsOf({ target, file }: Plan): readonly WorkflowStepPlan[] {
-  if (target.kind === 'prompt' && target.answer.by === 'workflow') return target.answer.steps
+  const answer = target.kind === 'prompt' ? shownAnswer(target) : undefined
+  if (answer?.by === 'workflow') return answer.steps
   throw new BatonError('USAGE', `${file} has no [workflow] to draw`, { hint: 'Leave --format out.' })
 }
 

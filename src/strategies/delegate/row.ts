@@ -1,7 +1,7 @@
-import type { Strategy } from '../../run/strategy.ts'
+import type { PlannedStrategy } from '../../plan/planner.ts'
 
 /** `[delegate]`: a leader and workers share a list of items. */
-export const delegate: Strategy = {
+export const delegate: PlannedStrategy = {
   key: 'delegate',
   ownTasks: { reason: 'the leader creates the items', hint: 'Say in the prompt what the team is to work on.' },
   readsInput: () => true,
@@ -9,6 +9,7 @@ export const delegate: Strategy = {
     (table?.workers ?? []).flatMap(({ agent, index }) =>
       index === undefined ? [] : [{ name: agent, options: {}, path: ['delegate', 'workers', index] }],
     ),
+  leads: true,
   problems: async (spec) => (await import('./load.ts')).delegateProblems(spec),
   answer: async (call, context) => (await import('./run.ts')).answerByTeam(call, context),
 }

@@ -1,8 +1,8 @@
 import { defined } from '../../base/json.ts'
-import type { Strategy } from '../../run/strategy.ts'
+import type { PlannedStrategy } from '../../plan/planner.ts'
 
 /** `[ensemble]`: several agents answer at the same time, and their answers become one. */
-export const ensemble: Strategy = {
+export const ensemble: PlannedStrategy = {
   key: 'ensemble',
   agents({ ensemble: table }) {
     const members = (table?.members ?? []).flatMap(({ index, agent, model }) =>
@@ -29,5 +29,6 @@ export const ensemble: Strategy = {
   },
   models: async (around) => (await import('./load.ts')).modelsOfEnsemble(around),
   problems: async (spec, { output }) => (await import('./load.ts')).ensembleProblems(spec, output),
+  answerPlanner: async () => (await import('./plan.ts')).ensemblePlanner,
   answer: async (call, context) => (await import('./run.ts')).runEnsemble(call, context),
 }

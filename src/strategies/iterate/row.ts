@@ -1,8 +1,8 @@
 import { summarizerName } from '../../config/iteration.ts'
-import type { Strategy } from '../../run/strategy.ts'
+import type { PlannedStrategy } from '../../plan/planner.ts'
 
 /** `[iterate]`: all tasks are repeated until a condition, a command or a score ends it. */
-export const iterate: Strategy = {
+export const iterate: PlannedStrategy = {
   key: 'iterate',
   agents({ iterate: table }) {
     const name = summarizerName(table)
@@ -12,6 +12,7 @@ export const iterate: Strategy = {
     spec.settings.iterate === undefined && spec.frontMatter['iterate'] === undefined
       ? undefined
       : (await import('./load.ts')).loadIteration(spec, options),
+  repetitionPlanner: async () => (await import('./plan.ts')).iterationPlanner,
   repeat: async (run) => (await import('./prompt.ts')).startIterating(run),
   repeatAgent: async (...given) => (await import('./agent.ts')).iterateAgent(...given),
 }

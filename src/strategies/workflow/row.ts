@@ -1,7 +1,7 @@
-import type { Strategy } from '../../run/strategy.ts'
+import type { PlannedStrategy } from '../../plan/planner.ts'
 
 /** `[workflow]`: steps that depend on each other are the tasks. */
-export const workflow: Strategy = {
+export const workflow: PlannedStrategy = {
   key: 'workflow',
   ownTasks: {
     reason: 'the steps are the tasks',
@@ -26,5 +26,6 @@ export const workflow: Strategy = {
     settings.workflow === undefined
       ? []
       : (await import('./check.ts')).workflowProblems(settings.workflow, { document, compiler }),
+  answerPlanner: async () => (await import('./plan.ts')).workflowPlanner,
   answer: async (call, context) => (await import('./run.ts')).answerBySteps(call, context),
 }

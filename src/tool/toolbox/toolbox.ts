@@ -33,7 +33,7 @@ export function createToolbox({ baseDir, shown, limits = {} }: ToolboxOptions): 
   }
 }
 
-/** The tools of one conversation, in the order of the list of names. Those that agent/ makes are not among them. */
+/** The tools of one conversation, in the order of the list of names. Those of teams are not among them. */
 export async function openTools(names: readonly ToolName[], box: Toolbox): Promise<readonly Tool[]> {
   const kinds = await Promise.all(names.map(async (name) => rowOf(name).load?.()))
   return kinds.flatMap((kind) => (kind === undefined ? [] : [bindTool(kind, box)]))

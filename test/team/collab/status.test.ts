@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest'
+import { isFinal, mayBecome, statusName } from '../../../src/team/collab/member.ts'
+import type { AgentStatus } from '../../../src/event/collab.ts'
+
+const statuses: readonly AgentStatus[] = [
+  'pending_init',
+  'running',
+  'interrupted',
+  'shutdown',
+  'not_found',
+  { completed: null },
+  { errored: 'boom' },
+]
+
+describe('statuses of agents', () => {
+  it('ends a wait with those that are final, and an id that nobody has is (R96)', () => {
+    expect(statuses.filter(isFinal)).toEqual(['shutdown', 'not_found', { completed: null }, { errored: 'boom' }])
+  })
+
+  it('goes from pending to running, from there to an end, and back to running by a message (R98 to R101)', () => {
+    const ways = statuses.flatMap((from) =>
+      statuses.filter((to) => mayBecome(from, to)).map((to) => `${statusName(from)} -> ${statusName(to)}`),
+    )
+    expect(ways).toEqual([
+      'pending_init -> running',
+      'pending_init -> shutdown',
+      'running -> interrupted',
+      'running -> shutdown',
+      'running -> completed',
+      'running -> errored',
+      'interrupted -> running',
+      'interrupted -> shutdown',
+      'completed -> running',
+      'completed -> shutdown',
+      'errored -> running',
+      'errored -> shutdown',
+    ])
+  })
+})
