@@ -9,7 +9,7 @@ import type { EventBody } from './event.ts'
 import type { Inbox } from './inbox.ts'
 import type { Message, TakenFiles } from './message.ts'
 import type { AskPerson, McpServers } from './mcp.ts'
-import type { Meter } from './meter.ts'
+import { createMeter, type Meter } from './meter.ts'
 import type { EarlierParts } from './part.ts'
 import {
   allRights,
@@ -173,6 +173,12 @@ export interface Access {
   readonly permission: Permission
 }
 
+/** What narrower rights are made of. */
+export interface NarrowPorts extends Gate, Access {
+  /** Creates a permission for other rights. */
+  readonly permissionOf: (rights: Rights) => Permission
+}
+
 /** Sends events; use `emit`. */
 export interface Events {
   readonly events: (at: Place, event: EventBody) => void
@@ -199,6 +205,11 @@ export interface Spending {
   readonly meter: Meter
 }
 
+/** No limits, and a meter of its own. */
+export function unlimited(): Spending {
+  return { limitCost: () => {}, leaseCost: () => () => {}, meter: createMeter() }
+}
+
 /** What a run keeps beside its record. */
 export interface RunStore {
   /** The files that the run executes, and those that its models changed. */
@@ -222,6 +233,8 @@ export interface RunStore {
 
 /** Asks the user. */
 export interface Approver {
+  /** The run is only planned: what would be asked, or is not there on this machine, is only reported. */
+  readonly isPlan?: true
   /** Omitted: no questions are asked. */
   readonly questions?: OpenQuestions
   /** Pauses the time limits of the surrounding agents while it asks; omitted: there are no time limits. */
@@ -271,12 +284,7 @@ export interface Caller {
  * planning have no others.
  */
 export interface RunServices
-  extends Gate, Access, Events, Surroundings, Spending, RunStore, Approver, Agents, Servers, Caller {
-  /** Creates a permission for other rights. */
-  readonly permissionOf: (rights: Rights) => Permission
-  /** The run is only planned, not executed; requirements that this machine does not meet are only reported. */
-  readonly isPlan?: true
-}
+  extends NarrowPorts, Events, Surroundings, Spending, RunStore, Approver, Agents, Servers, Caller {}
 
 /** The context that is passed down through a run. A child's is a spread of its parent's; there are no globals. */
 export interface RunContext {
@@ -347,18 +355,14 @@ export interface Limits {
   readonly protect?: Protection
   /** What programs chosen by models may access from here on. */
   readonly sandbox?: Partial<SandboxRights>
-  /** Limit on the total cost of model calls at this place and below. */
-  readonly budget?: BudgetLimits
 }
 
 /** The only way to restrict rights. Restrictions accumulate. */
-export function narrow(
-  context: RunContext,
-  { write = true, asks = false, tools, rules, pack, protect, sandbox, budget }: Limits,
-): RunContext {
-  const { scope, services } = context
-  if (budget !== undefined) services.limitCost(scope.at, budget)
-  const { rights: before } = scope
+export function narrow<Context extends ContextWith<'rights', NarrowPorts>>(
+  context: Context,
+  { write = true, asks = false, tools, rules, pack, protect, sandbox }: Limits,
+): Context {
+  const { rights: before } = context.scope
   const rights: Rights = {
     write: before.write && write,
     ...(before.asks === true || asks ? { asks: true } : {}),
@@ -372,10 +376,9 @@ export function narrow(
       ? {}
       : { sandbox: narrowSandbox(before.sandbox ?? strictestSandbox, sandbox ?? {}) }),
   }
-  if (pack === undefined && protect === undefined && rules === undefined) return withScope(context, { rights })
-  const permission = services.permissionOf(rights)
-  return {
-    scope: { ...scope, rights },
-    services: { ...services, permission, effects: services.effects.under(permission) },
-  }
+  const narrowed = { ...context, scope: { ...context.scope, rights } }
+  if (pack === undefined && protect === undefined && rules === undefined) return narrowed
+  const { effects, permissionOf } = context.services
+  const permission = permissionOf(rights)
+  return { ...narrowed, services: { ...context.services, permission, effects: effects.under(permission) } }
 }

@@ -1,7 +1,7 @@
 import { isBatonError } from '../base/error.ts'
 import { defined } from '../base/json.ts'
 import type { AgentRequest, CommandAgent, PromptInput, PromptRequest, ScriptRequest } from '../event/agent.ts'
-import { below, type RunContext, withScope, withServices } from '../event/context.ts'
+import { below, withScope, withServices } from '../event/context.ts'
 import { member as memberPlace, part, placeText } from '../event/place.ts'
 import type { FileSet } from '../run/files.ts'
 import type { TaskPlan } from '../run/plan.ts'
@@ -10,7 +10,7 @@ import { type ChainState, variableInput } from '../stage/state.ts'
 import { runTask } from '../run/task.ts'
 import { type Ask, decidedBy, type Drift, figuresOf, grown, isOpen, joinAsks, planAsk, type Range } from './ask.ts'
 import { followUpsOf } from './follow-ups.ts'
-import { planChild, type Planner } from './planner.ts'
+import { planChild, type PlanContext, type Planner } from './planner.ts'
 import type { AnswerPlan, MemberPlan, RolePlan, SingleAnswerPlan, TeamPlan, PartsPlan } from './plan.ts'
 import { planLeaf } from './script.ts'
 import { type PlannedStage, planStage } from './stage.ts'
@@ -52,7 +52,7 @@ export interface PlannedTask {
  * One task. The request is determined by the code of real runs, with an executor that runs nothing.
  * @throws BatonError that would end the run, if nothing can still change it
  */
-export async function planTask(call: TaskCall, planner: Planner, context: RunContext): Promise<PlannedTask> {
+export async function planTask(call: TaskCall, planner: Planner, context: PlanContext): Promise<PlannedTask> {
   const { target, plan, state, given } = call
   const { index, count, label } = plan
   const task = { ...variableInput(target), input: plan.input ?? given?.value ?? null, task: { index, count, label } }
@@ -81,7 +81,7 @@ interface PlannedQuestion {
   readonly problem: string | null
 }
 
-async function planQuestion(call: TaskCall, planner: Planner, context: RunContext): Promise<PlannedQuestion> {
+async function planQuestion(call: TaskCall, planner: Planner, context: PlanContext): Promise<PlannedQuestion> {
   const { workflow, ensemble } = call.target.settings
   if (workflow !== undefined) {
     return { asked: await planWorkflow({ ...call, workflow }, planner, context), inputTokens: null, problem: null }
@@ -105,7 +105,7 @@ async function planParts(
   { key, outlined }: { readonly key: string; readonly outlined: readonly OutlinedAnswer[] },
   call: TaskCall,
   planner: Planner,
-  context: RunContext,
+  context: PlanContext,
 ): Promise<PlannedQuestion> {
   const parts: PartsPlan['parts'][number][] = []
   let { drift } = call
@@ -124,7 +124,7 @@ async function planParts(
 }
 
 /** The answer of one agent or model. */
-async function planAlone(call: TaskCall, planner: Planner, context: RunContext): Promise<PlannedAlone> {
+async function planAlone(call: TaskCall, planner: Planner, context: PlanContext): Promise<PlannedAlone> {
   const { drift } = call
   const { request, problem } = await requestOf(call, planner, context)
   const answering = { ...call, request, drift: call.later?.(drift) ?? drift }
@@ -137,7 +137,7 @@ async function planAlone(call: TaskCall, planner: Planner, context: RunContext):
 async function requestOf(
   { target, plan, state, files, given, drift, promptOf }: TaskCall,
   planner: Planner,
-  context: RunContext,
+  context: PlanContext,
 ) {
   const looking = planner.look(target.spec.workspace)
   const alone = { ...target, spec: { ...target.spec, agents: [] } }
@@ -170,7 +170,7 @@ interface Answering extends TaskCall {
 
 const unasked = { by: 'model', asks: [], tools: [], output_limit: 0, decided_by: [] } as const
 
-async function planAnswer(call: Answering, planner: Planner, context: RunContext): Promise<PlannedAlone['asked']> {
+async function planAnswer(call: Answering, planner: Planner, context: PlanContext): Promise<PlannedAlone['asked']> {
   const { request, target, drift } = call
   if (request === undefined) return { answer: { ...unasked, decided_by: drift.by }, tokens: 0 }
   if ('messages' in request) {
@@ -290,7 +290,7 @@ interface PlannedAlone {
 interface EnsembleCall extends TaskCall {
   readonly ensemble: Ensemble
   /** Plans one answer, as if the file had no ensemble: the callback to the caller. */
-  readonly alone: (call: TaskCall, planner: Planner, context: RunContext) => Promise<PlannedAlone>
+  readonly alone: (call: TaskCall, planner: Planner, context: PlanContext) => Promise<PlannedAlone>
 }
 
 interface PlannedEnsemble extends Pick<PlannedAlone, 'inputTokens' | 'problem'> {
@@ -301,7 +301,7 @@ interface PlannedEnsemble extends Pick<PlannedAlone, 'inputTokens' | 'problem'> 
 async function planEnsemble(
   { ensemble, alone, ...call }: EnsembleCall,
   planner: Planner,
-  context: RunContext,
+  context: PlanContext,
 ): Promise<PlannedEnsemble> {
   const { aggregate, quorum, retries } = ensemble
   const prepared = await prepareMembers(ensemble, call.target)
@@ -341,7 +341,7 @@ async function planEnsemble(
 const nothingAnswered = { status: 'answered', content: '', response: {}, spent: nothingSpent, seconds: 0 } as const
 
 /** The last request contains all answers. */
-function driftAfter(drift: Drift, tokens: readonly (number | null)[], { scope }: RunContext): Drift {
+function driftAfter(drift: Drift, tokens: readonly (number | null)[], { scope }: PlanContext): Drift {
   const known = tokens.flatMap((each) => each ?? [])
   const more = grown(
     drift,

@@ -1,6 +1,6 @@
 import { callPromptInput } from '../agent/prompt-input.ts'
 import { defined } from '../base/json.ts'
-import { below, type RunContext } from '../event/context.ts'
+import { below } from '../event/context.ts'
 import { textMessage } from '../event/message.ts'
 import { item, part, placeText } from '../event/place.ts'
 import { estimateTokens } from '../model/estimate.ts'
@@ -11,7 +11,7 @@ import { summaryQuestion } from '../strategies/iterate/summarize.ts'
 import type { Settings } from '../config/settings.ts'
 import { type Ask, type Drift, grown, planAsk, type Range } from './ask.ts'
 import type { SummaryPlan } from './plan.ts'
-import { planChild, type Planner } from './planner.ts'
+import { planChild, type PlanContext, type Planner } from './planner.ts'
 import { planLeaf } from './script.ts'
 
 /** How many times the tasks of a prompt file are processed. */
@@ -59,7 +59,7 @@ export async function planSummary(
   { settings: { summarizer: kind }, summarizer }: Iteration,
   { settings, instruction, drift, answers }: SummariesCall,
   planner: Planner,
-  context: RunContext,
+  context: PlanContext,
 ): Promise<SummaryPlan | undefined> {
   if (kind === 'files') return undefined
   const inner = below(context, item('iteration'), item('*'), part('summary'))

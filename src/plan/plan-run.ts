@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { isBatonError } from '../base/error.ts'
 import { inheritedOptions } from '../config/agent-options.ts'
 import { sandboxMode } from '../config/settings.ts'
-import { narrow, type RunContext, withScope, withServices } from '../event/context.ts'
+import { narrow, withScope, withServices } from '../event/context.ts'
 import type { MaskOptions } from '../journal/secrets.ts'
 import { secretsOf } from '../model/choice.ts'
 import { pluginsOf } from '../load/check-mode.ts'
@@ -18,7 +18,7 @@ import { type Ask, joinAsks, type Range, steady, sumOf } from './ask.ts'
 import { createModelPlanner, type ModelPlanner } from './models.ts'
 import { eachTime, iterationsOf } from './iterations.ts'
 import type { AgentPlan, Decision, Plan, PromptPlan, StepPlan, Total } from './plan.ts'
-import { createPlanner, type Planner, type PlanTargetOptions } from './planner.ts'
+import { createPlanner, type PlanContext, type Planner, type PlanTargetOptions } from './planner.ts'
 import { planPrompt } from './prompt.ts'
 import { planScript } from './script.ts'
 
@@ -89,7 +89,7 @@ export async function planRun({ inputs, signal, ...options }: PlanOptions): Prom
 }
 
 async function noteBoxOfScripts(
-  { scope }: RunContext,
+  { scope }: PlanContext,
   { env, onNote }: Pick<TargetOptions, 'env'> & Pick<Planner, 'onNote'>,
 ): Promise<void> {
   const { boxProblem } = await import('../tool/sandbox/needs-box.ts')
@@ -100,7 +100,7 @@ async function noteBoxOfScripts(
 async function planTarget(
   { target, inputs }: { readonly target: Target; readonly inputs: GivenInputs },
   planner: Planner,
-  context: RunContext,
+  context: PlanContext,
 ): Promise<PromptPlan | AgentPlan> {
   if (target.kind === 'prompt') {
     await checkModels(target, planner.models)

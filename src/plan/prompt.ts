@@ -1,7 +1,7 @@
 import { displayPath } from '../base/files.ts'
 import { defined } from '../base/json.ts'
 import type { PromptInput } from '../event/agent.ts'
-import { below, narrow, type RunContext, withServices } from '../event/context.ts'
+import { below, narrow, withServices } from '../event/context.ts'
 import { item, placeText } from '../event/place.ts'
 import { fileInputs, type FileRef, type FileSet, listFileSet, placeGlobErrors } from '../run/files.ts'
 import { planTasks, type TaskPlan } from '../run/plan.ts'
@@ -14,7 +14,7 @@ import { answerOf, asksOf, type PlannedTask, planTask } from './answer.ts'
 import { type Ask, decidedBy, type Drift, grown, isOpen, joinAsks } from './ask.ts'
 import { eachTime, firstPrompt, type Iterations, iterationsOf, laterDrift, planSummary } from './iterations.ts'
 import type { AnswerPlan, FileCount, PromptPlan, StepPlan, TasksPlan } from './plan.ts'
-import type { Planner } from './planner.ts'
+import type { PlanContext, Planner } from './planner.ts'
 import { mergeStages, planStage, type StageCall } from './stage.ts'
 import { limitsOfTools } from '../load/limits.ts'
 
@@ -33,7 +33,7 @@ export interface PlannedPrompt {
 }
 
 /** A prompt file in the order in which it is run: `pre`, tasks with `pre_task`, ask, `post_task`, then `post`. */
-export async function planPrompt(call: PromptCall, planner: Planner, context: RunContext): Promise<PlannedPrompt> {
+export async function planPrompt(call: PromptCall, planner: Planner, context: PlanContext): Promise<PlannedPrompt> {
   const { target } = call
   const { spec, settings } = target
   const looking = planner.look(spec.workspace)

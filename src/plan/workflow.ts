@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../base/json.ts'
 import type { InputVariable } from '../config/input-variables.ts'
 import type { Settings } from '../config/settings.ts'
 import type { Workflow, WorkflowStep } from '../config/workflow.ts'
-import { below, type RunContext, withScope, withServices } from '../event/context.ts'
+import { below, withScope, withServices } from '../event/context.ts'
 import { placeText, workflowStep } from '../event/place.ts'
 import type { FileSet } from '../run/files.ts'
 import type { PromptTarget } from '../load/prompt-target.ts'
@@ -24,7 +24,7 @@ import {
 } from './ask.ts'
 import { followUpsOf } from './follow-ups.ts'
 import type { AgentPlan, AnswerPlan, PromptPlan, WorkflowStepPlan } from './plan.ts'
-import { planChild, type Planner } from './planner.ts'
+import { planChild, type PlanContext, type Planner } from './planner.ts'
 import { planLeaf } from './script.ts'
 import { planTools } from './tools.ts'
 
@@ -55,7 +55,7 @@ interface Planned {
 export async function planWorkflow(
   call: WorkflowCall,
   planner: Planner,
-  context: RunContext,
+  context: PlanContext,
 ): Promise<PlannedWorkflow> {
   const { workflow, target } = call
   const graph = graphOf(workflow)
@@ -78,7 +78,7 @@ interface StepCall extends WorkflowCall {
   readonly known: ReadonlyMap<string, Planned>
 }
 
-async function planStep({ step }: StepNode, call: StepCall, planner: Planner, context: RunContext): Promise<Planned> {
+async function planStep({ step }: StepNode, call: StepCall, planner: Planner, context: PlanContext): Promise<Planned> {
   const inner = below(context, workflowStep(step.id))
   const at = placeText(inner.scope.at)
   const needs = step.needs.flatMap((id) => call.known.get(id) ?? [])
@@ -146,7 +146,7 @@ async function planAgents(
   step: WorkflowStep,
   call: AgentsCall,
   planner: Planner,
-  context: RunContext,
+  context: PlanContext,
 ): Promise<PlannedAgents> {
   const own =
     step.agent === undefined
@@ -169,7 +169,7 @@ async function planNamed(
   { name, step }: NamedStep,
   { target, drift, at }: AgentsCall,
   planner: Planner,
-  context: RunContext,
+  context: PlanContext,
 ): Promise<PlannedAgents> {
   const agent = await target.findAgent({ name })
   const { options } = step
@@ -215,7 +215,7 @@ async function planMain(
   step: WorkflowStep,
   call: AgentsCall,
   planner: Planner,
-  context: RunContext,
+  context: PlanContext,
 ): Promise<PlannedAgents> {
   const { id, instructions = '', options, needs } = step
   const { target, state, files, drift } = call
