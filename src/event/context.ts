@@ -9,7 +9,7 @@ import type { EventBody } from './event.ts'
 import type { Inbox } from './inbox.ts'
 import type { Message, TakenFiles } from './message.ts'
 import type { AskPerson, McpServers } from './mcp.ts'
-import type { Meter } from './meter.ts'
+import { createMeter, type Meter } from './meter.ts'
 import type { EarlierParts } from './part.ts'
 import {
   allRights,
@@ -163,21 +163,39 @@ interface TeamSeat {
   readonly inbox?: Inbox
 }
 
-/** What the options of a script agent give to its model. */
-export interface EquippedAgent {
-  readonly equipped: Pick<ModelAgent, 'tools' | 'inbox' | 'mode' | 'maxRounds'>
-  /** Of its conversation; includes the team that its model leads. */
-  readonly context: RunContext
+/** The gate for everything that has side effects or reads from outside. */
+export interface Gate {
+  readonly effects: Effects
 }
 
-/** The services available to a part of a run. */
-export interface RunServices {
-  readonly effects: Effects
-  /** Runs any agent. */
-  readonly agents: AgentExecutor
+/** Tells what is allowed, for filters, guards and previews; only the gate acts on it. */
+export interface Access {
   readonly permission: Permission
+}
+
+/** What narrower rights are made of. */
+export interface NarrowPorts extends Gate, Access {
   /** Creates a permission for other rights. */
   readonly permissionOf: (rights: Rights) => Permission
+}
+
+/** Sends events; use `emit`. */
+export interface Events {
+  readonly events: (at: Place, event: EventBody) => void
+}
+
+/** What is around a run: time, its environment and its end. */
+export interface Surroundings {
+  readonly now: () => Date
+  /** For waits and durations; a replay does not wait. */
+  readonly clock: Pick<Clock, 'sleep' | 'startStopwatch'>
+  readonly signal: AbortSignal
+  /** The base environment for commands of scripts; may contain secrets. */
+  readonly env: Readonly<Record<string, string | undefined>>
+}
+
+/** Limits and counts what model calls cost. */
+export interface Spending {
   /** Limits the total cost of model calls at and below a place. */
   readonly limitCost: (at: Place, limits: BudgetLimits) => void
   /**
@@ -185,43 +203,57 @@ export interface RunServices {
    */
   readonly leaseCost: (at: Place, terms: LeaseTerms) => () => void
   readonly meter: Meter
-  /** Sends events; use `emit`. */
-  readonly events: (at: Place, event: EventBody) => void
-  readonly now: () => Date
-  /** For waits and durations; a replay does not wait. */
-  readonly clock: Pick<Clock, 'sleep' | 'startStopwatch'>
-  readonly signal: AbortSignal
-  /** The base environment for commands of scripts; may contain secrets. */
-  readonly env: Readonly<Record<string, string | undefined>>
-  /** The run is only planned, not executed; requirements that this machine does not meet are only reported. */
+}
+
+/** No limits, and a meter of its own. */
+export function unlimited(): Spending {
+  return { limitCost: () => {}, leaseCost: () => () => {}, meter: createMeter() }
+}
+
+/** What a run keeps beside its record. */
+export interface RunStore {
+  /** The files that the run executes, and those that its models changed. */
+  readonly sources: RunSources
+  /** Undefined: this run is not recorded on disk. */
+  readonly texts?: KeptTexts
+  /** Undefined: this run is not recorded on disk. */
+  readonly ownFiles?: OwnFiles
+  /**
+   * Replaces folders of this machine, and secrets, by tokens, so that a text is the same wherever it is replayed.
+   * Omitted: texts are unchanged.
+   */
+  readonly portable?: (text: string) => string
+  /** Logs what is read; undefined: not needed. */
+  readonly reads?: ReadLog
+  /** The planned changes of a run that changes no files; undefined: changes are made. */
+  readonly planned?: Overlay
+  /** Parts finished in earlier runs of a watch session; undefined: none can be reused. */
+  readonly earlier?: EarlierParts
+}
+
+/** Asks the user. */
+export interface Approver {
+  /** The run is only planned: what would be asked, or is not there on this machine, is only reported. */
   readonly isPlan?: true
   /** Omitted: no questions are asked. */
   readonly questions?: OpenQuestions
-  /**
-   * Asks the user, and pauses the time limits of the surrounding agents meanwhile; omitted: there are no time limits.
-   */
+  /** Pauses the time limits of the surrounding agents while it asks; omitted: there are no time limits. */
   readonly asking?: <T>(ask: () => Promise<T>) => Promise<T>
-  /** The conversation that called the tool; omitted: not called by a model. */
-  readonly conversation?: CallingConversation
-  /** The id of the tool call in events; omitted: not called by a model. */
-  readonly callId?: string
-  /** Tools of plug-ins; omitted: none. */
-  readonly broughtTools?: readonly PluginTool[]
-  /** In a resumed or replayed run: whether the version that recorded it had a tool of this name. */
-  readonly isRecordedTool?: (name: string) => boolean
-  /** Configured MCP servers; omitted: none. */
-  readonly mcp?: McpServers
   /** Puts questions of a server to the user while it works on a call; omitted: nobody can be asked. */
   readonly askPerson?: AskPerson
+}
+
+/** Runs agents, and finds those that a model may start. */
+export interface Agents {
+  /** Runs any agent. */
+  readonly agents: AgentExecutor
+  /** The agents that a model may start by name; omitted: none. Agents of a prompt file apply to its own run only. */
+  readonly definitions?: () => Promise<ReadonlyMap<string, AgentDefinition>>
   /**
    * Calls a model on behalf of a server, at the place of the context: takes the parameters of `sampling/createMessage`
    * and returns its result. Omitted: no model is called.
    */
   readonly sample?: (params: JsonObject, context: RunContext) => Promise<JsonObject>
-  /** Functions that plug-ins add to programs of models; omitted: none. */
-  readonly programFunctions?: readonly PluginFunction[]
-  /** The agents that a model may start by name; omitted: none. Agents of a prompt file apply to its own run only. */
-  readonly definitions?: () => Promise<ReadonlyMap<string, AgentDefinition>>
   /**
    * Opens the tools, the mode and the team that the options of a script agent give to its model; provided by team/.
    * Omitted: no model is called.
@@ -231,28 +263,44 @@ export interface RunServices {
     agent: Pick<ScriptAgent, 'name' | 'file'>,
     context: RunContext,
   ) => Promise<EquippedAgent>
-  /** The team of the conversation; omitted: none. */
-  readonly collab?: Collab | undefined
-  /** Logs what is read; undefined: not needed. */
-  readonly reads?: ReadLog
-  /** The files that the run executes, and those that its models changed. */
-  readonly sources: RunSources
-  /**
-   * Replaces folders of this machine, and secrets, by tokens, so that a text is the same wherever it is replayed.
-   * Omitted: texts are unchanged.
-   */
-  readonly portable?: (text: string) => string
-  /** Undefined: this run is not recorded on disk. */
-  readonly texts?: KeptTexts
-  /** Undefined: this run is not recorded on disk. */
-  readonly ownFiles?: OwnFiles
-  /** The role of conversations in a team that works on a list; undefined: none. */
-  readonly seat?: TeamSeat | undefined
-  /** The planned changes of a run that changes no files; undefined: changes are made. */
-  readonly planned?: Overlay
-  /** Parts finished in earlier runs of a watch session; undefined: none can be reused. */
-  readonly earlier?: EarlierParts
 }
+
+/** What the options of a script agent give to its model. */
+export interface EquippedAgent {
+  readonly equipped: Pick<ModelAgent, 'tools' | 'inbox' | 'mode' | 'maxRounds'>
+  /** Of its conversation; includes the team that its model leads. */
+  readonly context: RunContext
+}
+
+/** MCP servers, and what plug-ins add. */
+export interface Servers {
+  /** Configured MCP servers; omitted: none. */
+  readonly mcp?: McpServers
+  /** Tools of plug-ins; omitted: none. */
+  readonly broughtTools?: readonly PluginTool[]
+  /** Functions that plug-ins add to programs of models; omitted: none. */
+  readonly programFunctions?: readonly PluginFunction[]
+  /** In a resumed or replayed run: whether the version that recorded it had a tool of this name. */
+  readonly isRecordedTool?: (name: string) => boolean
+}
+
+/** The conversation that a part of a run belongs to; omitted fields: there is none. */
+export interface Caller {
+  /** The conversation that called the tool. */
+  readonly conversation?: CallingConversation
+  /** The id of the tool call in events. */
+  readonly callId?: string
+  readonly collab?: Collab | undefined
+  /** The role of conversations in a team that works on a list. */
+  readonly seat?: TeamSeat | undefined
+}
+
+/**
+ * All ports of a run. A function names the ones that it uses, so that it can be called without the others: undo and
+ * planning have no others.
+ */
+export interface RunServices
+  extends NarrowPorts, Events, Surroundings, Spending, RunStore, Approver, Agents, Servers, Caller {}
 
 /** The context that is passed down through a run. A child's is a spread of its parent's; there are no globals. */
 export interface RunContext {
@@ -260,23 +308,38 @@ export interface RunContext {
   readonly services: RunServices
 }
 
+/** The part of a context that a function uses: names of the scope, and ports. */
+export interface ContextWith<Names extends keyof RunScope, Ports> {
+  readonly scope: Pick<RunScope, Names>
+  readonly services: Ports
+}
+
 /** The same context with a changed scope. */
-export function withScope(context: RunContext, scope: Partial<RunScope>): RunContext {
+export function withScope<Context extends { readonly scope: object }>(
+  context: Context,
+  scope: Partial<Context['scope']>,
+): Context {
   return { ...context, scope: { ...context.scope, ...scope } }
 }
 
 /** The same context with changed services. */
-export function withServices(context: RunContext, services: Partial<RunServices>): RunContext {
+export function withServices<Context extends { readonly services: object }>(
+  context: Context,
+  services: Partial<Context['services']>,
+): Context {
   return { ...context, services: { ...context.services, ...services } }
 }
 
 /** The same context one or more segments further down. Events sent through it have the longer place. */
-export function below(context: RunContext, ...segments: readonly Segment[]): RunContext {
-  return withScope(context, { at: [...context.scope.at, ...segments] })
+export function below<Context extends { readonly scope: Pick<RunScope, 'at'> }>(
+  context: Context,
+  ...segments: readonly Segment[]
+): Context {
+  return { ...context, scope: { ...context.scope, at: [...context.scope.at, ...segments] } }
 }
 
 /** Sends an event from this place in the run. */
-export function emit({ scope, services }: RunContext, event: EventBody): void {
+export function emit({ scope, services }: ContextWith<'at', Events>, event: EventBody): void {
   services.events(scope.at, event.type === 'warning' ? { ...event, message: cutMessage(event.message) } : event)
 }
 
@@ -308,18 +371,14 @@ export interface Limits {
   readonly protect?: Protection
   /** What programs chosen by models may access from here on. */
   readonly sandbox?: Partial<SandboxRights>
-  /** Limit on the total cost of model calls at this place and below. */
-  readonly budget?: BudgetLimits
 }
 
 /** The only way to restrict rights. Restrictions accumulate. */
-export function narrow(
-  context: RunContext,
-  { write = true, asks = false, tools, rules, pack, protect, sandbox, budget }: Limits,
-): RunContext {
-  const { scope, services } = context
-  if (budget !== undefined) services.limitCost(scope.at, budget)
-  const { rights: before } = scope
+export function narrow<Context extends ContextWith<'rights', NarrowPorts>>(
+  context: Context,
+  { write = true, asks = false, tools, rules, pack, protect, sandbox }: Limits,
+): Context {
+  const { rights: before } = context.scope
   const rights: Rights = {
     write: before.write && write,
     ...(before.asks === true || asks ? { asks: true } : {}),
@@ -333,10 +392,9 @@ export function narrow(
       ? {}
       : { sandbox: narrowSandbox(before.sandbox ?? strictestSandbox, sandbox ?? {}) }),
   }
-  if (pack === undefined && protect === undefined && rules === undefined) return withScope(context, { rights })
-  const permission = services.permissionOf(rights)
-  return {
-    scope: { ...scope, rights },
-    services: { ...services, permission, effects: services.effects.under(permission) },
-  }
+  const narrowed = { ...context, scope: { ...context.scope, rights } }
+  if (pack === undefined && protect === undefined && rules === undefined) return narrowed
+  const { effects, permissionOf } = context.services
+  const permission = permissionOf(rights)
+  return { ...narrowed, services: { ...context.services, permission, effects: effects.under(permission) } }
 }

@@ -305,3 +305,43 @@ export interface Effects {
   /** The same gate with a different permission. */
   under(permission: Permission): Effects
 }
+
+/**
+ * Methods that a decorated gate has in place of those of `inner`, the gate beneath, which has the same permission;
+ * `permission` is undefined until `under` gives one.
+ */
+type Decoration = (inner: Effects, permission: Permission | undefined) => Partial<Omit<Effects, 'under'>>
+
+/** The gate with other methods, under each permission. `held`: what is left of a permission beneath. */
+export function decorate(
+  effects: Effects,
+  decoration: Decoration,
+  held: (permission: Permission) => Permission = (permission) => permission,
+): Effects {
+  const around = (inner: Effects, permission?: Permission): Effects => ({
+    ...inner,
+    ...decoration(inner, permission),
+    under: (other) => around(inner.under(held(other)), other),
+  })
+  return around(effects)
+}
+
+/** The gate with a check before each file change and effect that no record answers; `check` throws to prevent it. */
+export function checkedBefore(effects: Effects, check: () => void): Effects {
+  return decorate(effects, (inner) => ({
+    changeFile(at, asked, plan, permit) {
+      const planned: PlanChange = (allow) => {
+        check()
+        return plan(allow)
+      }
+      return inner.changeFile(at, asked, planned, permit)
+    },
+    perform(at, effect, act, permit) {
+      const acting: typeof act = (signal, granted) => {
+        check()
+        return act(signal, granted)
+      }
+      return inner.perform(at, effect, acting, permit)
+    },
+  }))
+}

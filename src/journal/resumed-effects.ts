@@ -1,6 +1,6 @@
 import { BatonError } from '../base/error.ts'
 import { canonicalJson } from '../base/json.ts'
-import type { AskedCall, Effects } from '../event/effects.ts'
+import { type AskedCall, decorate, type Effects } from '../event/effects.ts'
 import { formerly } from '../event/limits.ts'
 import type { Spent } from '../event/meter.ts'
 import { parsePlace, part, type Place, placeText, withoutCall } from '../event/place.ts'
@@ -211,8 +211,8 @@ export function createResumedEffects(options: ResumeOptions): Effects {
     return below.flatMap(({ request }) => textsIn(source.value(request)))
   }
 
-  function around(live: Effects): Effects {
-    const effects: Effects = {
+  return decorate(options.live, (live) => {
+    const effects: Omit<Effects, 'flush' | 'under'> = {
       observe(at, call, read) {
         const answer = observed<ReturnType<typeof read>>(at, call)
         if (answer === undefined) return live.observe(at, call, read)
@@ -331,14 +331,9 @@ export function createResumedEffects(options: ResumeOptions): Effects {
         tree.reopen(p)
         return true
       },
-
-      flush: () => live.flush(),
-      under: (permission) => around(live.under(permission)),
     }
     return effects
-  }
-
-  return around(options.live)
+  })
 }
 
 /** Whether reading returns the recorded value, ignoring the times of files. */

@@ -9,7 +9,7 @@ import type { Layer } from '../config/layers.ts'
 import { settingsFor } from '../config/run-spec.ts'
 import { sandboxMode, type Settings } from '../config/settings.ts'
 import type { CallerVariables, PromptAgent } from '../event/agent.ts'
-import { narrow, type RunContext, type RunScope, withScope, withServices } from '../event/context.ts'
+import { type Agents, type ContextWith, narrow, type NarrowPorts, type RunScope } from '../event/context.ts'
 import type { SandboxRights } from '../event/sandbox-rights.ts'
 import { askedModel, resolveAlias } from '../model/alias.ts'
 import type { PromptTarget } from './prompt-target.ts'
@@ -72,17 +72,26 @@ export function asChild(
   return { ...target, spec, settings: settings(spec.params), agentSettings, settingsFor: settings }
 }
 
+type ChildNames = 'rights' | 'options' | 'redoCount' | 'modeOptions'
+
 /**
  * The options that its own agents start from, and its rights, which are at most those of its caller. Its own rules
  * apply in addition to those of the run.
  */
-export function childContext(target: PromptTarget, context: RunContext): RunContext {
+export function childContext<Context extends ContextWith<ChildNames, NarrowPorts & Pick<Agents, 'definitions'>>>(
+  target: PromptTarget,
+  context: Context,
+): Context {
   const options = inheritedOptions(target.agentSettings, target.configSettings)
   const { rules = [] } = target.spec.layers.own
   // as written, without comparing its entries: the list is stricter or absent
   const own = rules.map(({ tool, pattern, effect, origin }) => ({ tool, effect, origin, ...defined({ pattern }) }))
-  const inner = withServices(context, { definitions: async () => (await target.definitions()).byName })
-  return narrow(withScope(inner, { options, redoCount: 0, modeOptions: codeOptions(target, context) }), {
+  const inner = {
+    ...context,
+    scope: { ...context.scope, options, redoCount: 0, modeOptions: codeOptions(target, context) },
+    services: { ...context.services, definitions: async () => (await target.definitions()).byName },
+  }
+  return narrow(inner, {
     ...limitsOfWriting(target.settings),
     sandbox: { ...ownSandbox(target), mode: sandboxMode(target.settings) },
     ...(own.length === 0 ? {} : { rules: own }),
@@ -92,7 +101,7 @@ export function childContext(target: PromptTarget, context: RunContext): RunCont
 /** Which program calls need no approval is decided by the file that was started, and can only be restricted. */
 function codeOptions(
   { settings: { code } }: PromptTarget,
-  { scope }: RunContext,
+  { scope }: { readonly scope: Pick<RunScope, 'modeOptions'> },
 ): NonNullable<RunScope['modeOptions']> {
   const isApproved = code.auto_approve && scope.modeOptions?.['code']?.['auto_approve'] === true
   return { code: { ...code, auto_approve: isApproved } }

@@ -7,9 +7,10 @@ import { escapeGlob } from '../base/glob-pattern.ts'
 import { literalGlob } from '../base/literal-glob.ts'
 import type { Json } from '../base/json.ts'
 import { finishInTurns } from '../base/concurrency.ts'
-import { emit, type RunContext } from '../event/context.ts'
+import { emit, type RunStore } from '../event/context.ts'
 import { fileInfo } from '../script/host/file-info.ts'
 import { luaToJson } from '../script/values.ts'
+import type { FileContext } from '../tool/workspace-files.ts'
 import { allowedPath } from '../tool/guard.ts'
 import { statusAt } from '../tool/workspace-reads.ts'
 import { namedProblems } from './named-files.ts'
@@ -29,6 +30,8 @@ export interface GivenInputs {
   readonly ignoresUnread?: boolean
 }
 
+type InputsContext = FileContext & { readonly services: Pick<RunStore, 'reads'> }
+
 /**
  * The inputs of an agent that is run directly: the texts of `-i`, or a FileInfo for each file of `-f`, with paths
  * relative to the workspace; null if neither is given. Files are listed at each call, and no match is a warning.
@@ -37,7 +40,7 @@ export interface GivenInputs {
  */
 export async function readInputs(
   { texts, globs, cwd, stdin }: GivenInputs,
-  context: RunContext,
+  context: InputsContext,
 ): Promise<readonly Json[] | null> {
   refuseBoth({ texts, globs })
   if (stdin !== undefined) {
@@ -62,7 +65,7 @@ export async function readInputs(
 
 function listInputs(
   { globs, folder }: { readonly globs: readonly string[]; readonly folder: string },
-  context: RunContext,
+  context: InputsContext,
 ): Promise<readonly Json[]> {
   const { scope, services } = context
   const { workspace } = scope.folders

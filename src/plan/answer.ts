@@ -1,14 +1,21 @@
 import { isBatonError } from '../base/error.ts'
 import { defined } from '../base/json.ts'
 import type { AgentRequest, CommandAgent, PromptInput, PromptRequest, ScriptRequest } from '../event/agent.ts'
-import { below, type RunContext, withScope, withServices } from '../event/context.ts'
+import { below, withScope, withServices } from '../event/context.ts'
 import { member as memberPlace, part, placeText } from '../event/place.ts'
 import type { PromptTarget } from '../load/prompt-target.ts'
 import { variableInput } from '../stage/state.ts'
 import { runTask } from '../run/task.ts'
 import { type Ask, decidedBy, figuresOf, grown, isOpen, joinAsks, planAsk, type Range } from './ask.ts'
 import { followUpsOf } from './follow-ups.ts'
-import { type AnswerPlanner, planChild, type PlannedQuestion, type Planner, type TaskCall } from './planner.ts'
+import {
+  type AnswerPlanner,
+  planChild,
+  type PlannedQuestion,
+  type Planner,
+  type TaskCall,
+  type PlanContext,
+} from './planner.ts'
 import type { AnswerPlan, PartPlan, PartsPlan, RolePlan, SingleAnswerPlan, StrategyPlan, TeamPlan } from './plan.ts'
 import { planLeaf } from './script.ts'
 import { type PlannedStage, planStage } from './stage.ts'
@@ -31,7 +38,7 @@ export interface PlannedTask {
  * One task. The request is determined by the code of real runs, with an executor that runs nothing.
  * @throws BatonError that would end the run, if nothing can still change it
  */
-export async function planTask(call: TaskCall, planner: Planner, context: RunContext): Promise<PlannedTask> {
+export async function planTask(call: TaskCall, planner: Planner, context: PlanContext): Promise<PlannedTask> {
   const { target, plan, state, given } = call
   const { index, count, label } = plan
   const task = { ...variableInput(target), input: plan.input ?? given?.value ?? null, task: { index, count, label } }
@@ -54,7 +61,7 @@ export async function planTask(call: TaskCall, planner: Planner, context: RunCon
   }
 }
 
-async function planQuestion(call: TaskCall, planner: Planner, context: RunContext): Promise<PlannedQuestion> {
+async function planQuestion(call: TaskCall, planner: Planner, context: PlanContext): Promise<PlannedQuestion> {
   const { settings } = call.target
   const strategy = answeringStrategy(planner.strategies, settings)
   const own = strategy && planner.answerPlanners.get(strategy.key)
@@ -73,7 +80,7 @@ async function planParts(
   { key, outlined }: { readonly key: string; readonly outlined: readonly OutlinedAnswer[] },
   call: TaskCall,
   planner: Planner,
-  context: RunContext,
+  context: PlanContext,
 ): Promise<PlannedQuestion> {
   const parts: PartsPlan['parts'][number][] = []
   let { drift } = call
@@ -92,7 +99,7 @@ async function planParts(
 }
 
 /** The answer of one agent or model. */
-export async function planAlone(call: TaskCall, planner: Planner, context: RunContext): Promise<PlannedAlone> {
+export async function planAlone(call: TaskCall, planner: Planner, context: PlanContext): Promise<PlannedAlone> {
   const { drift } = call
   const { request, problem } = await requestOf(call, planner, context)
   const answering = { ...call, request, drift: call.later?.(drift) ?? drift }
@@ -105,7 +112,7 @@ export async function planAlone(call: TaskCall, planner: Planner, context: RunCo
 async function requestOf(
   { target, plan, state, files, given, drift, promptOf }: TaskCall,
   planner: Planner,
-  context: RunContext,
+  context: PlanContext,
 ) {
   const looking = planner.look(target.spec.workspace)
   const alone = { ...target, spec: { ...target.spec, agents: [] } }
@@ -138,7 +145,7 @@ interface Answering extends TaskCall {
 
 const unasked = { by: 'model', asks: [], tools: [], output_limit: 0, decided_by: [] } as const
 
-async function planAnswer(call: Answering, planner: Planner, context: RunContext): Promise<PlannedAlone['asked']> {
+async function planAnswer(call: Answering, planner: Planner, context: PlanContext): Promise<PlannedAlone['asked']> {
   const { request, target, drift } = call
   if (request === undefined) return { answer: { ...unasked, decided_by: drift.by }, tokens: 0 }
   if ('messages' in request) {

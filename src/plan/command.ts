@@ -2,7 +2,7 @@ import type { JsonObject } from '../base/json.ts'
 import { displayPath } from '../base/files.ts'
 import { commandOptions } from '../agent/command/options.ts'
 import type { CommandAgent } from '../event/agent.ts'
-import type { RunContext } from '../event/context.ts'
+import type { RunScope } from '../event/context.ts'
 import { type Ask, type Drift, isOpen, openAsk } from './ask.ts'
 import type { AgentPlan } from './plan.ts'
 
@@ -19,7 +19,10 @@ export interface CommandCall {
  * A planned command line: one request for each input, with unknown input, output and cost.
  * @throws BatonError CONFIG_INVALID for invalid options
  */
-export function planCommand({ agent, inputs, given, drift }: CommandCall, { scope }: RunContext): AgentPlan {
+export function planCommand(
+  { agent, inputs, given, drift }: CommandCall,
+  { scope }: { readonly scope: Pick<RunScope, 'folders'> },
+): AgentPlan {
   const { name, file, line } = agent
   const count = inputs === null || inputs.length === 0 ? 1 : inputs.length
   const { model = line.model } = commandOptions(agent, given)

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { isBatonError } from '../base/error.ts'
 import { inheritedOptions } from '../config/agent-options.ts'
 import { sandboxMode } from '../config/settings.ts'
-import { below, narrow, type RunContext, withScope, withServices } from '../event/context.ts'
+import { below, narrow, withScope, withServices } from '../event/context.ts'
 import type { MaskOptions } from '../journal/secrets.ts'
 import { secretsOf } from '../model/choice.ts'
 import { pluginsOf } from '../load/check-mode.ts'
@@ -40,7 +40,14 @@ import type {
   TasksPlan,
   Total,
 } from './plan.ts'
-import { createPlanner, type PlannedPrompt, type Planner, type PlanTargetOptions, type PromptCall } from './planner.ts'
+import {
+  createPlanner,
+  type PlannedPrompt,
+  type Planner,
+  type PlanTargetOptions,
+  type PromptCall,
+  type PlanContext,
+} from './planner.ts'
 import { planScript } from './script.ts'
 import { displayPath } from '../base/files.ts'
 import { defined } from '../base/json.ts'
@@ -120,7 +127,7 @@ export async function planRun({ inputs, signal, ...options }: PlanOptions): Prom
 }
 
 async function noteBoxOfScripts(
-  { scope }: RunContext,
+  { scope }: PlanContext,
   { env, onNote }: Pick<TargetOptions, 'env'> & Pick<Planner, 'onNote'>,
 ): Promise<void> {
   const { boxProblem } = await import('../tool/sandbox/needs-box.ts')
@@ -131,7 +138,7 @@ async function noteBoxOfScripts(
 async function planTarget(
   { target, inputs }: { readonly target: Target; readonly inputs: GivenInputs },
   planner: Planner,
-  context: RunContext,
+  context: PlanContext,
 ): Promise<PromptPlan | AgentPlan> {
   if (target.kind === 'prompt') {
     await checkModels(target, planner.models)
@@ -212,7 +219,7 @@ function totalOf(asks: readonly Ask[], open: readonly Decision[]): Total {
 }
 
 /** A prompt file in the order in which it is run: `pre`, tasks with `pre_task`, ask, `post_task`, then `post`. */
-async function planPrompt(call: PromptCall, planner: Planner, context: RunContext): Promise<PlannedPrompt> {
+async function planPrompt(call: PromptCall, planner: Planner, context: PlanContext): Promise<PlannedPrompt> {
   const { target } = call
   const { spec, settings } = target
   const looking = planner.look(spec.workspace)

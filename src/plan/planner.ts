@@ -12,7 +12,20 @@ import type {
   PromptResult,
   ScriptResult,
 } from '../event/agent.ts'
-import { rootScope, type RunContext } from '../event/context.ts'
+import {
+  type Agents,
+  type Approver,
+  type ContextWith,
+  type Events,
+  type NarrowPorts,
+  rootScope,
+  type RunContext,
+  type RunScope,
+  type RunStore,
+  type Servers,
+  type Surroundings,
+  unlimited,
+} from '../event/context.ts'
 import type { PromptFile, ScriptFile } from '../pack/resolve.ts'
 import { type AipDocument, parseAip } from '../prompt/aip.ts'
 import { asChild, childContext, childTargetOptions, childVariables } from '../load/child-target.ts'
@@ -25,7 +38,7 @@ import type { Drift, Times } from './ask.ts'
 import type { ModelPlanner } from './models.ts'
 import { systemClock } from '../base/clock.ts'
 import type { AskedCall, Effects } from '../event/effects.ts'
-import { createMeter, nothingSpent } from '../event/meter.ts'
+import { nothingSpent } from '../event/meter.ts'
 import { allRights, type Permission } from '../event/permission.ts'
 import { type Place, placeText } from '../event/place.ts'
 import { createSources } from '../event/sources.ts'
@@ -45,6 +58,14 @@ interface ScriptFacts {
   readonly reach: LuaReach
 }
 
+/** What plans take of a run: files, agents and tools that are looked up, and nothing that acts. */
+interface PlanPorts
+  extends NarrowPorts, Events, RunStore, Approver, Pick<Agents, 'definitions'>, Pick<Servers, 'broughtTools'> {
+  readonly signal: Surroundings['signal']
+}
+
+export type PlanContext = ContextWith<keyof RunScope, PlanPorts>
+
 /** What all parts of one plan share. */
 export interface Planner {
   readonly strategies: readonly PlannedStrategy[]
@@ -59,7 +80,7 @@ export interface Planner {
   /** The MCP servers available to an agent file (absolute). */
   readonly serversOf: (file: string) => Promise<ServersOfPack>
   /** Plans a prompt file that is an agent: the callback to the caller. */
-  readonly planPrompt: (call: PromptCall, planner: Planner, context: RunContext) => Promise<PlannedPrompt>
+  readonly planPrompt: (call: PromptCall, planner: Planner, context: PlanContext) => Promise<PlannedPrompt>
   /** Loads a prompt file that is named as an agent; each once. */
   readonly loadChild: (agent: Pick<PromptFile, 'name' | 'file' | 'text' | 'defined'>) => Promise<PromptTarget>
   readonly factsOf: (agent: Pick<ScriptFile, 'kind' | 'file' | 'text' | 'pack'>) => ScriptFacts
@@ -120,7 +141,7 @@ export interface PlannedStrategy extends Strategy {
 /** `Plan` is its part of the `--json` output. */
 export interface AnswerPlanner<Plan extends StrategyPlan = StrategyPlan> {
   /** One task. */
-  plan(call: TaskCall, planner: Planner, context: RunContext): Promise<PlannedQuestion<Plan>>
+  plan(call: TaskCall, planner: Planner, context: PlanContext): Promise<PlannedQuestion<Plan>>
   /** The answers to all tasks as one. */
   join(first: Plan, all: readonly Plan[]): Plan
   /** What it asks of agents and models, in order. */
@@ -142,7 +163,7 @@ interface Repetition {
   /** How far the instruction of later times may differ. */
   readonly later: (drift: Drift, instruction: string) => Drift
   /** What each time reports to the next one; undefined: no model or agent is asked for it. */
-  readonly planSummary: (call: SummaryCall, planner: Planner, context: RunContext) => Promise<SummaryPlan | undefined>
+  readonly planSummary: (call: SummaryCall, planner: Planner, context: PlanContext) => Promise<SummaryPlan | undefined>
 }
 
 export interface SummaryCall {
@@ -208,7 +229,7 @@ interface ChildCall {
 export async function planChild(
   { agent, given, options, drift }: ChildCall,
   planner: Planner,
-  context: RunContext,
+  context: PlanContext,
 ): Promise<PlannedPrompt> {
   const loaded = await planner.loadChild(agent)
   const child = asChild(loaded, agent, { options, inherited: context.scope.options })
@@ -298,9 +319,7 @@ function createLooking({ workspace, signal, plugins, path, onNote }: LookingOpti
       agents: lookingAgents((request) => asked.push(request)),
       permission: permissionOf(allRights),
       permissionOf,
-      limitCost: () => {},
-      leaseCost: () => () => {},
-      meter: createMeter(),
+      ...unlimited(),
       events: (_, event) => {
         if (event.type === 'warning') onNote(event.message)
       },

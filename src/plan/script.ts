@@ -8,13 +8,13 @@ import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { throwIssues } from '../config/issue.ts'
 import { defaultLayer } from '../config/settings.ts'
 import type { CommandAgent, ScriptAgent } from '../event/agent.ts'
-import { narrow, type RunContext } from '../event/context.ts'
+import { narrow } from '../event/context.ts'
 import type { ScriptFile } from '../pack/resolve.ts'
 import type { AipDocument } from '../prompt/aip.ts'
 import { type Ask, decidedBy, type Drift, isOpen, joinAsks, type ModelAsk, openAsk, planAsk } from './ask.ts'
 import { planCommand } from './command.ts'
 import type { AgentPlan } from './plan.ts'
-import type { Planner } from './planner.ts'
+import type { PlanContext, Planner } from './planner.ts'
 import { planTools } from './tools.ts'
 
 export interface ScriptCall<Agent = PlannedScript> {
@@ -34,7 +34,7 @@ type PlannedScript = ScriptAgent & Partial<Pick<ScriptFile, 'builtIn'>>
 export async function planLeaf(
   call: ScriptCall<PlannedScript | CommandAgent>,
   planner: Planner,
-  context: RunContext,
+  context: PlanContext,
 ): Promise<AgentPlan> {
   const { agent, inputs, options, drift } = call
   if (agent.kind !== 'command') return planScript({ ...call, agent }, planner, context)
@@ -42,7 +42,7 @@ export async function planLeaf(
 }
 
 /** The asks of a script agent itself. */
-export async function planScript(call: ScriptCall, planner: Planner, context: RunContext): Promise<AgentPlan> {
+export async function planScript(call: ScriptCall, planner: Planner, context: PlanContext): Promise<AgentPlan> {
   const { agent, at } = call
   const { document, reach } = planner.factsOf(agent)
   const { options, rules } = await optionsOf({ ...call, document }, planner)
@@ -117,7 +117,7 @@ interface ScriptAsking extends Omit<ScriptCall, 'options' | 'inputs'> {
 async function asksOf(
   { agent, inputs, options, document, drift }: ScriptAsking,
   planner: Planner,
-  context: RunContext,
+  context: PlanContext,
 ): Promise<readonly Ask[]> {
   if (document.parts.length === 0) return []
   const looking = planner.look(context.scope.folders.workspace)

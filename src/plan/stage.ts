@@ -1,7 +1,7 @@
 import { chainPromptInput } from '../agent/prompt-input.ts'
 import type { JsonObject } from '../base/json.ts'
 import type { AgentConfig, Stage } from '../config/agent-config.ts'
-import { below, type RunContext } from '../event/context.ts'
+import { below } from '../event/context.ts'
 import { textMessage } from '../event/message.ts'
 import { placeText } from '../event/place.ts'
 import type { PromptTarget } from '../load/prompt-target.ts'
@@ -10,7 +10,7 @@ import { estimateTokens } from '../model/estimate.ts'
 import { decidedBy, type Drift, grown, joinAsks } from './ask.ts'
 import type { StepPlan } from './plan.ts'
 import { planCommand } from './command.ts'
-import { planChild, type Planner } from './planner.ts'
+import { planChild, type PlanContext, type Planner } from './planner.ts'
 import { planScript } from './script.ts'
 
 export interface StageCall {
@@ -29,7 +29,7 @@ export interface PlannedStage {
 }
 
 /** One call of a chain: its agents in order, each with what the earlier ones may have changed. */
-export async function planStage(call: StageCall, planner: Planner, context: RunContext): Promise<PlannedStage> {
+export async function planStage(call: StageCall, planner: Planner, context: PlanContext): Promise<PlannedStage> {
   const { stage, target } = call
   const agents = target.spec.agents.filter(({ stages }) => stages.includes(stage))
   const steps: StepPlan[] = []
@@ -57,7 +57,7 @@ interface StepCall extends StageCall {
   readonly at: string
 }
 
-async function planStep(call: StepCall, planner: Planner, context: RunContext) {
+async function planStep(call: StepCall, planner: Planner, context: PlanContext) {
   const { stage, target, state, extra, config, next, at, drift } = call
   const agent = await target.findAgent(config)
   const { promptDir } = target.spec

@@ -1,7 +1,7 @@
 import type { ServersOfPack } from '../config/left-out-servers.ts'
 import { usableAgents } from '../team/task/tools.ts'
 import { taskTool } from '../event/sub-agents.ts'
-import type { RunContext } from '../event/context.ts'
+import type { Agents, ContextWith, RunScope, Servers } from '../event/context.ts'
 import type { ToolFilter, ToolRule, Verdict } from '../event/permission.ts'
 import { mayLetThrough, mayMean, meansAll } from '../mcp/names.ts'
 import { passesFilters, ruledTools, toolPattern } from '../tool/tool-filter.ts'
@@ -16,7 +16,7 @@ import type { ToolPlan } from './plan.ts'
 export async function planTools(
   { tools = [], disallowed_tools }: ToolFilter,
   { names: servers }: Pick<ServersOfPack, 'names'>,
-  context: RunContext,
+  context: ContextWith<'rights' | 'folders', Pick<Agents, 'definitions'> & Pick<Servers, 'broughtTools'>>,
 ): Promise<readonly ToolPlan[]> {
   const { scope, services } = context
   const { rights, folders } = scope
@@ -44,9 +44,9 @@ export async function planTools(
   return [...own, ...planServers({ tools, disallowed_tools }, { verdictOf, scope, servers })]
 }
 
-interface Servers {
+interface PlannedServers {
   readonly verdictOf: (tool: string) => Verdict
-  readonly scope: RunContext['scope']
+  readonly scope: Pick<RunScope, 'rights' | 'folders'>
   readonly servers: readonly string[]
 }
 
@@ -54,7 +54,7 @@ interface Servers {
  * Tools of servers, which are not contacted: those with a literal name, else `server__*` for those that a pattern
  * matches.
  */
-function planServers({ tools = [], disallowed_tools }: ToolFilter, { verdictOf, scope, servers }: Servers) {
+function planServers({ tools = [], disallowed_tools }: ToolFilter, { verdictOf, scope, servers }: PlannedServers) {
   const { rights } = scope
   const rules = rights.rules.flat().filter(({ origin }) => origin !== 'default')
   return servers.flatMap((server): readonly ToolPlan[] => {

@@ -248,7 +248,7 @@ interface Rejected {
 async function applyApproved(
   directives: readonly Directive[],
   options: TransactionOptions,
-  call: FileCall,
+  call: FileCall<RunContext>,
 ): Promise<TransactionResult | Rejected> {
   const planned = await previewTransaction(directives, options, call)
   if (planned.kind !== 'planned') return planned
@@ -281,7 +281,7 @@ async function applyApproved(
 
 async function decide(
   { path, isDeletion, diff, index }: ShownChange,
-  { context, at }: FileCall,
+  { context, at }: FileCall<RunContext>,
 ): Promise<'allow' | 'deny' | { readonly remark: string }> {
   const { effects, permission } = context.services
   const shown = displayPath(context.scope.folders.workspace, path)

@@ -7,7 +7,7 @@ import { sha256 } from '../base/hash.ts'
 import type { Json } from '../base/json.ts'
 import type { Settings } from '../config/settings.ts'
 import type { PromptAgent, PromptInput, PromptRequest, PromptResult } from '../event/agent.ts'
-import { below, emit, narrow, type RunContext, withServices } from '../event/context.ts'
+import { below, emit, type RunContext, withServices } from '../event/context.ts'
 import { givenWithoutLimits } from '../event/limits.ts'
 import type { Spent } from '../event/meter.ts'
 import { task } from '../event/place.ts'
@@ -141,8 +141,8 @@ async function runOnce(
   }
   // its own budget; the enclosing ones apply as well
   const hasBudget = target.spec.frontMatter['budget'] !== undefined
-  const own = hasBudget ? narrow(context, { budget: target.settings.budget }) : context
-  const outcome = await runPrompt({ target, strategies, inputs: [], given, onOutcome: () => {} }, own)
+  if (hasBudget) context.services.limitCost(context.scope.at, target.settings.budget)
+  const outcome = await runPrompt({ target, strategies, inputs: [], given, onOutcome: () => {} }, context)
   if (outcome.status === 'suspended') throw outcome.error
   const unmet = outcome.status === 'done' ? outcome.repeated?.unmet : undefined
   if (unmet !== undefined) throw unmet.error

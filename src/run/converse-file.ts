@@ -28,8 +28,8 @@ export function createFileConverser(surroundings: ChildSurroundings): NonNullabl
     const inherited = { ...around, ...request.inherited }
     const target = asChild(loaded, agent, { options, inherited })
     const hasBudget = target.spec.frontMatter['budget'] !== undefined
-    const limits = { ...limitsOfTools(target.settings), ...(hasBudget ? { budget: target.settings.budget } : {}) }
-    const child = narrow(childContext(target, context), limits)
+    const child = narrow(childContext(target, context), limitsOfTools(target.settings))
+    if (hasBudget) child.services.limitCost(child.scope.at, target.settings.budget)
     const time = timeLimitOf({ own: childTimeMs(target, options), whose: `agent "${agent.name}"` }, context)
     const answer = await withTimeLimit(time, child, (timed) => ask(request, target, timed))
     await passGate(target, child)

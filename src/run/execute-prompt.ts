@@ -177,7 +177,7 @@ function planChange({ file, blocks, hide }: TranscriptWrite, workspace: string):
   }
 }
 
-function warn(message: string, context: RunContext): 'gone' {
+function warn(message: string, context: FileCall['context']): 'gone' {
   emit(context, { type: 'warning', message, hint: 'They are on stdout and in the record of the run.' })
   return 'gone'
 }

@@ -8,11 +8,12 @@ import { readRegularFile } from '../base/regular-file.ts'
 import { type ListedFile, listSteps } from '../base/glob.ts'
 import { finishInTurns, finishSteps, type Steps } from '../base/concurrency.ts'
 import { defined, isObject, type Json, type JsonObject } from '../base/json.ts'
-import { emit, type RunContext } from '../event/context.ts'
+import { type Approver, type ContextWith, emit, type RunStore } from '../event/context.ts'
 import { item, part, type Place } from '../event/place.ts'
 import type { RunSpec } from '../config/run-spec.ts'
 import type { Settings } from '../config/settings.ts'
 import type { ContextResource } from '../mcp/context-resources.ts'
+import type { FileContext } from '../tool/workspace-files.ts'
 import { readableFiles } from '../tool/guard.ts'
 import { namedProblems } from '../load/named-files.ts'
 import type { LoadedFile } from './messages.ts'
@@ -39,6 +40,9 @@ export interface FileSet {
   readonly resources?: readonly ContextResource[]
 }
 
+/** What listing and reading the files of a request takes of a run. */
+type FilesContext = FileContext & { readonly services: RunStore & Approver }
+
 /**
  * Lists the files of a request; the content of the prompt file itself is never part of it. Each kind is one observation,
  * so a resumed run sees the same list. A path that is no file is a warning, or an error if nothing in its list matches, or
@@ -48,7 +52,7 @@ export interface FileSet {
  */
 export async function listFileSet(
   { globs, base_dir: baseDir }: Settings,
-  { context, spec }: { readonly context: RunContext; readonly spec: Pick<RunSpec, 'file' | 'layers'> },
+  { context, spec }: { readonly context: FilesContext; readonly spec: Pick<RunSpec, 'file' | 'layers'> },
 ): Promise<FileSet> {
   const { scope, services } = context
   const ownFile = pathHere(scope.folders, realPath(spec.file))
@@ -118,7 +122,7 @@ async function listNoted(
 
 interface Noting {
   readonly baseDir: string
-  readonly context: RunContext
+  readonly context: FilesContext
   readonly isGiven: boolean
   readonly missing: BatonError[]
 }
@@ -168,14 +172,14 @@ async function workingGroups(
  * Reads files as text, each as one observation. Files that are not UTF-8 text, or were removed since they were listed,
  * are omitted with a warning.
  */
-export function loadFiles(paths: readonly string[], settings: Settings, context: RunContext): readonly LoadedFile[] {
+export function loadFiles(paths: readonly string[], settings: Settings, context: FilesContext): readonly LoadedFile[] {
   return finishSteps(loadSteps(paths, { settings, context }))
 }
 
 /** Options of reading: the folder of the paths, and how much may still be read. */
 export interface Loading {
   readonly settings: Settings
-  readonly context: RunContext
+  readonly context: FilesContext
   /** Stops the reading of files that grew since they were listed, before memory runs out. */
   readonly allowance?: Allowance
 }
@@ -235,7 +239,7 @@ export function* readSteps(
 /** Why there is no text. Plain JSON, because it is recorded. */
 type Missing = { readonly missing: 'not text' | 'gone' }
 
-function readText(asked: string, { services: { planned, reads } }: RunContext): string | Missing {
+function readText(asked: string, { services: { planned, reads } }: { readonly services: RunStore }): string | Missing {
   const entry = planned?.at(asked) ?? { kind: 'disk', path: asked }
   if (entry.kind !== 'disk') return entry.kind === 'file' ? entry.text : { missing: 'gone' }
   const file = entry.path
@@ -272,7 +276,7 @@ interface Listing {
   readonly globs: readonly string[]
   readonly baseDir: string
   readonly spec: Pick<RunSpec, 'file' | 'layers'>
-  readonly context: RunContext
+  readonly context: FilesContext
   /** For questions. */
   readonly at: Place
 }
@@ -315,7 +319,10 @@ async function openFiles(files: readonly ListedFile[], listing: Listing): Promis
   return files.filter((file) => !left.has(file))
 }
 
-function closedAmong(files: readonly ListedFile[], { scope }: RunContext): readonly Closed[] {
+function closedAmong(
+  files: readonly ListedFile[],
+  { scope }: ContextWith<'folders' | 'rights', unknown>,
+): readonly Closed[] {
   const folders = new Map<string, string>()
   return files.flatMap((file) => {
     const folder = dirname(file.absolute)

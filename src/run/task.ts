@@ -74,11 +74,8 @@ export function withoutGivenUp(
   const { tools } = after.params
   const hasFewer = Array.isArray(tools) && !equalJson(tools, before.params['tools'])
   const hasLess = !equalJson(before.budget as Json, after.budget as Json)
-  if (!hasFewer && !hasLess) return context
-  return narrow(context, {
-    ...(hasFewer ? { tools: { tools: tools.map(String) } } : {}),
-    ...(hasLess ? { budget: after.budget } : {}),
-  })
+  if (hasLess) context.services.limitCost(context.scope.at, after.budget)
+  return hasFewer ? narrow(context, { tools: { tools: tools.map(String) } }) : context
 }
 
 /** The prompt of an iteration is one segment, because agents must not change the texts around it. */

@@ -4,7 +4,7 @@ import { BatonError, isBatonError } from '../base/error.ts'
 import { displayPath } from '../base/files.ts'
 import { defined, isObject, type Json, type JsonObject } from '../base/json.ts'
 import type { Listener } from '../event/bus.ts'
-import type { EffectKind, Effects } from '../event/effects.ts'
+import { decorate, type EffectKind } from '../event/effects.ts'
 import { createEffects } from '../journal/effects.ts'
 import { isCassette } from '../journal/is-cassette.ts'
 import { createMemoryJournal } from '../journal/memory.ts'
@@ -140,17 +140,15 @@ function openWithoutCassette(
     throw refused
   }
 
-  const offline = (files: Effects): Effects => ({
-    ...files,
+  const offline = decorate(live, () => ({
     async perform(_at, { kind, request }) {
       return refuse(`${whatIsDone[kind] ?? `has an outside effect (${kind})`}${named(request)}`)
     },
-    under: (permission) => offline(files.under(permission)),
-  })
+  }))
   return {
     journal,
     replay: {
-      effects: offline(live),
+      effects: offline,
       chooseModel: async (name) => refuse(`calls ${name === undefined ? 'a model' : `the model ${name}`}`),
       mcp: silentServers(
         serverNames(settings).map((name) => ({ name, isTrusted: false })),

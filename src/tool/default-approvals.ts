@@ -1,4 +1,4 @@
-import type { RunContext } from '../event/context.ts'
+import type { ContextWith, NarrowPorts } from '../event/context.ts'
 import type { ToolRule } from '../event/permission.ts'
 
 /** Cached, because the rules of a list are compiled only once. */
@@ -8,10 +8,12 @@ const lists = new WeakMap<readonly ToolRule[], readonly ToolRule[]>()
  * The same context, but without the approvals that only Baton's built-in rules require (R195). Rules that someone has
  * written still apply, and what is denied stays denied.
  */
-export function withoutDefaultApprovals({ scope, services }: RunContext): RunContext {
+export function withoutDefaultApprovals<Context extends ContextWith<'rights', NarrowPorts>>(context: Context): Context {
+  const { scope, services } = context
   const rights = { ...scope.rights, rules: scope.rights.rules.map(withoutQuestions) }
   const permission = services.permissionOf(rights)
   return {
+    ...context,
     scope: { ...scope, rights },
     services: { ...services, permission, effects: services.effects.under(permission) },
   }

@@ -3,18 +3,21 @@ import { dirname, join, relative } from 'node:path'
 import { entryStatus } from '../base/entries.ts'
 import { BatonError, isBatonError, messageOf } from '../base/error.ts'
 import { displayPath } from '../base/files.ts'
-import { emit, type RunContext } from '../event/context.ts'
+import { type ContextWith, emit, type Events, type Gate } from '../event/context.ts'
 import type { Disk, FileChangeRecord, Kept, KeptContent, PathState, PlannedChange } from '../event/effects.ts'
 import type { NewFileContent } from '../event/permission.ts'
 import type { Place } from '../event/place.ts'
 import { entryHash, startHash } from './file-hash.ts'
-import { allowedEntry, allowedPath, type Asking } from './guard.ts'
+import { allowedEntry, allowedPath, type Asking, type ReadContext } from './guard.ts'
 import { type FileStatus, notAFile, orUnreadable, statusAt } from './workspace-reads.ts'
 import { sha256 } from '../base/hash.ts'
 
+/** What changing files takes of a run. */
+export type FileContext = ReadContext & ContextWith<'at', Gate & Events>
+
 /** A call that changes files: the context it runs in, and the place at which its effect is recorded. */
-export interface FileCall {
-  readonly context: RunContext
+export interface FileCall<Context extends FileContext = FileContext> {
+  readonly context: Context
   readonly at: Place
 }
 

@@ -1,10 +1,13 @@
 import { basename, dirname, join } from 'node:path'
 import { BatonError, hasSystemCode, messageOf } from '../base/error.ts'
 import { displayPath, realPath } from '../base/files.ts'
-import type { RunContext } from '../event/context.ts'
+import type { Access, ContextWith } from '../event/context.ts'
 import type { Allow } from '../event/effects.ts'
 import type { NewFileContent } from '../event/permission.ts'
 import { closesFiles } from './tool-rules.ts'
+
+/** What reading files takes of a run. */
+export type ReadContext = ContextWith<'folders' | 'rights', Access & { readonly signal: AbortSignal }>
 
 /**
  * The real path of what is to be changed, once that is allowed. Nothing on disk changes before this returns. `content`:
@@ -23,7 +26,7 @@ export function allowedPath(
 
 /** Who wants to change files; `allow` is that of the gate. */
 export interface Asking {
-  readonly context: RunContext
+  readonly context: ReadContext
   readonly allow: Allow
 }
 
@@ -39,12 +42,12 @@ export function allowedEntry(named: string, asking: Asking): string {
 }
 
 /** The real path of something that may be read, links resolved. @throws BatonError OUTSIDE_WORKSPACE or FILE_FAILED */
-export function readablePath(named: string, context: RunContext): string {
+export function readablePath(named: string, context: ReadContext): string {
   return allowedPath('read', named, { context, allow: allowOf(context) })
 }
 
 /** Whether the path may be read: always true, except for agents that are held to the capabilities of their pack. */
-export function mayRead(named: string, context: RunContext, allow: Allow = allowOf(context)): boolean {
+export function mayRead(named: string, context: ReadContext, allow: Allow = allowOf(context)): boolean {
   try {
     allowedPath('read', named, { context, allow })
     return true
@@ -64,7 +67,7 @@ export function readableFiles<File extends { readonly absolute: string }>(
 }
 
 /** Checks the permission of a context outside of an effect, for operations that only read. */
-export function allowOf({ services }: RunContext): Allow {
+export function allowOf({ services }: { readonly services: Access }): Allow {
   return (action, content) => {
     const verdict = services.permission.check(action, content)
     if (verdict.kind === 'allow') return
@@ -74,7 +77,7 @@ export function allowOf({ services }: RunContext): Allow {
   }
 }
 
-function resolved(path: string, { scope }: RunContext): string {
+function resolved(path: string, { scope }: Pick<ReadContext, 'scope'>): string {
   try {
     return realPath(path)
   } catch (error) {

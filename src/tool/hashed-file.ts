@@ -1,7 +1,7 @@
 import { type BigIntStats, fstatSync } from 'node:fs'
 import { createHash } from '../base/hash.ts'
 import { readRegular } from '../base/regular-file.ts'
-import type { RunContext } from '../event/context.ts'
+import type { ReadContext } from './guard.ts'
 import { readSlices } from './workspace-reads.ts'
 
 /** The hash of a file that was read completely, valid as long as nobody writes the file. */
@@ -19,7 +19,7 @@ const clockMs = 100n
  * could go unnoticed: the file was just written, is written meanwhile, or its file system has no exact times. Rejects
  * with the reason of the signal.
  */
-export async function hashedFile(path: string, context: RunContext): Promise<HashedFile | undefined> {
+export async function hashedFile(path: string, context: ReadContext): Promise<HashedFile | undefined> {
   const before = statusOf(path)
   if (before === undefined || !isExact(before) || isRecent(before)) return undefined
   const hash = createHash('sha256')

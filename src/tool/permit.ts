@@ -1,4 +1,4 @@
-import type { RunContext } from '../event/context.ts'
+import type { Approver, Surroundings } from '../event/context.ts'
 import type { Effects } from '../event/effects.ts'
 import type { Action, Permit } from '../event/permission.ts'
 import type { Place } from '../event/place.ts'
@@ -9,7 +9,7 @@ import type { Place } from '../event/place.ts'
  * @throws BatonError UNTRUSTED, NEEDS_INPUT if it is not allowed, WAITING_FOR_APPROVAL; the reason of the signal
  */
 export async function permitWhileWorking(
-  { services: { signal, questions, asking } }: Pick<RunContext, 'services'>,
+  { services: { signal, questions, asking } }: { readonly services: Approver & Pick<Surroundings, 'signal'> },
   { effects, at, action }: { readonly effects: Effects; readonly at: Place; readonly action: Action },
 ): Promise<Permit> {
   const permit = (): Promise<Permit> => effects.permit(at, action)

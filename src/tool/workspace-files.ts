@@ -34,7 +34,7 @@ import { allowedEntry, allowedPath, type Asking } from './guard.ts'
 import { fileHead } from './protected/prompt-file.ts'
 import { readBytes, statusAt } from './workspace-reads.ts'
 
-export type { FileCall } from './file-effect.ts'
+export type { FileCall, FileContext } from './file-effect.ts'
 
 export interface Transfer {
   readonly source: string

@@ -4,8 +4,7 @@ import { BatonError, hasSystemCode, isBatonError, messageOf } from '../base/erro
 import { displayPath } from '../base/files.ts'
 import { createHash } from '../base/hash.ts'
 import { readRegular } from '../base/regular-file.ts'
-import type { RunContext } from '../event/context.ts'
-import { readablePath } from './guard.ts'
+import { type ReadContext, readablePath } from './guard.ts'
 
 export interface FileStatus {
   readonly kind: 'file' | 'folder' | 'other'
@@ -19,7 +18,7 @@ export interface FileStatus {
  * The status of a path (absolute), links followed; undefined if it does not exist.
  * @throws BatonError OUTSIDE_WORKSPACE
  */
-export function fileStatus(path: string, context: RunContext): FileStatus | undefined {
+export function fileStatus(path: string, context: ReadContext): FileStatus | undefined {
   return statusAt(readablePath(path, context))
 }
 
@@ -39,7 +38,7 @@ export function statusAt(path: string): FileStatus | undefined {
  * The bytes of a file. Pipes and devices are refused, because reading them might never end.
  * @throws BatonError OUTSIDE_WORKSPACE, FILE_FAILED
  */
-export function readBytes(path: string, context: RunContext): Buffer {
+export function readBytes(path: string, context: ReadContext): Buffer {
   return readAllowed(path, context, (descriptor) => readFileSync(descriptor))
 }
 
@@ -47,7 +46,7 @@ export function readBytes(path: string, context: RunContext): Buffer {
  * Calls `read` with the descriptor of a file, once its real path is allowed and known to be a file.
  * @throws BatonError OUTSIDE_WORKSPACE, FILE_FAILED
  */
-function readAllowed<T>(path: string, context: RunContext, read: (descriptor: number) => T): T {
+function readAllowed<T>(path: string, context: ReadContext, read: (descriptor: number) => T): T {
   const real = readablePath(path, context)
   const shown = displayPath(context.scope.folders.workspace, path)
   const status = statusAt(real)
@@ -72,7 +71,7 @@ export function orUnreadable<T>(shown: string, read: () => T): T {
 }
 
 /** The text of a UTF-8 file; a byte order mark is kept. @throws BatonError OUTSIDE_WORKSPACE, FILE_FAILED */
-export function readText(path: string, context: RunContext): string {
+export function readText(path: string, context: ReadContext): string {
   return decodeText(readBytes(path, context), displayPath(context.scope.folders.workspace, path))
 }
 
@@ -99,7 +98,7 @@ function orNoText(name: string, decode: () => string): string {
  */
 export async function readTextInSlices(
   path: string,
-  context: RunContext,
+  context: ReadContext,
 ): Promise<{ readonly text: string; readonly hash: string }> {
   const name = displayPath(context.scope.folders.workspace, path)
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
@@ -133,7 +132,7 @@ export type PieceTaker = (piece: Buffer) => boolean
 export function readPieces(
   path: string,
   { take, from = 0 }: { readonly take: PieceTaker; readonly from?: number },
-  context: RunContext,
+  context: ReadContext,
 ): void {
   readAllowed(path, context, (descriptor) => {
     const buffer = Buffer.allocUnsafe(pieceBytes)
@@ -150,7 +149,7 @@ export function readPieces(
  * The same without blocking other work of the process. The file is reopened for each slice of the work, so it may
  * change meanwhile. Also rejects with the reason of the signal.
  */
-export async function readSlices(path: string, take: PieceTaker, context: RunContext): Promise<void> {
+export async function readSlices(path: string, take: PieceTaker, context: ReadContext): Promise<void> {
   const { signal } = context.services
   let from = 0
   for (let isMore = true; isMore;) {

@@ -4,9 +4,9 @@ import { entryStatus } from '../base/entries.ts'
 import { compareBytes } from '../base/byte-order.ts'
 import { BatonError, isBatonError, messageOf } from '../base/error.ts'
 import { defined } from '../base/json.ts'
-import type { RunContext } from '../event/context.ts'
 import { startHash } from '../tool/file-hash.ts'
-import { allowedEntry, allowOf } from '../tool/guard.ts'
+import type { Surroundings } from '../event/context.ts'
+import { allowedEntry, allowOf, type ReadContext } from '../tool/guard.ts'
 import type { EntryState, FileState, PathChange, Stretch } from './changes.ts'
 import { bytesOf, type Content, type Contents } from './contents.ts'
 import { isMergeable, type MergedText, mergeTexts, type Texts } from '../base/merge-texts.ts'
@@ -36,10 +36,13 @@ type Verdict =
   /** Left alone; `why` completes a sentence. */
   | { readonly kind: 'refused'; readonly why: string }
 
+/** What planning an undo takes of a run: reads of the files, and git, which merges them. */
+type MergeContext = ReadContext & { readonly services: Pick<Surroundings, 'env'> }
+
 export interface PlanOptions {
   readonly workspace: string
   readonly contents: Contents
-  readonly context: RunContext
+  readonly context: MergeContext
   /** Whether a changed path is to be undone. */
   readonly includes: (target: string) => boolean
   /** Merges changes that were made after the run with the content from before it. */
@@ -246,7 +249,7 @@ async function mergeBack(
   stretches: readonly Stretch[],
   target: string,
   { contentOf }: Contents,
-  { services }: RunContext,
+  { services }: MergeContext,
 ): Promise<Merge | { readonly why: string }> {
   if (entryStatus(target)?.isFile() !== true) return { why: 'it has changed since the run and is no longer a file' }
   let merged: Merge = { bytes: readRegularFile(target), conflicts: 0 }
@@ -271,7 +274,7 @@ async function mergeBack(
 const labels = { mine: 'present', base: 'after the run', theirs: 'before the run' }
 
 /** @throws BatonError FILE_FAILED when git is missing or fails */
-async function mergeOrFail(texts: Texts, services: RunContext['services']): Promise<Merge> {
+async function mergeOrFail(texts: Texts, services: MergeContext['services']): Promise<Merge> {
   try {
     return await mergeTexts(texts, labels, services)
   } catch (error) {

@@ -1,13 +1,10 @@
 import { basename, dirname, join } from 'node:path'
-import { systemClock } from '../base/clock.ts'
 import { BatonError } from '../base/error.ts'
 import { displayPath, isInside } from '../base/files.ts'
 import { createBus, type Listener } from '../event/bus.ts'
-import { rootScope, type RunContext } from '../event/context.ts'
-import { createMeter } from '../event/meter.ts'
-import { allRights, type Rights } from '../event/permission.ts'
+import type { Events, Surroundings } from '../event/context.ts'
+import { allRights } from '../event/permission.ts'
 import { part } from '../event/place.ts'
-import { createSources } from '../event/sources.ts'
 import { createEffects } from '../journal/effects.ts'
 import { glance, undoneRun } from '../journal/glance.ts'
 import { finishHistory } from '../journal/index-file.ts'
@@ -81,8 +78,7 @@ export async function undoRun(options: UndoOptions): Promise<UndoReport> {
   const id = newRunId(new Date())
   const bus = createBus({ runId: id, now: () => new Date(), hide: mask.hide, begun: mask.begun })
   if (listener !== undefined) bus.subscribe(listener)
-  const contextOf = (journal: RunJournal): RunContext =>
-    undoContext(id, journal, { workspace, env, home, signal, events: bus.send })
+  const contextOf = (journal: RunJournal) => undoContext(journal, { workspace, env, home, signal, events: bus.send })
 
   const plans = await planUndo(changes, {
     workspace,
@@ -154,38 +150,18 @@ async function recorded(
   }
 }
 
-interface Around {
+interface Around extends Events, Pick<Surroundings, 'env' | 'signal'> {
   readonly workspace: string
-  readonly env: UndoOptions['env']
   readonly home: string
-  readonly signal: AbortSignal
-  readonly events: RunContext['services']['events']
 }
 
-function undoContext(id: string, journal: RunJournal, { workspace, env, home, signal, events }: Around): RunContext {
+/** An undo reads and changes files, and nothing else. */
+function undoContext(journal: RunJournal, { workspace, env, home, signal, events }: Around) {
   const folders = { workspace, cwd: workspace, packRoots: [] }
-  const permissionOf = (rights: Rights): ReturnType<typeof createPermission> => createPermission(rights, folders)
-  const permission = permissionOf(allRights)
+  const permission = createPermission(allRights, folders)
   const hooks = [ownChangesHook(workspace, { env, home })]
-  const nobody = (): Promise<never> => Promise.reject(new Error('an undo runs no agents'))
-  return {
-    scope: rootScope({ runId: id, version, folders }),
-    services: {
-      effects: createEffects({ journal, signal, permission, onSpent: () => undefined, hooks }),
-      agents: { run: nobody, open: nobody, converse: nobody },
-      permission,
-      permissionOf,
-      limitCost: () => undefined,
-      leaseCost: () => () => undefined,
-      meter: createMeter(),
-      events,
-      now: () => new Date(),
-      clock: systemClock,
-      signal,
-      env,
-      sources: createSources([]),
-    },
-  }
+  const effects = createEffects({ journal, signal, permission, onSpent: () => undefined, hooks })
+  return { scope: { at: [], folders, rights: allRights }, services: { effects, permission, events, signal, env } }
 }
 
 /** An earlier undo of a run. */

@@ -17,7 +17,7 @@ import {
   type RunServices,
   withServices,
 } from '../event/context.ts'
-import { type Effects, makesFile } from '../event/effects.ts'
+import { decorate, type Effects, makesFile } from '../event/effects.ts'
 import type { AskPerson } from '../event/mcp.ts'
 import type { Meter } from '../event/meter.ts'
 import { placeText } from '../event/place.ts'
@@ -275,8 +275,7 @@ function possibleFiles(target: Target): readonly string[] {
  * and recorded as a read. The caller finds the files unchanged.
  */
 function withoutChanges(effects: Effects, events: RunServices['events']): Effects {
-  return {
-    ...effects,
+  return decorate(effects, (inner) => ({
     changeFile(at, asked, plan, permit) {
       const look: typeof plan = (allow) => {
         if (plan(allow) !== undefined) {
@@ -287,9 +286,8 @@ function withoutChanges(effects: Effects, events: RunServices['events']): Effect
         }
         return undefined
       }
-      effects.changeFile(at, asked, look, permit)
+      inner.changeFile(at, asked, look, permit)
       return false
     },
-    under: (permission) => withoutChanges(effects.under(permission), events),
-  }
+  }))
 }

@@ -1,7 +1,7 @@
 import { systemClock } from '../../src/base/clock.ts'
 import type { AgentExecutor } from '../../src/event/agent.ts'
 import { createBus } from '../../src/event/bus.ts'
-import { rootScope, type RunContext, type RunScope, type RunServices } from '../../src/event/context.ts'
+import { rootScope, type RunContext, type RunScope, type RunServices, unlimited } from '../../src/event/context.ts'
 import type { RunEvent } from '../../src/event/event.ts'
 import { createMeter } from '../../src/event/meter.ts'
 import { allRights, type Rights } from '../../src/event/permission.ts'
@@ -58,8 +58,7 @@ export function testContext({
       agents,
       permission,
       permissionOf,
-      limitCost: () => {},
-      leaseCost: () => () => {},
+      ...unlimited(),
       meter,
       events: bus.send,
       now: () => new Date(0),

@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { planTree } from '../../src/cli/plan-tree.ts'
 import { createPaint } from '../../src/render/style.ts'
-import type { ToolFilter, ToolRule } from '../../src/event/permission.ts'
+import { allRights, type ToolFilter, type ToolRule } from '../../src/event/permission.ts'
 import { planTools } from '../../src/plan/tools.ts'
 import { toolRules } from '../../src/tool/rule-list.ts'
-import { testContext } from '../helpers/context.ts'
 import { planIn, workspaceOf } from './helpers.ts'
 
 const paint = createPaint({ env: {}, isTerminal: false })
@@ -109,9 +108,9 @@ describe('the plan of a file with tools', () => {
 describe('the plan of a file with tools of servers', () => {
   const rules = (...own: readonly ToolRule[]) => [toolRules(own)]
   const planned = (filter: ToolFilter, own: readonly ToolRule[] = [], tools?: readonly ToolFilter[]) => {
-    const { scope, services } = testContext()
-    const rights = { ...scope.rights, rules: rules(...own), ...(tools && { tools }) }
-    return planTools(filter, { names: ['github', 'docs'] }, { services, scope: { ...scope, rights } })
+    const rights = { ...allRights, rules: rules(...own), ...(tools && { tools }) }
+    const folders = { workspace: '/nowhere', cwd: '/nowhere', packRoots: [] }
+    return planTools(filter, { names: ['github', 'docs'] }, { scope: { rights, folders }, services: {} })
   }
 
   it('names servers by what the file names', async () => {

@@ -8,13 +8,13 @@ import { createMask, type LiveMask } from '../../src/journal/secrets.ts'
 import { type Owner, processOwners } from '../../src/journal/owner.ts'
 import { openRun } from '../../src/journal/store.ts'
 import { createPermission } from '../../src/tool/permission.ts'
-import type { FileCall } from '../../src/tool/workspace-files.ts'
+import type { AnswerCall } from '../../src/tool/changes/plan-transaction.ts'
 import { type UndoOptions, type UndoReport, undoRun } from '../../src/undo/run.ts'
 import { testContext } from '../helpers/context.ts'
 import { lookBelow } from '../helpers/look.ts'
 import { tempTree } from '../helpers/temp.ts'
 
-export type Change = (at: (path: string) => string, call: () => FileCall) => void | Promise<void>
+export type Change = (at: (path: string) => string, call: () => AnswerCall) => void | Promise<void>
 
 /** A workspace whose changes are recorded in run folders, as commands do. */
 export interface UndoWorld {

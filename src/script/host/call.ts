@@ -113,7 +113,7 @@ export class HostCall {
 }
 
 /** A call of a function that acts. Its effects are recorded at its place or below it. */
-export class ActCall extends HostCall implements FileCall {
+export class ActCall extends HostCall implements FileCall<RunContext> {
   readonly at: Place
 
   constructor({ name, args, section }: HostCall, at: Place) {

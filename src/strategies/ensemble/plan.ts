@@ -1,11 +1,11 @@
 import type { Ensemble } from '../../config/ensemble.ts'
-import { below, type RunContext } from '../../event/context.ts'
+import { below } from '../../event/context.ts'
 import { nothingSpent } from '../../event/meter.ts'
 import { member as memberPlace, part, placeText } from '../../event/place.ts'
 import { joinSingle, planAlone, type PlannedAlone } from '../../plan/answer.ts'
 import { type Ask, decidedBy, type Drift, grown, type Range } from '../../plan/ask.ts'
 import type { SingleAnswerPlan } from '../../plan/plan.ts'
-import type { AnswerPlanner, PlannedQuestion, Planner, TaskCall } from '../../plan/planner.ts'
+import type { AnswerPlanner, PlannedQuestion, Planner, TaskCall, PlanContext } from '../../plan/planner.ts'
 import { judgeQuestion, synthesisQuestion, viewsOf } from './aggregate.ts'
 import { aggregateTarget, prepareMembers, withoutEnsemble } from './member.ts'
 
@@ -43,7 +43,7 @@ interface EnsembleCall extends TaskCall {
 async function planEnsemble(
   { ensemble, ...call }: EnsembleCall,
   planner: Planner,
-  context: RunContext,
+  context: PlanContext,
 ): Promise<PlannedQuestion<EnsemblePlan>> {
   const { aggregate, quorum, retries } = ensemble
   const prepared = await prepareMembers(ensemble, call.target)
@@ -87,7 +87,7 @@ async function planEnsemble(
 const nothingAnswered = { status: 'answered', content: '', response: {}, spent: nothingSpent, seconds: 0 } as const
 
 /** The last request contains all answers. */
-function driftAfter(drift: Drift, tokens: readonly (number | null)[], { scope }: RunContext): Drift {
+function driftAfter(drift: Drift, tokens: readonly (number | null)[], { scope }: PlanContext): Drift {
   const known = tokens.flatMap((each) => each ?? [])
   const more = grown(
     drift,

@@ -1,6 +1,6 @@
 import { callPromptInput } from '../../agent/prompt-input.ts'
 import { defined } from '../../base/json.ts'
-import { below, type RunContext } from '../../event/context.ts'
+import { below } from '../../event/context.ts'
 import { textMessage } from '../../event/message.ts'
 import { item, part, placeText } from '../../event/place.ts'
 import { estimateTokens } from '../../model/estimate.ts'
@@ -10,7 +10,13 @@ import { type Iteration, iterationOf } from './load.ts'
 import { summaryQuestion } from './summarize.ts'
 import { type Drift, grown, planAsk, type Times } from '../../plan/ask.ts'
 import type { SummaryPlan } from '../../plan/plan.ts'
-import { planChild, type Planner, type RepetitionPlanner, type SummaryCall } from '../../plan/planner.ts'
+import {
+  planChild,
+  type Planner,
+  type RepetitionPlanner,
+  type SummaryCall,
+  type PlanContext,
+} from '../../plan/planner.ts'
 import { planLeaf } from '../../plan/script.ts'
 
 /**
@@ -61,7 +67,7 @@ async function planSummary(
   { settings: { summarizer: kind }, summarizer }: Iteration,
   { settings, instruction, drift, answers }: SummaryCall,
   planner: Planner,
-  context: RunContext,
+  context: PlanContext,
 ): Promise<SummaryPlan | undefined> {
   if (kind === 'files') return undefined
   const inner = below(context, item('iteration'), item('*'), part('summary'))

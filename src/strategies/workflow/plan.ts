@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../../base/json.ts'
 import type { InputVariable } from '../../config/input-variables.ts'
 import type { Settings } from '../../config/settings.ts'
 import type { Workflow, WorkflowStep } from '../../config/workflow.ts'
-import { below, type RunContext, withScope, withServices } from '../../event/context.ts'
+import { below, withScope, withServices } from '../../event/context.ts'
 import { placeText, workflowStep } from '../../event/place.ts'
 import { runMainStep } from './agents.ts'
 import { conditionOf, graphOf, sinksOf, type StepNode } from './graph.ts'
@@ -22,7 +22,7 @@ import {
 } from '../../plan/ask.ts'
 import { followUpsOf } from '../../plan/follow-ups.ts'
 import type { AgentPlan, PromptPlan, ToolPlan } from '../../plan/plan.ts'
-import { type AnswerPlanner, planChild, type Planner, type TaskCall } from '../../plan/planner.ts'
+import { type AnswerPlanner, planChild, type Planner, type TaskCall, type PlanContext } from '../../plan/planner.ts'
 import { planLeaf } from '../../plan/script.ts'
 import { planTools } from '../../plan/tools.ts'
 
@@ -89,7 +89,7 @@ interface Planned {
 }
 
 /** The steps of a workflow, each with what those before it may have changed. Nothing is evaluated. */
-async function planWorkflow(call: WorkflowCall, planner: Planner, context: RunContext): Promise<PlannedWorkflow> {
+async function planWorkflow(call: WorkflowCall, planner: Planner, context: PlanContext): Promise<PlannedWorkflow> {
   const { workflow, target } = call
   const graph = graphOf(workflow)
   const known = new Map<string, Planned>()
@@ -111,7 +111,7 @@ interface StepCall extends WorkflowCall {
   readonly known: ReadonlyMap<string, Planned>
 }
 
-async function planStep({ step }: StepNode, call: StepCall, planner: Planner, context: RunContext): Promise<Planned> {
+async function planStep({ step }: StepNode, call: StepCall, planner: Planner, context: PlanContext): Promise<Planned> {
   const inner = below(context, workflowStep(step.id))
   const at = placeText(inner.scope.at)
   const needs = step.needs.flatMap((id) => call.known.get(id) ?? [])
@@ -179,7 +179,7 @@ async function planAgents(
   step: WorkflowStep,
   call: AgentsCall,
   planner: Planner,
-  context: RunContext,
+  context: PlanContext,
 ): Promise<PlannedAgents> {
   const own =
     step.agent === undefined
@@ -202,7 +202,7 @@ async function planNamed(
   { name, step }: NamedStep,
   { target, drift, at }: AgentsCall,
   planner: Planner,
-  context: RunContext,
+  context: PlanContext,
 ): Promise<PlannedAgents> {
   const agent = await target.findAgent({ name })
   const { options } = step
@@ -248,7 +248,7 @@ async function planMain(
   step: WorkflowStep,
   call: AgentsCall,
   planner: Planner,
-  context: RunContext,
+  context: PlanContext,
 ): Promise<PlannedAgents> {
   const { id, instructions = '', options, needs } = step
   const { target, state, files, drift } = call

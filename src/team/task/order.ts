@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../base/json.ts'
 import type { AgentDefinition, CommandSession, ModelEnd } from '../../event/agent.ts'
 import type { RunContext } from '../../event/context.ts'
-import type { BudgetLimits, Effects } from '../../event/effects.ts'
+import { type BudgetLimits, decorate, type Effects } from '../../event/effects.ts'
 import type { ErrorInfo, FileChange } from '../../event/event.ts'
 import type { Inbox } from '../../event/inbox.ts'
 import type { Message } from '../../event/message.ts'
@@ -120,9 +120,8 @@ export function countRequests(stopsAfter: number | undefined): RequestCount {
     isNext = !hasTurns
   }
 
-  function counted(effects: Effects): Effects {
-    return {
-      ...effects,
+  const counted = (gate: Effects): Effects =>
+    decorate(gate, (effects) => ({
       async perform(at, effect, act, permit) {
         if (effect.kind !== 'model' && effect.kind !== 'command') return effects.perform(at, effect, act, permit)
         if (isNext) stopHere()
@@ -144,9 +143,7 @@ export function countRequests(stopsAfter: number | undefined): RequestCount {
         once()
         return value
       },
-      under: (permission) => counted(effects.under(permission)),
-    }
-  }
+    }))
 
   return {
     begun: () => begun,

@@ -1,5 +1,5 @@
 import { type RunContext, withServices } from '../../event/context.ts'
-import type { Effects, LeaseTerms } from '../../event/effects.ts'
+import { decorate, type Effects, type LeaseTerms } from '../../event/effects.ts'
 import type { Permission } from '../../event/permission.ts'
 import { Stopped } from './order.ts'
 import { part } from '../../event/place.ts'
@@ -10,12 +10,11 @@ import { part } from '../../event/place.ts'
  */
 export function onlyRecorded(context: RunContext): RunContext {
   const { effects, permission } = context.services
-  return withServices(context, { effects: recorded(effects.under(askingNobody(permission))) })
+  return withServices(context, { effects: decorate(effects, recorded, askingNobody).under(permission) })
 }
 
-function recorded(effects: Effects): Effects {
+function recorded(effects: Effects): Partial<Effects> {
   return {
-    ...effects,
     observe(at, call, _read) {
       if (!effects.answers(at)) stop()
       return effects.observe(at, call, stop)
@@ -34,7 +33,6 @@ function recorded(effects: Effects): Effects {
     },
     undo: () => {},
     again: () => false,
-    under: (permission) => recorded(effects.under(askingNobody(permission))),
   }
 }
 
@@ -80,8 +78,10 @@ export async function inTurn<T>(
     endLease = context.services.leaseCost(context.scope.at, lease())
   }
 
-  const { effects: around, permission } = context.services
-  const effects = waitingEffects(around, permission, () => (begun ??= begin()))
+  const effects = decorate(
+    context.services.effects,
+    waiting(context.services.permission, () => (begun ??= begin())),
+  )
   try {
     return await work(withServices(context, { effects }))
   } finally {
@@ -89,9 +89,8 @@ export async function inTurn<T>(
   }
 }
 
-function waitingEffects(effects: Effects, permission: Permission, begin: () => Promise<void>): Effects {
-  return {
-    ...effects,
+function waiting(outer: Permission, begin: () => Promise<void>) {
+  return (effects: Effects, permission = outer): Partial<Effects> => ({
     async permit(at, action, since) {
       const isAsked = permission.check(action).kind === 'ask'
       if (isAsked && !effects.answers([...at, part('approval')])) await begin()
@@ -105,6 +104,5 @@ function waitingEffects(effects: Effects, permission: Permission, begin: () => P
       if (!effects.wasDone(at)) await begin()
       return effects.perform(at, effect, act, permit)
     },
-    under: (held) => waitingEffects(effects.under(held), held, begin),
-  }
+  })
 }

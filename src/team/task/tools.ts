@@ -1,7 +1,7 @@
 import { modelText } from '../../base/model-text.ts'
 import { defined, type JsonObject } from '../../base/json.ts'
 import type { AgentDefinition, ModelAgent, Tool } from '../../event/agent.ts'
-import { narrow, type RunContext, withScope, withServices } from '../../event/context.ts'
+import { type Agents, type ContextWith, narrow, type RunContext, withScope, withServices } from '../../event/context.ts'
 import type { ToolFilter } from '../../event/permission.ts'
 import { callPlace, type Place } from '../../event/place.ts'
 import { agentIdAt, taskTool } from '../../event/sub-agents.ts'
@@ -71,7 +71,10 @@ export function taskTools(
 }
 
 /** The agents that a model may use: they have a description, and no rule denies them. */
-export async function usableAgents({ scope, services }: RunContext): Promise<readonly AgentDefinition[]> {
+export async function usableAgents({
+  scope,
+  services,
+}: ContextWith<'rights' | 'folders', Pick<Agents, 'definitions'>>): Promise<readonly AgentDefinition[]> {
   const { rights, folders } = scope
   const definitions = (await services.definitions?.()) ?? new Map()
   return [...definitions.values()].filter(({ name, description, heldBack }) => {

@@ -1,8 +1,7 @@
 import { dirname, resolve } from 'node:path'
 import { BatonError } from '../../base/error.ts'
 import { displayPath, isInside, realPath } from '../../base/files.ts'
-import type { RunContext } from '../../event/context.ts'
-import { allowedEntry, allowedPath, allowOf } from '../guard.ts'
+import { allowedEntry, allowedPath, allowOf, type ReadContext } from '../guard.ts'
 import {
   appendToFile,
   copyFile,
@@ -50,7 +49,7 @@ export interface ChangeSpace {
 }
 
 /** The files on disk below a base folder (absolute), as far as the permission of the context allows. */
-export function diskSpace(baseDir: string, context: RunContext): ChangeSpace {
+export function diskSpace(baseDir: string, context: ReadContext): ChangeSpace {
   const shown = displayPath(context.scope.folders.workspace, baseDir)
   const folder = shown === '.' ? baseDir : shown
   const leaves = (path: string): BatonError =>

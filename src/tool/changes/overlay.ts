@@ -1,5 +1,5 @@
 import { entryPath, realPath } from '../../base/files.ts'
-import type { RunServices } from '../../event/context.ts'
+import type { RunStore } from '../../event/context.ts'
 import type { Overlay, OverlayChange, OverlayEntry } from '../../event/overlay.ts'
 import { statusAt } from '../workspace-reads.ts'
 import { type Files, PlannedFiles } from './change-space.ts'
@@ -73,8 +73,6 @@ export function overlaid(overlay: Overlay | undefined, disk: Files): Files {
   }
 }
 
-type Noting = Pick<RunServices, 'planned' | 'texts' | 'sources'>
-
 /**
  * Notes what part of a run that changes no files has planned. `texts`: file contents by hash; missing ones are looked
  * up in what is stored with the run. Returns false if the overlay is full, so that part of it is not noted.
@@ -82,7 +80,7 @@ type Noting = Pick<RunServices, 'planned' | 'texts' | 'sources'>
 export function notePlanned(
   changes: readonly OverlayChange[],
   texts: ReadonlyMap<string, string>,
-  { planned, texts: kept, sources }: Noting,
+  { planned, texts: kept, sources }: RunStore,
 ): boolean {
   if (planned === undefined) return true
   let isAll = true

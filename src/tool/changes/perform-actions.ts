@@ -8,7 +8,8 @@ import { entryStatus } from '../../base/entries.ts'
 import { BatonError, isBatonError } from '../../base/error.ts'
 import { displayPath, entryPath, realPath } from '../../base/files.ts'
 import { defined } from '../../base/json.ts'
-import { type RunContext, withServices } from '../../event/context.ts'
+import { withServices } from '../../event/context.ts'
+import { checkedBefore } from '../../event/effects.ts'
 import { equalContents, hashAt, isPartOf, type Snapshot, snapshotHash, takeSnapshot } from './snapshot.ts'
 
 /**
@@ -157,39 +158,24 @@ function undoAction(begun: Begun, { context, at }: FileCall): readonly string[] 
       failures.push(error.message)
     }
   }
+  const { effects: gate } = context.services
   const path = displayPath(context.scope.folders.workspace, begun.before.path)
   const refuse = (): never => {
     throw new BatonError('FILE_FAILED', `${path} has changed since, so it is left unchanged`)
   }
   attempt(() => {
-    const steps = context.services.effects.observe([...at, part('plan')], { name: 'file_undo', args: [path] }, () => {
+    const steps = gate.observe([...at, part('plan')], { name: 'file_undo', args: [path] }, () => {
       if (isAsLeft(takeSnapshot(begun.before.path), begun)) return undoSteps(begun.before)
       // a file is written completely or not at all: nothing there is from the action
       return begun.isDone || (begun.action.op !== 'write' && begun.action.op !== 'copy') ? refuse() : []
     })
     for (const [index, step] of steps.entries()) {
       // an earlier process may have planned this step: it applies only to the state it was planned for
-      const checked = checkedBy(() => mayTake(step, steps[index - 1], begun) || refuse(), context)
-      attempt(() => performStep(step, { context: checked, at: [...at, item(index)] }))
+      const effects = checkedBefore(gate, () => mayTake(step, steps[index - 1], begun) || refuse())
+      attempt(() => performStep(step, { context: withServices(context, { effects }), at: [...at, item(index)] }))
     }
   })
   return failures
-}
-
-/** A context whose file changes are made only after a check, unless a record answers them. */
-function checkedBy(check: () => void, context: RunContext): RunContext {
-  const { effects } = context.services
-  const changeFile: typeof effects.changeFile = (at, asked, plan, permit) =>
-    effects.changeFile(
-      at,
-      asked,
-      (allow) => {
-        check()
-        return plan(allow)
-      },
-      permit,
-    )
-  return withServices(context, { effects: { ...effects, changeFile } })
 }
 
 /** Whether the entry at the path of a step is what the previous step, or the undone action, has left there. */

@@ -5,10 +5,10 @@ import { realName } from '../../base/real-name.ts'
 import { sha256 } from '../../base/hash.ts'
 import { defined } from '../../base/json.ts'
 import { part } from '../../event/place.ts'
-import type { RunContext } from '../../event/context.ts'
 import type { FileChange } from '../../event/event.ts'
 import type { OverlayChange } from '../../event/overlay.ts'
-import type { FileCall } from '../workspace-files.ts'
+import type { RunStore } from '../../event/context.ts'
+import type { FileCall, FileContext } from '../workspace-files.ts'
 import { createJudge } from '../protected/answers.ts'
 import { type ChangeStep, errorItem, planChanges, reportOf, reports } from './plan.ts'
 import { type Directive, relativeTo, withoutGuesses } from './directive.ts'
@@ -64,6 +64,9 @@ export type RefusedPlan =
    * changed.
    */
   | ({ readonly kind: 'stale' } & StaleFiles)
+
+/** A call that applies an answer: what it may replace depends on what the run has made and planned. */
+export type AnswerCall = FileCall<FileContext & { readonly services: RunStore }>
 
 export type TransactionPlan = { readonly kind: 'ready'; readonly steps: readonly ChangeStep[] } | RefusedPlan
 
@@ -245,7 +248,7 @@ export interface PlannedChanges {
 export function previewTransaction(
   asked: readonly Directive[],
   options: PlanOptions,
-  call: FileCall,
+  call: AnswerCall,
   overlay?: (steps: readonly ChangeStep[]) => readonly OverlayChange[],
 ): Promise<PlannedChanges | RefusedPlan> {
   const { context } = call
@@ -260,7 +263,7 @@ export function previewTransaction(
 }
 
 interface Planning {
-  readonly context: RunContext
+  readonly context: AnswerCall['context']
   readonly thread: TextThread
 }
 

@@ -3,7 +3,7 @@ import { BatonError, isBatonError } from '../../base/error.ts'
 import { displayPath } from '../../base/files.ts'
 import { defined } from '../../base/json.ts'
 import { sizeText } from '../../base/size.ts'
-import { emit, type RunContext } from '../../event/context.ts'
+import { type ContextWith, emit, type Events } from '../../event/context.ts'
 import { notAFile } from '../workspace-reads.ts'
 import {
   type ContentDirective,
@@ -159,7 +159,11 @@ function tooMuch(bytes: number, { maxBytes = Infinity }: ChangeSpace): string | 
 }
 
 /** Emits the warnings about an applied change. */
-export function warnOf({ item, doubts = [] }: ChangeStep, context: RunContext, baseDir: string): void {
+export function warnOf(
+  { item, doubts = [] }: ChangeStep,
+  context: ContextWith<'at' | 'folders', Events>,
+  baseDir: string,
+): void {
   const shown = displayPath(context.scope.folders.workspace, resolve(baseDir, item.filePath))
   for (const doubt of doubts) emit(context, { type: 'warning', message: `${shown}: ${doubt}` })
 }

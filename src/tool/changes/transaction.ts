@@ -6,6 +6,7 @@ import { type ChangeItem, type ChangeStep, errorItem, reportOf, reports, warnOf 
 import { type Directive, relativeTo } from './directive.ts'
 import { type Begun, performActions } from './perform-actions.ts'
 import {
+  type AnswerCall,
   observedPlan,
   type PlannedChanges,
   type PlanOptions,
@@ -50,7 +51,7 @@ export type TransactionResult =
 export async function applyTransaction(
   asked: readonly Directive[],
   options: TransactionOptions,
-  call: FileCall,
+  call: AnswerCall,
 ): Promise<TransactionResult> {
   const work = (): Promise<TransactionResult> => carryOut(asked, options, call)
   return options.inTurn === undefined ? work() : options.inTurn.run(work, call.context.services.signal)
@@ -59,7 +60,7 @@ export async function applyTransaction(
 async function carryOut(
   asked: readonly Directive[],
   options: TransactionOptions,
-  call: FileCall,
+  call: AnswerCall,
 ): Promise<TransactionResult> {
   const { context, at } = call
   const { signal } = context.services
@@ -126,7 +127,7 @@ async function perform(
 export async function dryTransaction(
   asked: readonly Directive[],
   { inTurn, ...options }: TransactionOptions,
-  call: FileCall,
+  call: AnswerCall,
 ): Promise<PlannedChanges | RefusedPlan> {
   const { services } = call.context
   const work = async (): Promise<PlannedChanges | RefusedPlan> => {

@@ -76,7 +76,7 @@ type PlannedChange = {
 }
 
 /** One permitted call of a tool. Its effects are recorded below `at`; `permit` is for effects that need one. */
-export interface ToolCall extends FileCall {
+export interface ToolCall extends FileCall<RunContext> {
   readonly box: Toolbox
   readonly permit: Permit
   /** Receives progress; omitted if nobody needs it. */

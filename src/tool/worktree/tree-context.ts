@@ -9,7 +9,15 @@ import type { Permission, Rights } from '../../event/permission.ts'
 import type { RunSources } from '../../event/sources.ts'
 import { createPermission } from '../permission.ts'
 import { pathHere, recordedPath } from './tree-paths.ts'
-import type { AskedChange, Effects, Kept, PathState, PlannedChange } from '../../event/effects.ts'
+import {
+  type AskedChange,
+  checkedBefore,
+  decorate,
+  type Effects,
+  type Kept,
+  type PathState,
+  type PlannedChange,
+} from '../../event/effects.ts'
 
 /**
  * The same context with a folder (absolute, links resolved) in a work tree as workspace: files, programs, answers and
@@ -133,26 +141,15 @@ type TreeFolders = Pick<RunFolders, 'workspace' | 'standsFor'>
  * undone.
  */
 function treeEffects(effects: Effects, folders: TreeFolders, assertThere: () => void): Effects {
-  const named = <T extends object>(given: T): T => renamed(given, folders)
-  return {
-    ...effects,
+  return decorate(checkedBefore(effects, assertThere), (inner) => ({
     changeFile(at, asked, plan, permit) {
       const planned: typeof plan = (allow) => {
-        assertThere()
         const change = plan(allow)
         return change && inTree(change, folders)
       }
-      return effects.changeFile(at, named<AskedChange>(asked), planned, permit)
+      return inner.changeFile(at, renamed<AskedChange>(asked, folders), planned, permit)
     },
-    perform(at, effect, act, permit) {
-      const acting: typeof act = (signal, granted) => {
-        assertThere()
-        return act(signal, granted)
-      }
-      return effects.perform(at, effect, acting, permit)
-    },
-    under: (permission) => treeEffects(effects.under(permission), folders, assertThere),
-  }
+  }))
 }
 
 function inTree({ record, act, keep }: PlannedChange, folders: TreeFolders): PlannedChange {

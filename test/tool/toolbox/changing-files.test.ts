@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { sha256 } from '../../../src/base/hash.ts'
 import { withServices } from '../../../src/event/context.ts'
 import { createOverlay } from '../../../src/tool/changes/overlay.ts'
-import type { Effects } from '../../../src/event/effects.ts'
+import { decorate } from '../../../src/event/effects.ts'
 import { testContext } from '../../helpers/context.ts'
 import { tempTree } from '../../helpers/temp.ts'
 import { toolHost } from '../../helpers/tool-call.ts'
@@ -185,16 +185,14 @@ describe('edit', () => {
 function meddledContext(folder: string, meddle: (count: number) => void) {
   const context = testContext({ workspace: folder })
   let count = 0
-  const around = (effects: Effects): Effects => ({
-    ...effects,
+  const effects = decorate(context.services.effects, (inner) => ({
     changeFile(at, asked, plan, permit) {
       count += 1
       meddle(count)
-      return effects.changeFile(at, asked, plan, permit)
+      return inner.changeFile(at, asked, plan, permit)
     },
-    under: (permission) => around(effects.under(permission)),
-  })
-  return { ...context, ...withServices(context, { effects: around(context.services.effects) }) }
+  }))
+  return withServices(context, { effects })
 }
 
 describe('what somebody else writes at the same moment', () => {

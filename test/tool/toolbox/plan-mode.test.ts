@@ -1,6 +1,7 @@
 import { readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { decorate } from '../../../src/event/effects.ts'
 import { createOverlay } from '../../../src/tool/changes/overlay.ts'
 import type { JournalRecord } from '../../../src/journal/record.ts'
 import { Killed, resumedProcess } from '../../helpers/resumed-process.ts'
@@ -87,13 +88,11 @@ describe('plan mode', () => {
       answers[asked++]?.()
       return { action }
     }
-    const around = (inner: typeof effects): typeof effects => ({
-      ...inner,
+    const answering = decorate(effects, (inner) => ({
       permit: (at, action) =>
         action.kind === 'tool' && action.tool === 'exit_plan' ? permit(at, action) : inner.permit(at, action),
-      under: (permission) => around(inner.under(permission)),
-    })
-    const services = { effects: around(effects) }
+    }))
+    const services = { effects: answering }
     const asking = toolHost(folder, { process: context, services })
     await asking.call('enter_plan', { path: 'other.md' })
     asking.box.plan.set(join(folder, 'plan.md'))
