@@ -9,7 +9,6 @@ import { findWorkspace, userConfigFile } from '../../config/locate.ts'
 import { filesNamed, wordsIn } from '../../config/named-files.ts'
 import {
   checkTrust,
-  exactGlobs,
   isUnchanged,
   needsTrust,
   needyKeys,
@@ -38,7 +37,7 @@ import { variablesOf } from '../../config/mcp-servers.ts'
 import { leftOutHint, leftOutText } from '../../config/left-out-servers.ts'
 import { mcpTrustText, usableServers } from '../../config/mcp-layer.ts'
 import type { HeldTo } from '../../config/held-to.ts'
-import { holdsKeys } from '../../tool/hard-links.ts'
+import { keyFilesNamedIn } from '../../run/files.ts'
 import { isFolderRoot, nameGuard, nameKey } from '../../pack/name-guard.ts'
 import { findPack, noPack, packRoots } from '../../pack/find-pack.ts'
 import { packOfFile } from '../../pack/granted.ts'
@@ -337,7 +336,7 @@ async function settingsSubject(
     return definition === undefined ? [pathText(at), value] : [pathText(definition.path), definition.value]
   })
   const all = [...new Map([...guarded, ...looser])]
-  const keyFiles = namedKeyFiles(data, workspace)
+  const keyFiles = keyFilesNamedIn(data, workspace)
   return {
     content,
     keys: [...needyKeys(needs), ...keyFiles.map(([key]) => key), ...named.map(nameKey)],
@@ -356,18 +355,6 @@ async function settingsSubject(
       folders: [workspace, dirname(path)],
     },
   }
-}
-
-/** What each list of files names exactly and holds keys: only a trusted file sends that without a question. */
-function namedKeyFiles(data: JsonObject, workspace: string): readonly (readonly [string, readonly string[]])[] {
-  const baseDir = resolve(workspace, typeof data['base_dir'] === 'string' ? data['base_dir'] : '.')
-  return exactGlobs(data).flatMap(([key, globs]) => {
-    const files = globs.filter((glob) => {
-      const path = resolve(baseDir, glob)
-      return existsSync(path) && holdsKeys(realPath(path), workspace)
-    })
-    return files.length === 0 ? [] : [[key, files] as const]
-  })
 }
 
 function readVariables(path: string, around: Surroundings): Subject {
