@@ -3,6 +3,11 @@ import { relative, resolve } from 'node:path'
 import { parseGlob } from '../base/glob-pattern.ts'
 import { literalGlob } from '../base/literal-glob.ts'
 import { nearestPath } from '../base/real-name.ts'
+import { entryStatus } from '../base/entries.ts'
+import { realPath } from '../base/files.ts'
+import type { JsonObject } from '../base/json.ts'
+import { exactGlobs } from '../config/trust.ts'
+import { holdsKeys } from '../tool/hard-links.ts'
 import { irregular } from '../base/regular-file.ts'
 
 /** A path without wildcards that a list of globs names, but of which no run reads a file. */
@@ -33,6 +38,21 @@ export function namedProblems(
     if (path === undefined || (isAnywhere === true && found.some((file) => file.endsWith(`/${path}`)))) return []
     const problem = problemOf(path, baseDir)
     return problem === undefined || (isAnywhere === true && !isGiven && problem.kind !== 'odd') ? [] : [problem]
+  })
+}
+
+/** By key of a settings file, the globs that name a file with keys exactly: only a trusted file sends it unasked. */
+export function keyFilesNamedIn(
+  data: JsonObject,
+  workspace: string,
+): readonly (readonly [string, readonly string[]])[] {
+  const baseDir = resolve(workspace, typeof data['base_dir'] === 'string' ? data['base_dir'] : '.')
+  return exactGlobs(data).flatMap(([key, globs]) => {
+    const files = globs.filter((glob) => {
+      const path = resolve(baseDir, glob)
+      return entryStatus(path) !== undefined && holdsKeys(realPath(path), workspace)
+    })
+    return files.length === 0 ? [] : [[key, files] as const]
   })
 }
 

@@ -22,9 +22,6 @@ import { parseGlob } from '../base/glob-pattern.ts'
 import { literalGlob } from '../base/literal-glob.ts'
 import { type Layer, originText } from '../config/layers.ts'
 import { shellWord } from '../base/command.ts'
-import { entryStatus } from '../base/entries.ts'
-import { exactGlobs } from '../config/trust.ts'
-import { holdsKeys } from '../tool/hard-links.ts'
 import type { Permission } from '../event/permission.ts'
 import { permitWhileWorking } from '../tool/permit.ts'
 import { closingRule, type DecidingRule, ruleText } from '../tool/tool-rules.ts'
@@ -360,21 +357,6 @@ function sourceOf({ absolute }: ListedFile, { key, globs, baseDir, spec: { layer
   if (writers.length === 0) return undefined
   const untrusted = writers.find(({ isTrusted }) => isTrusted !== true)
   return untrusted === undefined ? { by: 'trusted' } : { by: 'untrusted', file: originText(untrusted.origin) }
-}
-
-/** By key of a settings file, the globs that name a file with keys exactly: only a trusted file sends it unasked. */
-export function keyFilesNamedIn(
-  data: JsonObject,
-  workspace: string,
-): readonly (readonly [string, readonly string[]])[] {
-  const baseDir = resolve(workspace, typeof data['base_dir'] === 'string' ? data['base_dir'] : '.')
-  return exactGlobs(data).flatMap(([key, globs]) => {
-    const files = globs.filter((glob) => {
-      const path = resolve(baseDir, glob)
-      return entryStatus(path) !== undefined && holdsKeys(realPath(path), workspace)
-    })
-    return files.length === 0 ? [] : [[key, files] as const]
-  })
 }
 
 /** The paths that a glob names without wildcards, and those that it names in any folder. */
