@@ -72,7 +72,8 @@ async function attack(names) {
 
 async function vitest(files, more) {
   const program = join(import.meta.dirname, '../node_modules/vitest/vitest.mjs')
-  const child = spawn(process.execPath, [program, 'run', ...files], {
+  // a whole trial takes minutes
+  const child = spawn(process.execPath, [program, 'run', '--testTimeout', '3600000', ...files], {
     env: { ...process.env, ...more },
     stdio: 'inherit',
   })
