@@ -34,7 +34,7 @@ interface AttackOptions {
   readonly cwd?: string
   /** Run instead of the built command, for shells and other programs; `args` are its arguments. */
   readonly program?: string
-  /** SIGINT is sent a second after this becomes true, while the work, which must not end on its own, is in progress. */
+  /** SIGINT is sent a moment after this becomes true, while the work, which must not end on its own, is in progress. */
   readonly interruptWhen?: () => boolean
   /** SIGINT is sent as soon as this is true, and again a moment later. */
   readonly interruptTwiceWhen?: () => boolean
@@ -171,7 +171,7 @@ function executeAlone(
   }, patienceMs)
   let interrupt: NodeJS.Timeout | undefined
   const watch = setInterval(() => {
-    if (interruptWhen?.() === true) interrupt = setTimeout(() => child.kill('SIGINT'), 1000)
+    if (interruptWhen?.() === true) interrupt = setTimeout(() => child.kill('SIGINT'), isWhole ? 1000 : 300)
     else if (interruptTwiceWhen?.() === true) {
       child.kill('SIGINT')
       interrupt = setTimeout(() => child.kill('SIGINT'), 100)
