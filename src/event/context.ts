@@ -340,3 +340,9 @@ export function narrow(
     services: { ...services, permission, effects: services.effects.under(permission) },
   }
 }
+
+/** A call that changes files: the context it runs in, and the place at which its effect is recorded. */
+export interface FileCall {
+  readonly context: RunContext
+  readonly at: Place
+}

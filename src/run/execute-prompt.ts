@@ -16,11 +16,10 @@ import {
   replaceFile,
 } from '../base/files.ts'
 import { sha256 } from '../base/hash.ts'
-import { emit, type RunContext } from '../event/context.ts'
+import { emit, type RunContext, type FileCall } from '../event/context.ts'
 import { nothingSpent, type Spent } from '../event/meter.ts'
 import { item, part } from '../event/place.ts'
 import { replaceTranscript, type TranscriptBlock, transcriptText } from '../prompt/transcript-text.ts'
-import type { FileCall } from '../tool/workspace-files.ts'
 
 /** Runs a prompt file to its end and keeps its transcript; see `execute`. */
 export async function executePrompt(

@@ -3,20 +3,13 @@ import { dirname, join, relative } from 'node:path'
 import { entryStatus } from '../base/entries.ts'
 import { BatonError, isBatonError, messageOf } from '../base/error.ts'
 import { displayPath } from '../base/files.ts'
-import { emit, type RunContext } from '../event/context.ts'
+import { emit, type FileCall } from '../event/context.ts'
 import type { Disk, FileChangeRecord, Kept, KeptContent, PathState, PlannedChange } from '../event/effects.ts'
 import type { NewFileContent } from '../event/permission.ts'
-import type { Place } from '../event/place.ts'
 import { entryHash, startHash } from './file-hash.ts'
 import { allowedEntry, allowedPath, type Asking } from './guard.ts'
 import { type FileStatus, notAFile, orUnreadable, statusAt } from './workspace-reads.ts'
 import { sha256 } from '../base/hash.ts'
-
-/** A call that changes files: the context it runs in, and the place at which its effect is recorded. */
-export interface FileCall {
-  readonly context: RunContext
-  readonly at: Place
-}
 
 /** A change as its caller requests it. */
 export interface Asked {

@@ -12,7 +12,6 @@ import { startHash } from './file-hash.ts'
 import type { HashedFile } from './hashed-file.ts'
 import {
   change,
-  type FileCall,
   hashOf,
   keptAppend,
   keptDelete,
@@ -33,8 +32,7 @@ import {
 import { allowedEntry, allowedPath, type Asking } from './guard.ts'
 import { fileHead } from './protected/prompt-file.ts'
 import { readBytes, statusAt } from './workspace-reads.ts'
-
-export type { FileCall } from './file-effect.ts'
+import type { FileCall } from '../event/context.ts'
 
 export interface Transfer {
   readonly source: string

@@ -3,7 +3,6 @@ import { isBatonError } from '../base/error.ts'
 import { item } from '../event/place.ts'
 import {
   deleteEntry,
-  type FileCall,
   makeFolder,
   makeLink,
   moveEntry,
@@ -14,6 +13,7 @@ import {
 } from '../tool/workspace-files.ts'
 import { type Content, hashOfContent } from './contents.ts'
 import type { PathPlan } from './plan.ts'
+import type { FileCall } from '../event/context.ts'
 
 /** The outcome for one path; `failed`: it could not be written and is unchanged. */
 export interface UndoneItem {

@@ -18,7 +18,6 @@ import {
   appendToFile,
   copyFile,
   deleteEntry,
-  type FileCall,
   makeFolder,
   makeLink,
   moveEntry,
@@ -28,6 +27,7 @@ import {
 import { tempTree } from '../helpers/temp.ts'
 import { hostSection } from '../script/host/host-section.ts'
 import { placeAt } from '../helpers/effects.ts'
+import type { FileCall } from '../../src/event/context.ts'
 
 type Change = (at: (path: string) => string, call: FileCall) => void
 

@@ -1,13 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { narrow, type RunContext } from '../../src/event/context.ts'
+import { narrow, type RunContext, type FileCall } from '../../src/event/context.ts'
 import type { Directive } from '../../src/tool/changes/directive.ts'
 import { applyTransaction } from '../../src/tool/changes/transaction.ts'
 import {
   appendToFile,
   copyFile,
-  type FileCall,
   moveEntry,
   restoreFile,
   saveFile,

@@ -14,20 +14,13 @@ import { describe, expect, it } from 'vitest'
 import { BatonError } from '../../src/base/error.ts'
 import { sha256 } from '../../src/base/hash.ts'
 import type { FileChangeRecord } from '../../src/event/effects.ts'
-import {
-  appendToFile,
-  copyFile,
-  deleteEntry,
-  makeFolder,
-  moveEntry,
-  saveFile,
-  type FileCall,
-} from '../../src/tool/workspace-files.ts'
+import { appendToFile, copyFile, deleteEntry, makeFolder, moveEntry, saveFile } from '../../src/tool/workspace-files.ts'
 import { fileStatus, readBytes, readText } from '../../src/tool/workspace-reads.ts'
 import { snapshot } from '../helpers/baton.ts'
 import { tempTree } from '../helpers/temp.ts'
 import { hostSection, type HostSection } from '../script/host/host-section.ts'
 import { placeAt } from '../helpers/effects.ts'
+import type { FileCall } from '../../src/event/context.ts'
 
 interface Workspace extends HostSection {
   readonly root: string

@@ -2,21 +2,14 @@ import { readFileSync, readlinkSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { BatonError, isBatonError, messageOf } from '../../base/error.ts'
 import { defined } from '../../base/json.ts'
-import { below, emit, type RunContext } from '../../event/context.ts'
+import { below, emit, type RunContext, type FileCall } from '../../event/context.ts'
 import { callPlace, part } from '../../event/place.ts'
 import type { Keeper } from './keeper.ts'
 import { bestMessage, commitMessage, type CommitResult, type Repository } from './repository.ts'
 import { shellWord } from '../../base/command.ts'
 import { entryStatus } from '../../base/entries.ts'
 import { makeTemporaryFolder } from '../../base/temporary-folder.ts'
-import {
-  deleteEntry,
-  type FileCall,
-  makeLink,
-  removeEmptyFolder,
-  saveMadeFile,
-  setMode,
-} from '../../tool/workspace-files.ts'
+import { deleteEntry, makeLink, removeEmptyFolder, saveMadeFile, setMode } from '../../tool/workspace-files.ts'
 
 interface GitParts {
   readonly repository: () => Promise<Repository>

@@ -1,13 +1,12 @@
 import { dirname, resolve } from 'node:path'
 import { BatonError } from '../../base/error.ts'
 import { displayPath, isInside, realPath } from '../../base/files.ts'
-import type { RunContext } from '../../event/context.ts'
+import type { RunContext, FileCall } from '../../event/context.ts'
 import { allowedEntry, allowedPath, allowOf } from '../guard.ts'
 import {
   appendToFile,
   copyFile,
   deleteEntry,
-  type FileCall,
   makeFolder,
   makeLink,
   moveEntry,

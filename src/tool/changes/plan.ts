@@ -3,7 +3,7 @@ import { BatonError, isBatonError } from '../../base/error.ts'
 import { displayPath } from '../../base/files.ts'
 import { defined } from '../../base/json.ts'
 import { sizeText } from '../../base/size.ts'
-import { emit, type RunContext } from '../../event/context.ts'
+import { emit, type RunContext, type FileCall } from '../../event/context.ts'
 import { notAFile } from '../workspace-reads.ts'
 import {
   type ContentDirective,
@@ -29,7 +29,6 @@ import {
 import type { TextThread } from './text-thread.ts'
 import type { FileChange } from '../../event/event.ts'
 import { item, part } from '../../event/place.ts'
-import type { FileCall } from '../workspace-files.ts'
 
 /** The outcome of one directive. */
 export interface ChangeItem {
