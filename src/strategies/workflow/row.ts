@@ -24,7 +24,7 @@ export const workflow: PlannedStrategy = {
   inPlace: ({ workflow: table, ...others }) =>
     table === undefined
       ? others
-      : { ...others, workflow: { ...table, steps: table.steps.map(({ isolation: _, ...step }) => step) } },
+      : { ...others, workflow: { ...table, steps: table.steps.map(({ isolation: _own, ...step }) => step) } },
   hasParts: true,
   namedModels: ({ workflow: table }) =>
     (table?.steps ?? []).flatMap(({ index, options: { model } }) =>
