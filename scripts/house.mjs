@@ -14,8 +14,6 @@ const root = join(import.meta.dirname, '..')
 const listFile = join(root, 'test/fixtures/single-importers.txt')
 /** Files in a circle of imports, at most. Static imports count, of values and of types. */
 const mostInCircle = 8
-/** Circles that are larger, by one of their files: they only shrink. */
-const largerCircles = new Map([['tool/guard.ts', 16]])
 
 const { values } = parseArgs({
   options: {
@@ -83,14 +81,9 @@ function check() {
     ...known
       .filter((file) => !unexcused.includes(file))
       .map((file) => `${file} is no longer one: node scripts/house.mjs --shrink`),
-    ...circles.flatMap((circle) => {
-      const [, allowed = mostInCircle] = [...largerCircles].find(([file]) => circle.includes(file)) ?? []
-      if (circle.length > allowed)
-        return [`a circle of ${circle.length} files, at most ${allowed}: ${circle.join(' ')}`]
-      return allowed > mostInCircle && circle.length < allowed
-        ? [`the circle of ${circle[0]} has only ${circle.length} files now: say so in largerCircles`]
-        : []
-    }),
+    ...circles
+      .filter(({ length }) => length > mostInCircle)
+      .map((circle) => `a circle of ${circle.length} files, at most ${mostInCircle}: ${circle.join(' ')}`),
   ]
   for (const problem of problems) console.log(problem)
   return problems.length === 0 ? 0 : 1

@@ -117,7 +117,7 @@ async function defaultModel(
 }
 
 async function modelsOfAgent(
-  { agent, options, child, stages, path }: NamedAgent,
+  { agent, options, child, stages, isLate = stages.some((stage) => stage.startsWith('post')) }: NamedAgent,
   inherited: JsonObject,
   checking: Checking,
 ): Promise<readonly ChosenModel[]> {
@@ -131,7 +131,6 @@ async function modelsOfAgent(
   const given = givenOptions(options, `"${agent.name}"`)
   const document = agent.kind === 'aip' ? parseAip(agent.file, agent.text) : undefined
   // this fails before anything is paid for, and reports the error itself
-  const isLate = path[0] === 'workflow' || path[1] === 'aggregator' || stages.some((stage) => stage.startsWith('post'))
   if (isLate) await checkCode(agent, document === undefined ? [asLua(agent.text)] : codeOf(document), checking)
   if (document === undefined) return []
   const own = await readOwnOptions(agent, document)

@@ -12,7 +12,11 @@ import { isJsonObject } from '../base/json.ts'
 type FileRule<Around> = (spec: RunSpec, around: Around) => Promise<readonly BatonError[]>
 
 /** Names in the settings must be known. */
-export const nameRules: readonly FileRule<void>[] = [toolProblems, resourceProblems, modeProblems]
+export const nameRules: readonly FileRule<Pick<PartSurroundings, 'strategies'>>[] = [
+  toolProblems,
+  resourceProblems,
+  modeProblems,
+]
 
 export interface PartSurroundings extends StrategySurroundings {
   readonly strategies: readonly StrategyLoader[]
@@ -44,11 +48,15 @@ export async function problemsByRules<Around>(
   return found
 }
 
-async function toolProblems(spec: RunSpec): Promise<readonly BatonError[]> {
+async function toolProblems(
+  spec: RunSpec,
+  { strategies }: Pick<PartSurroundings, 'strategies'>,
+): Promise<readonly BatonError[]> {
   const { settings, agents } = spec
-  const given = [...agents, ...(settings.workflow?.steps ?? [])].some(({ options }) => options['tools'] !== undefined)
+  const inTables = strategies.flatMap(({ givenOptions }) => givenOptions?.(settings) ?? [])
+  const given = [...agents, ...inTables].some(({ options }) => options['tools'] !== undefined)
   if (!given && settings.tools === undefined && settings.disallowed_tools === undefined) return []
-  return asErrors(await (await import('./named.ts')).toolIssues(spec))
+  return asErrors(await (await import('./named.ts')).toolIssues(spec, strategies))
 }
 
 async function resourceProblems(spec: RunSpec): Promise<readonly BatonError[]> {

@@ -9,12 +9,15 @@ import { aboutServer, leftOutCode, leftOutHint, ownerOf, whyLeftOut } from '../c
 import type { RunSpec } from '../config/run-spec.ts'
 import { placeOf } from '../prompt/document.ts'
 import { otherToolsOf, serversFor } from './other-tools.ts'
+import type { StrategyLoader } from './strategy.ts'
 import { splitResource } from '../mcp/context-resources.ts'
 
 type ToolSpec = Pick<RunSpec, 'settings' | 'origins' | 'agents' | 'document' | 'leftOut' | 'ofPack' | 'isRecordedTool'>
 
+type Strategies = readonly Pick<StrategyLoader, 'givenOptions'>[]
+
 /** The invalid tool names of a prompt file and its config, each at its place. */
-export async function toolIssues(spec: ToolSpec): Promise<readonly Issue[]> {
+export async function toolIssues(spec: ToolSpec, strategies: Strategies): Promise<readonly Issue[]> {
   const { settings, origins, document, isRecordedTool } = spec
   const { tools = [], disallowed_tools: disallowed = [] } = settings
   const { leftOut, ...own } = await otherToolsOf(spec)
@@ -26,19 +29,18 @@ export async function toolIssues(spec: ToolSpec): Promise<readonly Issue[]> {
     ...unknownTools(tools, ['tools'], others),
     ...unknownDisallowed(disallowed, ['disallowed_tools'], others),
   ]
-  const given = toolLists(spec).flatMap(({ names, path }) => unknownTools(names, path, others))
+  const lists = toolLists(spec, strategies)
+  const given = lists.flatMap(({ names, path }) => unknownTools(names, path, others))
   const { file, text, meta } = document
   return [
-    ...leftOutIssues(spec, leftOut),
+    ...leftOutIssues([...tools, ...lists.flatMap(({ names }) => names)], leftOut),
     ...(await placeOrigins(findings, origins)),
     ...(await placeFindings(given, { file, text, locate: meta.locate })),
   ]
 }
 
 /** Tools of servers whose file is not trusted, placed in that file, because it is the one to review. */
-function leftOutIssues(spec: ToolSpec, leftOut: ToolSpec['leftOut']): readonly Issue[] {
-  const { settings } = spec
-  const named = [...(settings.tools ?? []), ...toolLists(spec).flatMap(({ names }) => names)]
+function leftOutIssues(named: readonly string[], leftOut: ToolSpec['leftOut']): readonly Issue[] {
   return leftOut.flatMap(({ names, ...why }) =>
     names
       .filter((server) => named.some((tool) => aboutServer(tool, server) === 'named'))
@@ -49,19 +51,16 @@ function leftOutIssues(spec: ToolSpec, leftOut: ToolSpec['leftOut']): readonly I
   )
 }
 
-/** The tools that entries of `sub_agents` and steps of a workflow give their agents. */
-export function toolLists({
-  agents,
-  settings,
-}: Pick<ToolSpec, 'agents' | 'settings'>): readonly { readonly names: readonly string[]; readonly path: DataPath }[] {
+/** The tools that entries of `sub_agents` and the table of a strategy give to agents. */
+export function toolLists(
+  { agents, settings }: Pick<ToolSpec, 'agents' | 'settings'>,
+  strategies: Strategies,
+): readonly { readonly names: readonly string[]; readonly path: DataPath }[] {
   const entries = agents.flatMap(({ enabled, index, options }) =>
     enabled ? [{ options, path: ['sub_agents', index] }] : [],
   )
-  const steps = (settings.workflow?.steps ?? []).map(({ index, options }) => ({
-    options,
-    path: ['workflow', 'step', index],
-  }))
-  return [...entries, ...steps].flatMap(({ options: { tools }, path }) =>
+  const given = strategies.flatMap(({ givenOptions }) => givenOptions?.(settings) ?? [])
+  return [...entries, ...given].flatMap(({ options: { tools }, path }) =>
     // a value that is not a list of texts is reported when the options are checked
     Array.isArray(tools) && tools.every((name) => typeof name === 'string')
       ? [{ names: tools, path: [...path, 'options', 'tools'] }]

@@ -35,6 +35,8 @@ export interface NamedAgent {
   readonly stages: readonly Stage[]
   /** Where it is named. */
   readonly path: DataPath
+  /** It is started after something else was paid for; default: what its stages say. */
+  readonly isLate?: boolean
   /** The target to run if the agent is a prompt file. */
   readonly child: PromptTarget | undefined
 }
@@ -82,11 +84,11 @@ export async function findPromptAgents(
     const child = await loadBelow(answerAgent, { options, path: ['agent'] }, spec, lookup)
     starts.push({ agent: answerAgent, options, stages: [], path: ['agent'], child })
   }
-  for (const { name, path, options } of ofStrategy) {
+  for (const { name, path, options, isLate = false } of ofStrategy) {
     const agent = await placed(spec, path, async () => alone(byName.get(name) ?? (await lookup.find(name))))
     byName.set(name, agent)
     const child = await loadBelow(agent, { options, path }, spec, lookup)
-    starts.push({ agent, options, stages: [], path, child })
+    starts.push({ agent, options, stages: [], path, isLate, child })
   }
   const own = [...byName.values(), ...(answerAgent === undefined ? [] : [answerAgent])]
   const below = starts.flatMap(({ child }) => child?.agents ?? [])

@@ -93,7 +93,7 @@ export async function loadPromptTarget(options: TargetOptions, callers: readonly
   const { vars: varFlags } = options.flags
   const vars = varFlags === undefined ? undefined : await variablesFromFlags(varFlags, spec.variables, spec.document)
   const { workspace, settings } = spec
-  await refuseProblems(nameRules, spec, undefined)
+  await refuseProblems(nameRules, spec, options)
   const lookup = agentLookup(spec, { ...options, definitions }, callers)
   const { byName, answerAgent, all, starts } = await findPromptAgents(
     spec,
@@ -210,7 +210,7 @@ export function agentLookup(
  */
 export async function loadOutput(
   spec: RunSpec,
-  { reads }: Pick<TargetOptions, 'reads'>,
+  { reads, strategies }: Pick<TargetOptions, 'reads' | 'strategies'>,
 ): Promise<OutputSchema | undefined> {
   const placeOf: PromptTarget['placeOf'] = (path, part) => placeInPrompt(spec, path, part)
   const { settings, promptDir: dir, workspace } = spec
@@ -218,8 +218,8 @@ export async function loadOutput(
   if (schema === undefined) return undefined
   if (typeof schema === 'string') reads?.file(resolve(dir, schema))
   const flag = spec.layers.above.some(({ values }) => values['output'] !== undefined)
-  // members answer in this form and change files with their tools
-  if (settings.write_mode && settings.ensemble?.isolation !== 'worktree') {
+  const changesByTools = strategies.some((row) => row.changesByTools?.(settings) === true)
+  if (settings.write_mode && !changesByTools) {
     const message = `${flag ? '--output-schema' : '"output"'} and write_mode = true cannot be combined`
     throw new BatonError('CONFIG_INVALID', message, {
       place: await placeOf([flag ? 'write_mode' : 'output']),

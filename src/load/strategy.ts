@@ -1,7 +1,7 @@
 import type { AgentParts, ChosenModel } from '../agent/parts.ts'
 import type { DataPath } from '../base/data-text.ts'
 import type { BatonError, SourcePlace } from '../base/error.ts'
-import type { JsonObject } from '../base/json.ts'
+import type { Json, JsonObject } from '../base/json.ts'
 import type { ReadLog } from '../base/reads.ts'
 import type { RunSpec } from '../config/run-spec.ts'
 import type { Settings } from '../config/settings.ts'
@@ -19,6 +19,14 @@ export interface StepAgent {
   readonly options: JsonObject
   /** Where it is named. */
   readonly path: DataPath
+  /** It is started after something else was paid for. */
+  readonly isLate?: boolean
+}
+
+/** A program that a table defines, and the variables it gives to it. */
+export interface NamedProgram {
+  readonly name: string
+  readonly env: Readonly<Record<string, string>>
 }
 
 /** What the check of a strategy may need besides the file. */
@@ -46,6 +54,18 @@ export interface StrategyLoader {
   /** The instructions are in its table: the text of the file may be empty. */
   readonly hasInstructions?: true
   readonly agents: (settings: Settings) => readonly StepAgent[]
+  /** The options that its table gives to agents and to the model of the file; `path` is that of their owner. */
+  readonly givenOptions?: (settings: Settings) => readonly Pick<StepAgent, 'options' | 'path'>[]
+  /** The programs that its table defines. */
+  readonly programs?: (settings: Settings) => readonly NamedProgram[]
+  /** The same in a table that was not checked: the tables of these programs, by name. */
+  readonly programTables?: (table: Json) => readonly (readonly [name: string, table: Json])[]
+  /** The agent of the key `agent` does not answer instead of the model of the file. */
+  readonly ignoresAgent?: true
+  /** Its agents change files with their tools, so that their answers can match `[output]`. */
+  readonly changesByTools?: (settings: Settings) => boolean
+  /** The settings without work trees of its parts. */
+  readonly inPlace?: (settings: Settings) => Settings
   /** Whether its table gives `-i` to something; default: no. */
   readonly readsInput?: (settings: Settings) => boolean
   /** Whether the model of the file may be called; default: as without a strategy. */

@@ -1,3 +1,4 @@
+import type { FileCall } from '../tool/workspace-files.ts'
 import { join, resolve } from 'node:path'
 import { modelText } from '../base/model-text.ts'
 import { displayPath, realPath } from '../base/files.ts'
@@ -25,7 +26,6 @@ import { BatonError, isBatonError } from '../base/error.ts'
 import { isObject } from '../base/json.ts'
 import type { FileChange } from '../event/event.ts'
 import { askingFirst } from '../tool/permission.ts'
-import type { FileCall } from '../tool/workspace-files.ts'
 import { permitWhileWorking } from '../tool/permit.ts'
 import { changeFailureText } from '../event/error-info.ts'
 

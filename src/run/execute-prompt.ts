@@ -1,3 +1,4 @@
+import type { FileCall } from '../tool/workspace-files.ts'
 import { type Ending, suspensionReason } from './ending.ts'
 import type { Execution } from './execute.ts'
 import { type GivenInputs, textInputs } from '../load/inputs.ts'
@@ -20,7 +21,6 @@ import { emit, type RunContext } from '../event/context.ts'
 import { nothingSpent, type Spent } from '../event/meter.ts'
 import { item, part } from '../event/place.ts'
 import { replaceTranscript, type TranscriptBlock, transcriptText } from '../prompt/transcript-text.ts'
-import type { FileCall } from '../tool/workspace-files.ts'
 
 /** Runs a prompt file to its end and keeps its transcript; see `execute`. */
 export async function executePrompt(

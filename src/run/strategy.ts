@@ -22,6 +22,8 @@ import type { ResourcesOf } from './resources.ts'
  * tasks, or repeats them.
  */
 export interface Strategy extends StrategyLoader {
+  /** Its parts are inputs only of themselves: a task with other parts is the same task. */
+  readonly hasParts?: true
   /** Answers one task. @throws BatonError if there is no answer */
   readonly answer?: (call: TaskCall, context: RunContext) => Promise<TaskAnswer>
   /** The answers that it gets for a task, one after the other, for plans. Omitted: it has a planner of its own. */

@@ -24,6 +24,7 @@ import {
   type TasksEnd,
   type RoundResult,
   type RoundContext,
+  type Strategy,
 } from './strategy.ts'
 import type { Spent } from '../event/meter.ts'
 
@@ -174,7 +175,7 @@ async function runOne(
       return { ...value, work }
     },
     inputs: taskInputs(plan, shared),
-    partInputs: ['workflow', 'ensemble'],
+    partInputs: keysOfParts(round),
     isFinal: ({ status }) => status !== 'failed',
     failureIn: (outcome) => (outcome.status === 'failed' ? outcome.error : undefined),
   }
@@ -191,16 +192,19 @@ async function runOne(
 type SharedInputs = ReturnType<typeof sharedInputs>
 
 /** The inputs of all tasks of a round, without limits. Frozen values are hashed only once for all tasks. */
-function sharedInputs({ target, state, given, redoCount }: Round, settings: Settings) {
+function sharedInputs(round: Round, settings: Settings) {
+  const { target, state, given, redoCount } = round
   const { spec, vars, stdin } = target
+  const parts = keysOfParts(round)
+  const withoutParts = (values: JsonObject): JsonObject =>
+    Object.fromEntries(Object.entries(values).filter(([key]) => !parts.some((one) => one === key)))
   // without rules, so that a run stopped by a rule can be resumed with a different one; the front matter is in params
   const { permission: _, ...others } = settings
   return {
     params: Object.freeze(withoutLimits(withoutParts(state.params))),
     prompts: state.prompts,
     settings: Object.freeze(withoutLimits(withoutParts(others as unknown as JsonObject))),
-    workflow: settings.workflow && Object.freeze(settings.workflow),
-    ensemble: settings.ensemble && Object.freeze(settings.ensemble),
+    ...Object.fromEntries(parts.map((key) => [key, settings[key] && Object.freeze(settings[key])])),
     agents: Object.freeze([...spec.agents]),
     given,
     vars,
@@ -209,10 +213,9 @@ function sharedInputs({ target, state, given, redoCount }: Round, settings: Sett
   }
 }
 
-/** Without workflow steps and ensemble members, which are inputs only of themselves. */
-function withoutParts(values: JsonObject): JsonObject {
-  const { workflow: _, ensemble: _members, ...others } = values
-  return others
+/** The tables of strategies whose parts are inputs only of themselves. */
+function keysOfParts({ strategies }: Round): readonly Strategy['key'][] {
+  return strategies.flatMap(({ key, hasParts }) => (hasParts === true ? [key] : []))
 }
 
 /**

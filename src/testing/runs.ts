@@ -12,6 +12,7 @@ import type { SecretMask } from '../journal/secrets.ts'
 import { serverNames } from '../load/other-tools.ts'
 import { silentServers } from '../run/recorded-servers.ts'
 import type { Target } from '../load/target.ts'
+import { strategies } from '../strategies/strategies.ts'
 import { targetInPlace } from '../run/isolation/placed-target.ts'
 import { startRun, type StartOptions } from '../runner.ts'
 import type { TestCase } from './load-tests.ts'
@@ -106,7 +107,7 @@ function withParams({ params }: Pick<TestRunOptions, 'params'>): (target: Target
   return (target) =>
     target.kind === 'agent'
       ? target
-      : targetInPlace({ ...target, spec: { ...target.spec, params: { ...target.spec.params, ...params } } })
+      : targetInPlace({ ...target, spec: { ...target.spec, params: { ...target.spec.params, ...params } } }, strategies)
 }
 
 const whatIsDone: { readonly [kind in EffectKind]?: string } = {

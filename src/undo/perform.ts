@@ -1,9 +1,9 @@
+import type { FileCall } from '../tool/workspace-files.ts'
 import { entryStatus } from '../base/entries.ts'
 import { isBatonError } from '../base/error.ts'
 import { item } from '../event/place.ts'
 import {
   deleteEntry,
-  type FileCall,
   makeFolder,
   makeLink,
   moveEntry,

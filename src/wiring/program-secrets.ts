@@ -3,7 +3,9 @@ import type { ReadLog } from '../base/reads.ts'
 import type { Environment, LiveMask } from '../journal/secrets.ts'
 import type { CommandFile, NamedFile } from '../pack/resolve.ts'
 import { startsAgents } from '../load/definitions.ts'
+import type { NamedProgram } from '../load/strategy.ts'
 import { originsOf, type Target } from '../load/target.ts'
+import { strategies } from '../strategies/strategies.ts'
 
 /** The secrets of programs that are agents: the `env` values in their definitions, wherever these are written. */
 export interface ProgramSecrets {
@@ -16,14 +18,6 @@ export interface ProgramSecrets {
   readonly hidden: (reads: ReadLog, find: (noted: ReadLog) => Promise<NamedFile>) => Promise<NamedFile>
 }
 
-type Variables = Readonly<Record<string, string>>
-
-/** A program with its own variables, under the name of its agent. */
-interface Program {
-  readonly name: string
-  readonly env: Variables
-}
-
 /** One for each process that runs, resumes or replays a run: `mask` masks the secrets from the time they are added. */
 export function createProgramSecrets(mask: Pick<LiveMask, 'add'>, environment: Environment): ProgramSecrets {
   const known = new Map<string, string>()
@@ -31,7 +25,7 @@ export function createProgramSecrets(mask: Pick<LiveMask, 'add'>, environment: E
   /**
    * Several files may define programs with the same name: each gets a unique name that stays the same in a resumed run.
    */
-  function nameOf({ name, env }: Program): string | undefined {
+  function nameOf({ name, env }: NamedProgram): string | undefined {
     const text = canonicalJson(env)
     let free = name
     for (let count = 2; known.has(free); count += 1) {
@@ -42,8 +36,8 @@ export function createProgramSecrets(mask: Pick<LiveMask, 'add'>, environment: E
     return free
   }
 
-  async function add(programs: readonly Program[]): Promise<void> {
-    const added = programs.flatMap((program): readonly (readonly [string, Pick<Program, 'env'>])[] => {
+  async function add(programs: readonly NamedProgram[]): Promise<void> {
+    const added = programs.flatMap((program): readonly (readonly [string, Pick<NamedProgram, 'env'>])[] => {
       const name = Object.keys(program.env).length === 0 ? undefined : nameOf(program)
       return name === undefined ? [] : [[name, { env: program.env }]]
     })
@@ -70,17 +64,15 @@ export function createProgramSecrets(mask: Pick<LiveMask, 'add'>, environment: E
   }
 }
 
-/** The programs of its settings, its named agents and its ensemble, and all named agents if its model may start any. */
-async function programsOf(target: Target): Promise<readonly Program[]> {
+/** The programs of its settings, its named agents and its strategy, and all named agents if its model may start any. */
+async function programsOf(target: Target): Promise<readonly NamedProgram[]> {
   const written = originsOf(target).flatMap(({ path, value }) =>
     path[0] === 'agents' && path.length === 2 ? [programOf(String(path[1]), value)] : [],
   )
   const named = target.agents.flatMap((agent) => (agent.kind === 'command' ? [lineOf(agent)] : []))
   if (target.kind === 'agent') return [...written, ...named]
   const { settings, starts, spec } = target
-  const members = (settings.ensemble?.members ?? []).flatMap(({ name, line }) =>
-    line === undefined ? [] : [{ name, env: line.env }],
-  )
+  const members = strategies.flatMap(({ programs }) => programs?.(settings) ?? [])
   const below = await Promise.all(starts.flatMap(({ child }) => (child === undefined ? [] : [programsOf(child)])))
   const offered = startsAgents(spec) ? [...(await target.definitions()).byName.values()] : []
   const lines = offered.flatMap(({ agent }) => (agent.kind === 'command' ? [lineOf(agent)] : []))
@@ -88,35 +80,28 @@ async function programsOf(target: Target): Promise<readonly Program[]> {
 }
 
 /** The programs that a resolved agent is, or that the front matter of a prompt file defines. */
-async function programsIn(agent: NamedFile): Promise<readonly Program[]> {
+async function programsIn(agent: NamedFile): Promise<readonly NamedProgram[]> {
   if (agent.kind === 'command') return [lineOf(agent)]
   if (agent.kind !== 'prompt' || !/\benv\b/.test(agent.text)) return []
   const { parsePrompt } = await import('../prompt/document.ts')
   // errors in it are reported when it is loaded
   const document = await parsePrompt(agent.file, agent.text).catch(() => undefined)
-  const { agents = null, ensemble = null } = document?.meta.data ?? {}
-  const members = isJsonObject(ensemble) ? ensemble['agents'] : []
+  const data = document?.meta.data ?? {}
+  const { agents = null } = data
   return [
-    ...Object.entries(isJsonObject(agents) ? agents : {}).map(([name, table]) => programOf(name, table)),
-    ...(Array.isArray(members) ? (members as readonly Json[]) : []).map((table, index) =>
-      programOf(memberName(table, index), table),
-    ),
-  ]
+    ...Object.entries(isJsonObject(agents) ? agents : {}),
+    ...strategies.flatMap(({ key, programTables }) => programTables?.(data[key] ?? null) ?? []),
+  ].map(([name, table]) => programOf(name, table))
 }
 
-function lineOf({ name, line }: Pick<CommandFile, 'name' | 'line'>): Program {
+function lineOf({ name, line }: Pick<CommandFile, 'name' | 'line'>): NamedProgram {
   return { name, env: line.env }
 }
 
-function programOf(name: string, table: Json): Program {
+function programOf(name: string, table: Json): NamedProgram {
   const { env = null } = isJsonObject(table) ? table : {}
   const texts = Object.entries(isJsonObject(env) ? env : {}).filter(
     (entry): entry is [string, string] => typeof entry[1] === 'string',
   )
   return { name, env: Object.fromEntries(texts) }
-}
-
-function memberName(table: Json, index: number): string {
-  const { name = null } = isJsonObject(table) ? table : {}
-  return typeof name === 'string' ? name : `member${index + 1}`
 }

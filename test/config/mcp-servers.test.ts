@@ -1,3 +1,4 @@
+import { strategies } from '../../src/strategies/strategies.ts'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -28,7 +29,7 @@ function world(files: { readonly [path: string]: string }) {
 }
 
 async function refuseTools(spec: RunSpec): Promise<void> {
-  throwIssues(await toolIssues(spec))
+  throwIssues(await toolIssues(spec, strategies))
 }
 
 async function failures(loading: Promise<unknown>): Promise<readonly string[]> {

@@ -1,3 +1,4 @@
+import type { FileCall } from '../../src/tool/workspace-files.ts'
 import {
   chmodSync,
   existsSync,
@@ -18,7 +19,6 @@ import {
   appendToFile,
   copyFile,
   deleteEntry,
-  type FileCall,
   makeFolder,
   makeLink,
   moveEntry,

@@ -1,3 +1,4 @@
+import type { FileCall } from '../../src/tool/workspace-files.ts'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -7,7 +8,6 @@ import { applyTransaction } from '../../src/tool/changes/transaction.ts'
 import {
   appendToFile,
   copyFile,
-  type FileCall,
   moveEntry,
   restoreFile,
   saveFile,

@@ -1,3 +1,4 @@
+import type { FileCall } from '../../src/tool/workspace-files.ts'
 import {
   chmodSync,
   existsSync,
@@ -14,15 +15,7 @@ import { describe, expect, it } from 'vitest'
 import { BatonError } from '../../src/base/error.ts'
 import { sha256 } from '../../src/base/hash.ts'
 import type { FileChangeRecord } from '../../src/event/effects.ts'
-import {
-  appendToFile,
-  copyFile,
-  deleteEntry,
-  makeFolder,
-  moveEntry,
-  saveFile,
-  type FileCall,
-} from '../../src/tool/workspace-files.ts'
+import { appendToFile, copyFile, deleteEntry, makeFolder, moveEntry, saveFile } from '../../src/tool/workspace-files.ts'
 import { fileStatus, readBytes, readText } from '../../src/tool/workspace-reads.ts'
 import { snapshot } from '../helpers/baton.ts'
 import { tempTree } from '../helpers/temp.ts'

@@ -79,9 +79,9 @@ async function checkSpec(spec: RunSpec, around: PromptSurroundings): Promise<rea
     errors.flatMap((error) => problemsOfError(error, { file, trail: [] }))
   return [
     ...notes,
-    ...problems(await problemsByRules(nameRules, spec, undefined)),
+    ...problems(await problemsByRules(nameRules, spec, around.options)),
     ...(await rulesProblems(spec)),
-    ...(await sandboxProblems(spec, around.options.env)),
+    ...(await sandboxProblems(spec, around.options)),
     ...(await globProblems(spec, around)),
     ...(await modelProblems(spec, around)),
     ...agents.flat(),
@@ -111,17 +111,15 @@ async function rolesProblems(spec: RunSpec, around: PromptSurroundings): Promise
 }
 
 async function checkEntry(config: AgentConfig, spec: RunSpec, around: PromptSurroundings): Promise<readonly Problem[]> {
-  const { agent: _, iterate: __, ...settings } = spec.settings
+  const { agent: _, ...settings } = spec.settings
   const alone = { ...spec, agents: [config], settings }
   const path = ['sub_agents', config.index, 'name'] as const
   return checkNamed({ alone, name: config.name, path }, spec, around)
 }
 
 async function checkAnswerAgent(spec: RunSpec, around: PromptSurroundings): Promise<readonly Problem[]> {
-  const { iterate: _, ...settings } = spec.settings
-  const { agent: name } = settings
-  if (name === undefined) return []
-  return checkNamed({ alone: { ...spec, agents: [], settings }, name, path: ['agent'] }, spec, around)
+  const { agent: name } = spec.settings
+  return name === undefined ? [] : checkNamed({ alone: { ...spec, agents: [] }, name, path: ['agent'] }, spec, around)
 }
 
 /** The agents that the table of a strategy names. */
@@ -148,7 +146,7 @@ async function partProblems(spec: RunSpec, { options, parts }: PromptSurrounding
   const compiler = (): ReturnType<typeof parts.compiler> => parts.compiler(spec.settings.lua)
   let output: Awaited<ReturnType<typeof loadOutput>>
   const unread = await caught(file, async () => {
-    output = await loadOutput(spec, {})
+    output = await loadOutput(spec, { strategies: options.strategies })
   })
   const around = { output, strategies: unread.length > 0 ? [] : options.strategies, compiler }
   const errors = await problemsByRules(partRules, spec, around)
@@ -324,11 +322,14 @@ function isNamed(name: string, { frontMatter, agents, settings }: RunSpec): bool
  */
 async function sandboxProblems(
   spec: RunSpec,
-  env: Readonly<Record<string, string | undefined>>,
+  { env, strategies }: Pick<TargetOptions, 'env' | 'strategies'>,
 ): Promise<readonly Problem[]> {
   const { settings, workspace, document, origins } = spec
-  const given = toolLists(spec)
-  const isAsked = settings.tools !== undefined && (settings.agent === undefined || settings.workflow !== undefined)
+  const given = toolLists(spec, strategies)
+  const asksModel =
+    settings.agent === undefined ||
+    strategies.some(({ key, ignoresAgent }) => ignoresAgent === true && settings[key] !== undefined)
+  const isAsked = settings.tools !== undefined && asksModel
   if (!isAsked && given.length === 0 && !settings.sandbox.scripts) return []
   const { boxProblem, missingBox } = await import('../../tool/sandbox/needs-box.ts')
   const rights = {

@@ -2,6 +2,7 @@ import type { Settings } from '../../config/settings.ts'
 import type { RunContext } from '../../event/context.ts'
 import { pathHere } from '../../tool/worktree/tree-paths.ts'
 import type { PromptTarget } from '../../load/prompt-target.ts'
+import type { StrategyLoader } from '../../load/strategy.ts'
 
 /** Maps `base_dir` into the workspace of the context, which may be a work tree of the original one. */
 export function settingsHere<S extends Pick<Settings, 'base_dir'>>(settings: S, { scope }: RunContext): S {
@@ -18,14 +19,10 @@ export function targetHere(target: PromptTarget, context: RunContext): PromptTar
   }
 }
 
-/** Removes the isolation settings of a prompt file, because nothing else uses its workspace. */
-export function targetInPlace(target: PromptTarget): PromptTarget {
-  const inPlace = ({ isolation: _isolation, gate: _gate, workflow, ...settings }: Settings): Settings => ({
-    ...settings,
-    ...(workflow === undefined
-      ? {}
-      : { workflow: { ...workflow, steps: workflow.steps.map(({ isolation: _own, ...step }) => step) } }),
-  })
+/** Removes the isolation settings of a prompt file and of its parts, because nothing else uses its workspace. */
+export function targetInPlace(target: PromptTarget, strategies: readonly StrategyLoader[]): PromptTarget {
+  const inPlace = ({ isolation: _isolation, gate: _gate, ...settings }: Settings): Settings =>
+    strategies.reduce<Settings>((placed, row) => row.inPlace?.(placed) ?? placed, settings)
   return {
     ...target,
     settings: inPlace(target.settings),

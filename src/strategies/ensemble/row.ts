@@ -1,4 +1,4 @@
-import { defined } from '../../base/json.ts'
+import { defined, isJsonObject, type Json } from '../../base/json.ts'
 import type { PlannedStrategy } from '../../plan/planner.ts'
 
 /** `[ensemble]`: several agents answer at the same time, and their answers become one. */
@@ -11,9 +11,17 @@ export const ensemble: PlannedStrategy = {
         : [{ name: agent, options: defined({ model }), path: ['ensemble', 'agents', index, 'agent'] }],
     )
     const { aggregator } = table ?? {}
-    const last = aggregator === undefined ? [] : [{ name: aggregator, options: {}, path: ['ensemble', 'aggregator'] }]
+    const last =
+      aggregator === undefined
+        ? []
+        : [{ name: aggregator, options: {}, path: ['ensemble', 'aggregator'], isLate: true }]
     return [...members, ...last]
   },
+  programs: ({ ensemble: table }) =>
+    (table?.members ?? []).flatMap(({ name, line }) => (line === undefined ? [] : [{ name, env: line.env }])),
+  programTables: (table) => membersIn(table).map((member, index) => [nameIn(member, index), member]),
+  changesByTools: ({ ensemble: table }) => table?.isolation === 'worktree',
+  hasParts: true,
   readsInput: ({ ensemble: table }) =>
     table?.aggregator !== undefined ||
     table?.members.some(({ agent, line }) => agent !== undefined || line !== undefined) === true,
@@ -31,4 +39,14 @@ export const ensemble: PlannedStrategy = {
   problems: async (spec, { output }) => (await import('./load.ts')).ensembleProblems(spec, output),
   answerPlanner: async () => (await import('./plan.ts')).ensemblePlanner,
   answer: async (call, context) => (await import('./run.ts')).runEnsemble(call, context),
+}
+
+function membersIn(table: Json): readonly Json[] {
+  const { agents = null } = isJsonObject(table) ? table : {}
+  return Array.isArray(agents) ? (agents as readonly Json[]) : []
+}
+
+function nameIn(member: Json, index: number): string {
+  const { name = null } = isJsonObject(member) ? member : {}
+  return typeof name === 'string' ? name : `member${index + 1}`
 }

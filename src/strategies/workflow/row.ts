@@ -15,8 +15,17 @@ export const workflow: PlannedStrategy = {
     (table?.steps ?? []).flatMap(({ index, agent, fallback, options }) => {
       const path = ['workflow', 'step', index]
       const own = agent === undefined ? [] : [{ name: agent, options, path: [...path, 'agent'] }]
-      return [...own, ...fallback.map((name, position) => ({ name, options, path: [...path, 'fallback', position] }))]
+      const others = fallback.map((name, position) => ({ name, options, path: [...path, 'fallback', position] }))
+      return [...own, ...others].map((named) => ({ ...named, isLate: true }))
     }),
+  givenOptions: ({ workflow: table }) =>
+    (table?.steps ?? []).map(({ index, options }) => ({ options, path: ['workflow', 'step', index] })),
+  ignoresAgent: true,
+  inPlace: ({ workflow: table, ...others }) =>
+    table === undefined
+      ? others
+      : { ...others, workflow: { ...table, steps: table.steps.map(({ isolation: _own, ...step }) => step) } },
+  hasParts: true,
   namedModels: ({ workflow: table }) =>
     (table?.steps ?? []).flatMap(({ index, options: { model } }) =>
       typeof model === 'string' ? [{ name: model, path: ['workflow', 'step', index, 'options', 'model'] }] : [],

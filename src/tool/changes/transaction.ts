@@ -1,7 +1,7 @@
+import type { FileCall } from '../workspace-files.ts'
 import type { Pool } from '../../base/concurrency.ts'
 import { emit } from '../../event/context.ts'
 import type { FileChange } from '../../event/event.ts'
-import type { FileCall } from '../workspace-files.ts'
 import { type ChangeItem, type ChangeStep, errorItem, reportOf, reports, warnOf } from './plan.ts'
 import { type Directive, relativeTo } from './directive.ts'
 import { type Begun, performActions } from './perform-actions.ts'

@@ -1,4 +1,5 @@
 import { BatonError } from '../../base/error.ts'
+import type { EndedProcess, StartedProcess } from '../../base/process.ts'
 import type { SandboxRights } from '../../event/sandbox-rights.ts'
 
 /** A command to start. It inherits nothing. */
@@ -40,4 +41,14 @@ export interface Boxing {
 export function unseenFolder(folder: string): BatonError {
   const hint = 'Use a folder in the workspace.'
   return new BatonError('SANDBOX', `${folder} is not visible in the sandbox`, { hint })
+}
+
+export interface EndedBox extends EndedProcess {
+  /** Why its sandbox ended it, as the end of a sentence. */
+  readonly stopped?: string
+}
+
+export interface StartedBox extends StartedProcess {
+  /** Resolves once everything that belongs to the sandbox is gone as well. Never rejects. */
+  readonly ended: Promise<EndedBox>
 }

@@ -1,6 +1,5 @@
 import { BatonError } from '../../base/error.ts'
 import {
-  type EndedProcess,
   type NotStarted,
   type ProcessOptions,
   type ProcessResult,
@@ -14,18 +13,8 @@ import { realPath } from '../../base/files.ts'
 import { defined } from '../../base/json.ts'
 import { type SandboxRights, strictestSandbox } from '../../event/sandbox-rights.ts'
 import type { RunSources } from '../../event/sources.ts'
-import type { Boxed, Command } from './boxed-command.ts'
+import type { Boxed, Command, EndedBox, StartedBox } from './boxed-command.ts'
 import { findBoxer, noSandbox } from './probe.ts'
-
-export interface EndedBox extends EndedProcess {
-  /** Why its sandbox ended it, as the end of a sentence. */
-  readonly stopped?: string
-}
-
-export interface StartedBox extends StartedProcess {
-  /** Resolves once everything that belongs to the sandbox is gone as well. Never rejects. */
-  readonly ended: Promise<EndedBox>
-}
 
 /**
  * Starts a program in a sandbox, as `startProcess` does without one. `opened`, for a program named by an author:

@@ -2,11 +2,12 @@ import { modelText } from '../../base/model-text.ts'
 import { commandEnvironment } from '../../base/command.ts'
 import { BatonError } from '../../base/error.ts'
 import { findProgram } from '../../base/program.ts'
-import type { StartedProcess } from '../../base/process.ts'
 import type { RunContext } from '../../event/context.ts'
 import { passesVariable } from '../../event/permission.ts'
-import { type EndedBox, startBoxed, type StartedBox } from '../sandbox/run-boxed.ts'
-import { createOutputWindow, type OutputWindow } from './output-window.ts'
+import { startBoxed } from '../sandbox/run-boxed.ts'
+import { createOutputWindow } from './output-window.ts'
+import type { StartedBox } from '../sandbox/boxed-command.ts'
+import type { EndedLine, RunningLine } from './session.ts'
 
 export interface ShellLine {
   readonly line: string
@@ -14,19 +15,6 @@ export interface ShellLine {
   readonly directory: string
   /** No limit if omitted. */
   readonly timeLimitMs?: number
-}
-
-/** A running command line. */
-export interface RunningLine extends Pick<StartedProcess, 'pid' | 'stop'> {
-  /** Both streams, in the order in which they were written. */
-  readonly output: OutputWindow
-  /** Never rejects. */
-  readonly ended: Promise<EndedLine>
-}
-
-export interface EndedLine extends EndedBox {
-  /** The working directory of the shell at its end, as it reports it. Untrusted: the line can write anything here. */
-  readonly directory: string
 }
 
 /**

@@ -1,7 +1,9 @@
 import { realPath } from '../../base/files.ts'
 import { modelText } from '../../base/model-text.ts'
 import { BatonError } from '../../base/error.ts'
-import type { EndedLine, RunningLine } from './run-line.ts'
+import type { StartedProcess } from '../../base/process.ts'
+import type { EndedBox } from '../sandbox/boxed-command.ts'
+import type { OutputWindow } from './output-window.ts'
 
 /** What the command lines of one conversation share. When a run is resumed, it is rebuilt from the recorded calls. */
 export interface ShellSession {
@@ -18,6 +20,19 @@ export function createShellSession(baseDir: string): ShellSession {
     move: (next) => void (directory = next),
     jobs: createJobs(),
   }
+}
+
+/** A running command line. */
+export interface RunningLine extends Pick<StartedProcess, 'pid' | 'stop'> {
+  /** Both streams, in the order in which they were written. */
+  readonly output: OutputWindow
+  /** Never rejects. */
+  readonly ended: Promise<EndedLine>
+}
+
+export interface EndedLine extends EndedBox {
+  /** The working directory of the shell at its end, as it reports it. Untrusted: the line can write anything here. */
+  readonly directory: string
 }
 
 /** A command line running in the background of a conversation. */

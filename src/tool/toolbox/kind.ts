@@ -1,11 +1,10 @@
+import type { FileCall } from '../file-effect.ts'
 import type { JsonObject } from '../../base/json.ts'
 import type { OnToolProgress, ToolResult } from '../../event/agent.ts'
-import type { RunContext } from '../../event/context.ts'
+import type { KeptTexts, RunContext } from '../../event/context.ts'
 import type { Permit, ToolSubject } from '../../event/permission.ts'
 import type { FileChange } from '../../event/event.ts'
-import type { FileCall } from '../workspace-files.ts'
 import type { ShellSession } from '../shell/session.ts'
-import type { KeptOutput, Outputs } from './output.ts'
 import type { SeenFile, SeenLog } from './seen-log.ts'
 
 /** What the tools of one conversation share. */
@@ -26,6 +25,22 @@ export interface Toolbox {
    * In a dry run: the contents of files (absolute, links resolved) before the first planned change; null for no file.
    */
   readonly first: Map<string, string | null>
+}
+
+/** The full texts of truncated outputs of one conversation. Models refer to them by short ids. */
+export interface Outputs {
+  /** Keeps a text: with the run if possible, otherwise in memory. */
+  readonly keep: (text: string, texts: KeptTexts | undefined) => KeptOutput
+  /** Registers a text that was kept by this process or an earlier one of the run. */
+  readonly know: (kept: KeptOutput) => void
+  /** The text for an id; undefined if the id is unknown or the text is no longer kept. */
+  readonly find: (id: string, texts: KeptTexts | undefined) => string | undefined
+}
+
+export interface KeptOutput {
+  readonly id: string
+  /** SHA-256 of the text. */
+  readonly hash: string
 }
 
 /**

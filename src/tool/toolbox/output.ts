@@ -1,6 +1,6 @@
 import { modelText } from '../../base/model-text.ts'
 import type { KeptTexts } from '../../event/context.ts'
-import type { ToolOutput } from './kind.ts'
+import type { ToolOutput, KeptOutput, Outputs } from './kind.ts'
 import { BatonError } from '../../base/error.ts'
 import { sha256 } from '../../base/hash.ts'
 
@@ -94,22 +94,6 @@ export function linesText(count: number): string {
  */
 export function pastEnd(shown: string, has: string, offset: number): BatonError {
   return new BatonError('FILE_FAILED', modelText`${shown} has ${has}: offset ${offset} is past the end`)
-}
-
-/** The full texts of truncated outputs of one conversation. Models refer to them by short ids. */
-export interface Outputs {
-  /** Keeps a text: with the run if possible, otherwise in memory. */
-  readonly keep: (text: string, texts: KeptTexts | undefined) => KeptOutput
-  /** Registers a text that was kept by this process or an earlier one of the run. */
-  readonly know: (kept: KeptOutput) => void
-  /** The text for an id; undefined if the id is unknown or the text is no longer kept. */
-  readonly find: (id: string, texts: KeptTexts | undefined) => string | undefined
-}
-
-export interface KeptOutput {
-  readonly id: string
-  /** SHA-256 of the text. */
-  readonly hash: string
 }
 
 /** Most characters of outputs that one conversation holds in memory if the run keeps no texts. */

@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest'
-import { createJobs } from '../../../src/tool/shell/session.ts'
+import { createJobs, type EndedLine, type RunningLine } from '../../../src/tool/shell/session.ts'
 import { createOutputWindow } from '../../../src/tool/shell/output-window.ts'
-import type { EndedLine, RunningLine } from '../../../src/tool/shell/run-line.ts'
 
 /** A line that runs until it is stopped. */
 function line() {
