@@ -327,6 +327,23 @@ export function emit({ scope, services }: ContextWith<'at', Events>, event: Even
   services.events(scope.at, event.type === 'warning' ? { ...event, message: cutMessage(event.message) } : event)
 }
 
+/** Keys of what runs have sent once. All parts of a run share their sources. */
+const sentOnce = new WeakMap<RunSources, Set<string>>()
+
+/** The same, but only the first time that the run sends an event with this key. */
+export function emitOnce(
+  context: ContextWith<'at', Events & Pick<RunStore, 'sources'>>,
+  key: string,
+  event: EventBody,
+): void {
+  const { sources } = context.services
+  const sent = sentOnce.get(sources) ?? new Set()
+  sentOnce.set(sources, sent)
+  if (sent.has(key)) return
+  sent.add(key)
+  emit(context, event)
+}
+
 /**
  * Runs the work of an agent at the place of the context with a reserved part of the surrounding budget. What it does
  * not spend is returned.

@@ -3,8 +3,8 @@ import { commandEnvironment } from '../../base/command.ts'
 import { BatonError } from '../../base/error.ts'
 import { findProgram } from '../../base/program.ts'
 import type { StartedProcess } from '../../base/process.ts'
-import type { RunContext } from '../../event/context.ts'
 import { passesVariable } from '../../event/permission.ts'
+import type { BoxContext } from '../sandbox/boxed-command.ts'
 import { type EndedBox, startBoxed, type StartedBox } from '../sandbox/run-boxed.ts'
 import { createOutputWindow, type OutputWindow } from './output-window.ts'
 
@@ -36,7 +36,7 @@ export interface EndedLine extends EndedBox {
  */
 export async function startLine(
   { line, directory, timeLimitMs }: ShellLine,
-  context: RunContext,
+  context: BoxContext,
   onStart: (pid: number) => void = () => {},
 ): Promise<RunningLine> {
   const { services, scope } = context
@@ -98,7 +98,7 @@ const withPassword = /:\/\/[^/\s]*@/
  * The environment of a line: that of script commands, without URLs that contain a password. Editors, pagers and prompts
  * fail instead of waiting for a user.
  */
-function environmentOf({ services, scope }: RunContext): Readonly<Record<string, string>> {
+function environmentOf({ services, scope }: BoxContext): Readonly<Record<string, string>> {
   const passes = (name: string): boolean => !forPeople.has(name) && passesVariable(scope.rights, name)
   const given = Object.entries(commandEnvironment(services.env, passes))
   return {
