@@ -13,12 +13,12 @@ import {
   type Access,
   type ContextWith,
   emit,
-  type Events,
   type Gate,
   narrow,
   type RunContext,
   type Surroundings,
   withScope,
+  type Sender,
 } from '../../event/context.ts'
 import type { Action, ActionAbout, Permit, Protection, ToolSubject } from '../../event/permission.ts'
 import { cutFrom, mostArguments } from '../../event/message.ts'
@@ -94,7 +94,7 @@ const leastHashed = 256 * 1024
 /** Schemas are compiled once and shared by all conversations. */
 const schemas = new WeakMap<ToolKind, Promise<CompiledSchema>>()
 
-function schemaOf(kind: ToolKind, context: ContextWith<'at', Events>): Promise<CompiledSchema> {
+function schemaOf(kind: ToolKind, context: Sender): Promise<CompiledSchema> {
   const known = schemas.get(kind)
   if (known !== undefined) return known
   const compiled = compile(kind, context)
@@ -103,10 +103,7 @@ function schemaOf(kind: ToolKind, context: ContextWith<'at', Events>): Promise<C
 }
 
 /** A server checks its input itself, so a schema of another dialect, or with other patterns, does not stop a call. */
-async function compile(
-  { name, parameters, server }: ToolKind,
-  context: ContextWith<'at', Events>,
-): Promise<CompiledSchema> {
+async function compile({ name, parameters, server }: ToolKind, context: Sender): Promise<CompiledSchema> {
   const result = await compileSchema(parameters)
   const problem = result.kind === 'invalid' ? result.message : server && misunderstood(result.compiled)
   if (problem === undefined && result.kind === 'ok') return result.compiled
