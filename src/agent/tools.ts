@@ -1,7 +1,7 @@
 import { BatonError } from '../base/error.ts'
 import { defined, isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { isOffered, type ModelAgent, type ModelResult, type ScriptAgent, type Tool } from '../event/agent.ts'
-import { emit, type RunContext } from '../event/context.ts'
+import { type ContextWith, type Events, emit, type RunContext } from '../event/context.ts'
 import { roundLimit } from '../event/limits.ts'
 import type { ToolFilter } from '../event/permission.ts'
 import { passesFilters } from '../tool/tool-filter.ts'
@@ -16,7 +16,11 @@ import { boxableTools } from '../tool/sandbox/needs-box.ts'
 import { otherToolsIn, refuseUnknownTools } from './tool-names.ts'
 
 /** Warns about explicitly named tools that an agent does not get because the file that runs it does not have them. */
-export function tellKeptTools({ tools = [] }: ToolFilter, name: string, context: RunContext): void {
+export function tellKeptTools(
+  { tools = [] }: ToolFilter,
+  name: string,
+  context: ContextWith<'at' | 'rights', Events>,
+): void {
   const kept = tools.filter((tool) => !tool.includes('*') && !passesFilters(tool, context.scope.rights.tools))
   if (kept.length === 0) return
   const message = `${name} is not given ${kept.length === 1 ? 'the tool' : 'the tools'} ${kept.join(', ')}: the file that runs it does not have ${kept.length === 1 ? 'it' : 'them'}`

@@ -5,7 +5,7 @@ import type { PromptOutcome } from '../prompt-run.ts'
 import type { PromptTarget } from '../../load/prompt-target.ts'
 import { BatonError, messageOf, stopsRun } from '../../base/error.ts'
 import { openWorktree, type Worktree, type WorktreeOptions } from '../../tool/worktree/open.ts'
-import { type CommandEnd, runCheck } from '../check-command.ts'
+import { type CheckContext, type CommandEnd, runCheck } from '../check-command.ts'
 import type { Ending } from '../ending.ts'
 import type { AgentTarget } from '../../load/target.ts'
 
@@ -98,7 +98,10 @@ const usualGateMs = 10 * 60_000
  * Runs the command of `gate` in the work tree of the context. A run that failed here runs it again when resumed.
  * @throws BatonError GATE_FAILED if it does not exit with 0
  */
-export async function runGate({ line, timeLimitMs }: Gate, context: RunContext): Promise<void> {
+export async function runGate(
+  { line, timeLimitMs }: Gate,
+  context: CheckContext & Pick<RunContext, 'scope'>,
+): Promise<void> {
   const { runId } = context.scope
   const refuse = (end: CommandEnd): void => {
     emit(context, { type: 'isolation.gate', command: line, passed: end.code === 0, output: end.output })
