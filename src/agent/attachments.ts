@@ -3,12 +3,15 @@ import { basename, extname } from 'node:path'
 import { BatonError, messageOf } from '../base/error.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { describeValue } from '../config/issue.ts'
-import { below, type RunContext } from '../event/context.ts'
+import { below, type ContextWith, type Gate } from '../event/context.ts'
 import { type Message, textMessage } from '../event/message.ts'
 import { item } from '../event/place.ts'
 import { resolvePath } from '../script/host/resolve-path.ts'
+import type { ReadContext } from '../tool/guard.ts'
 import { readBytes } from '../tool/workspace-reads.ts'
 import { isUtf8 } from 'node:buffer'
+
+type AttachmentContext = ReadContext & ContextWith<'at' | 'runId', Gate>
 
 /** A file to attach. */
 export interface AttachmentSource {
@@ -21,7 +24,7 @@ export interface AttachmentSource {
  * The attached files of a data response, one user message each, before all prompt sections. An unreadable file becomes
  * a message that says so. Text files are quoted, all others are sent as binary parts.
  */
-export function loadAttachments(sources: readonly AttachmentSource[], context: RunContext): readonly Message[] {
+export function loadAttachments(sources: readonly AttachmentSource[], context: AttachmentContext): readonly Message[] {
   return sources.map((source, index) => loadAttachment(source, below(context, item(index))))
 }
 
@@ -55,7 +58,10 @@ function wrongShape(problem: string): BatonError {
   })
 }
 
-function loadAttachment({ file_source: path, file_name, title }: AttachmentSource, context: RunContext): Message {
+function loadAttachment(
+  { file_source: path, file_name, title }: AttachmentSource,
+  context: AttachmentContext,
+): Message {
   const name = file_name ?? basename(path)
   const about = [
     modelText`Attached file: ${path}`,

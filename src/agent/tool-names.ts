@@ -3,7 +3,7 @@ import { BatonError } from '../base/error.ts'
 import { leftOutCode, leftOutHint, type LeftOutServers, leftOutText } from '../config/left-out-servers.ts'
 import { type Finding, meantHint, wrongValue } from '../config/issue.ts'
 import { nearest } from '../base/suggest.ts'
-import { emit, type RunContext } from '../event/context.ts'
+import { type Approver, type ContextWith, emit, type Events, type Servers } from '../event/context.ts'
 import type { ToolFilter } from '../event/permission.ts'
 import { mayLetThrough, serverNamed, serverNamesOf, writtenServer } from '../mcp/names.ts'
 import { isServerTool, passesFilters } from '../tool/tool-filter.ts'
@@ -97,7 +97,12 @@ export function refuseUnknownTools(names: readonly string[], of: string, others:
 }
 
 /** The other tools in a run. A plan checks servers where their names are written. */
-export function otherToolsIn({ services: { broughtTools = [], mcp, isPlan, isRecordedTool } }: RunContext): OtherTools {
+export function otherToolsIn({
+  broughtTools = [],
+  mcp,
+  isPlan,
+  isRecordedTool,
+}: Servers & Pick<Approver, 'isPlan'>): OtherTools {
   return {
     isRecordedTool,
     brought: broughtTools.map(({ name }) => name),
@@ -127,7 +132,11 @@ export function mayGiveTools({
 }
 
 /** Warns about explicitly named tools that an agent does not get because the file that runs it does not have them. */
-export function tellKeptTools({ tools = [] }: ToolFilter, name: string, context: RunContext): void {
+export function tellKeptTools(
+  { tools = [] }: ToolFilter,
+  name: string,
+  context: ContextWith<'at' | 'rights', Events>,
+): void {
   const kept = tools.filter((tool) => !tool.includes('*') && !passesFilters(tool, context.scope.rights.tools))
   if (kept.length === 0) return
   const message = `${name} is not given ${kept.length === 1 ? 'the tool' : 'the tools'} ${kept.join(', ')}: the file that runs it does not have ${kept.length === 1 ? 'it' : 'them'}`

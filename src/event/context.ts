@@ -314,6 +314,9 @@ export interface ContextWith<Names extends keyof RunScope, Ports> {
   readonly services: Ports
 }
 
+/** What `emit` takes of a context. */
+export type Sender = ContextWith<'at', Events>
+
 /** The same context with a changed scope. */
 export function withScope<Context extends { readonly scope: object }>(
   context: Context,
@@ -339,8 +342,25 @@ export function below<Context extends { readonly scope: Pick<RunScope, 'at'> }>(
 }
 
 /** Sends an event from this place in the run. */
-export function emit({ scope, services }: ContextWith<'at', Events>, event: EventBody): void {
+export function emit({ scope, services }: Sender, event: EventBody): void {
   services.events(scope.at, event.type === 'warning' ? { ...event, message: cutMessage(event.message) } : event)
+}
+
+/** Keys of what runs have sent once. All parts of a run share their sources. */
+const sentOnce = new WeakMap<RunSources, Set<string>>()
+
+/** The same, but only the first time that the run sends an event with this key. */
+export function emitOnce(
+  context: Sender & { readonly services: Pick<RunStore, 'sources'> },
+  key: string,
+  event: EventBody,
+): void {
+  const { sources } = context.services
+  const sent = sentOnce.get(sources) ?? new Set()
+  sentOnce.set(sources, sent)
+  if (sent.has(key)) return
+  sent.add(key)
+  emit(context, event)
 }
 
 /**

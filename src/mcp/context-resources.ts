@@ -37,8 +37,8 @@ export function splitResource(entry: string): { readonly server: string; readonl
 export function createResourceReader(context: RunContext): ReadResources {
   const read = remembered((path) => readOne(path, context))
   const list = remembered((name) => {
-    const server = findServer(name, context)
-    return listResources(server, placeOf(`${name}:*`, context), context)
+    const server = findServer(name, context.services)
+    return listResources(server, placeOf(`${name}:*`, context.scope.at), context.services)
   })
 
   async function pathsOf(entry: string): Promise<readonly string[]> {
@@ -65,8 +65,8 @@ function remembered<T>(make: (key: string) => Promise<T>): (key: string) => Prom
   }
 }
 
-function placeOf(path: string, { scope }: RunContext): Place {
-  return [...scope.at, part('mcp'), item(path)]
+function placeOf(path: string, at: Place): Place {
+  return [...at, part('mcp'), item(path)]
 }
 
 function named(entry: string): { readonly server: string; readonly uri: string } {
@@ -98,13 +98,13 @@ function noMatch(
 
 async function readOne(path: string, context: RunContext): Promise<readonly ContextResource[]> {
   const { server: name, uri } = named(path)
-  const server = findServer(name, context)
+  const server = findServer(name, context.services)
   const contents = await readNamed(server, uri, context)
   return contents.map((content) => shownContent(server, content))
 }
 
 async function readNamed(server: McpServer, uri: string, context: RunContext): Promise<readonly McpResourceContent[]> {
-  const at = placeOf(`${server.name}:${uri}`, context)
+  const at = placeOf(`${server.name}:${uri}`, context.scope.at)
   try {
     return await readResource({ server, uri }, { at, caller: 'context_resources', context })
   } catch (error) {

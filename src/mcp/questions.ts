@@ -2,10 +2,9 @@ import { cutText } from '../base/cut-text.ts'
 import { BatonError, messageOf } from '../base/error.ts'
 import type { JsonObject } from '../base/json.ts'
 import { harmlessName } from '../base/terminal-text.ts'
-import { below, emit, type RunContext, withServices } from '../event/context.ts'
+import { below, emitOnce, type RunContext, withServices } from '../event/context.ts'
 import type { AskPerson, McpAnswer, McpCall, McpQuestion, McpServer } from '../event/mcp.ts'
 import { item, part, type Place } from '../event/place.ts'
-import type { RunSources } from '../event/sources.ts'
 import { isPageAddress } from './login-addresses.ts'
 import { fullName } from './names.ts'
 
@@ -90,14 +89,14 @@ async function askPerson(
   if (question.kind === 'url' && !isPageAddress(question.url)) {
     const shown = harmlessName(cutText(question.url, mostOfAddress))
     const message = `the MCP server ${name} asked the user to open an address that is not https: ${shown}`
-    tellOnce(context, { key: message, message: `${message}: it was declined` })
+    emitOnce(context, message, { type: 'warning', message: `${message}: it was declined` })
     return { action: 'decline' }
   }
   const { askPerson: ask, asking = (work) => work() } = context.services
   const answer = ask && (await asking(() => ask({ server: name, question, at }, signal)))
   if (answer !== undefined) return answer
-  tellOnce(context, {
-    key: `person ${name}`,
+  emitOnce(context, `person ${name}`, {
+    type: 'warning',
     message: `the MCP server ${name} asked the user a question, and nobody could be asked: it was declined`,
     hint: 'Run it in a terminal without -y to be asked.',
   })
@@ -124,26 +123,11 @@ async function sampled(
   } catch (error) {
     signal.throwIfAborted()
     const message = `the MCP server ${fullName(server)} got no answer from a model: ${messageOf(error)}`
-    tellOnce(context, { key: message, message })
+    emitOnce(context, message, { type: 'warning', message })
     throw error
   }
 }
 
 function tooMany(what: string): BatonError {
   return new BatonError('MCP_FAILED', `this call has ${what} too often`)
-}
-
-/** Warnings already emitted, by run: all parts of a run share their sources. */
-const told = new WeakMap<RunSources, Set<string>>()
-
-function tellOnce(
-  context: RunContext,
-  { key, ...warning }: { readonly key: string; readonly message: string; readonly hint?: string },
-): void {
-  const { sources } = context.services
-  const known = told.get(sources) ?? new Set<string>()
-  told.set(sources, known)
-  if (known.has(key)) return
-  known.add(key)
-  emit(context, { type: 'warning', ...warning })
 }

@@ -3,7 +3,7 @@ import { BatonError } from '../base/error.ts'
 import { canonicalJson, defined, type JsonObject } from '../base/json.ts'
 import { harmlessName } from '../base/terminal-text.ts'
 import { leftOutCode, leftOutHint, ownerOf, whyLeftOut } from '../config/left-out-servers.ts'
-import { emit, type RunContext } from '../event/context.ts'
+import { emit, type Gate, type RunContext, type Servers, type Surroundings } from '../event/context.ts'
 import type {
   McpCall,
   McpResource,
@@ -20,10 +20,10 @@ import { fullName } from './names.ts'
 import { withQuestions } from './questions.ts'
 
 /** @throws BatonError MCP_FAILED if there is no server of that name, UNTRUSTED if its file is not trusted */
-export function findServer(name: string, { services }: RunContext): McpServer {
-  const found = services.mcp?.servers.find((server) => server.name === name)
+export function findServer(name: string, { mcp }: Servers): McpServer {
+  const found = mcp?.servers.find((server) => server.name === name)
   if (found !== undefined) return found
-  const why = services.mcp?.leftOut?.get(name)
+  const why = mcp?.leftOut?.get(name)
   if (why !== undefined) {
     const message = `the MCP server "${name}" of ${ownerOf(why)} cannot be used: ${whyLeftOut(why)}`
     throw new BatonError(leftOutCode(why), message, { hint: leftOutHint(why), place: { file: why.file } })
@@ -45,22 +45,24 @@ export function listPlace(at: Place, server: string): Place {
   return [...at, part('mcp'), item(server)]
 }
 
+type ListPorts = Gate & Servers & Pick<Surroundings, 'signal'>
+
 /** The tools of a server at this place (`listPlace`): a resumed run and a replay take them from the record. */
-export async function listTools(server: McpServer, at: Place, context: RunContext): Promise<readonly McpTool[]> {
+export async function listTools(server: McpServer, at: Place, ports: ListPorts): Promise<readonly McpTool[]> {
   const { name } = server
-  const { effects, signal } = context.services
+  const { effects, signal } = ports
   const isRecorded = effects.answers(at)
   const asked = { name: 'mcp.tools', args: recordedName(server) }
-  const tools = await effects.observeAsync(at, asked, () => live(context).tools(name, signal))
-  if (isRecorded) knownOf(context)?.set(name, tools)
+  const tools = await effects.observeAsync(at, asked, () => live(ports).tools(name, signal))
+  if (isRecorded) knownOf(ports)?.set(name, tools)
   return tools
 }
 
 /** Its resources, including templates, recorded at a separate place. */
-export function listResources(server: McpServer, at: Place, context: RunContext): Promise<readonly McpResource[]> {
+export function listResources(server: McpServer, at: Place, ports: ListPorts): Promise<readonly McpResource[]> {
   const asked = { name: 'mcp.resources', args: recordedName(server) }
-  const { effects, signal } = context.services
-  return effects.observeAsync(at, asked, () => live(context).resources(server.name, signal))
+  const { effects, signal } = ports
+  return effects.observeAsync(at, asked, () => live(ports).resources(server.name, signal))
 }
 
 /** Who makes a request, and the place at which it is recorded. */
@@ -108,7 +110,10 @@ export function callTool(
       try {
         return await underBoth(stop, signal, (either) =>
           withQuestions({ server, at, context }, either, (call) =>
-            live(context).call(server.name, tool, input, { ...call, ...(progress && { onProgress: progress.tell }) }),
+            live(context.services).call(server.name, tool, input, {
+              ...call,
+              ...(progress && { onProgress: progress.tell }),
+            }),
           ),
         )
       } finally {
@@ -126,7 +131,7 @@ export function readResource(
 ): Promise<readonly McpResourceContent[]> {
   const action = useOf(server, uri, caller)
   return reading({ ...recordedName(server), resource: uri }, { at, action, context }, (signal) =>
-    withQuestions({ server, at, context }, signal, (call) => live(context).read(server.name, uri, call)),
+    withQuestions({ server, at, context }, signal, (call) => live(context.services).read(server.name, uri, call)),
   )
 }
 
@@ -152,7 +157,7 @@ function reading<T>(
   )
 }
 
-function live({ services: { mcp } }: RunContext): McpServers {
+function live({ mcp }: Servers): McpServers {
   if (mcp !== undefined) return mcp
   throw new BatonError('MCP_FAILED', 'MCP servers are not available here')
 }
@@ -160,7 +165,7 @@ function live({ services: { mcp } }: RunContext): McpServers {
 /** The lists that a resumed run took from its record, by server, until they are compared with the live ones. */
 const recorded = new WeakMap<McpServers, Map<string, readonly McpTool[]>>()
 
-function knownOf({ services: { mcp } }: RunContext): Map<string, readonly McpTool[]> | undefined {
+function knownOf({ mcp }: Servers): Map<string, readonly McpTool[]> | undefined {
   if (mcp === undefined) return undefined
   const known = recorded.get(mcp) ?? new Map<string, readonly McpTool[]>()
   recorded.set(mcp, known)
@@ -170,13 +175,13 @@ function knownOf({ services: { mcp } }: RunContext): Map<string, readonly McpToo
 /** Before the first call of a resumed run: warns once if the server offers other tools than recorded. */
 async function tellDifference(server: McpServer, context: RunContext): Promise<void> {
   const { name } = server
-  const known = knownOf(context)
+  const known = knownOf(context.services)
   const before = known?.get(name)
   if (known === undefined || before === undefined) return
   known.delete(name)
   let now: readonly McpTool[]
   try {
-    now = await live(context).tools(name, context.services.signal)
+    now = await live(context.services).tools(name, context.services.signal)
   } catch {
     // the call that follows reports the error
     return

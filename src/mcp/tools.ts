@@ -3,11 +3,10 @@ import { sha256 } from '../base/hash.ts'
 import { canonicalJson, defined } from '../base/json.ts'
 import { nearest } from '../base/suggest.ts'
 import type { Tool } from '../event/agent.ts'
-import { emit, type RunContext } from '../event/context.ts'
+import { type ContextWith, emitOnce, type RunContext, type Servers } from '../event/context.ts'
 import type { McpServer, McpTool } from '../event/mcp.ts'
 import type { ToolFilter, ToolRule } from '../event/permission.ts'
 import { callPlace, part, type Place } from '../event/place.ts'
-import type { RunSources } from '../event/sources.ts'
 import { passesFilters, ruledTools, toolPattern } from '../tool/tool-filter.ts'
 import { verdictOnAny } from '../tool/tool-rules.ts'
 import { bindTool } from '../tool/toolbox/bind.ts'
@@ -49,7 +48,7 @@ export async function mcpTools(named: ToolFilter, box: Toolbox, giving: Giving):
  */
 export async function checkServers(named: ToolFilter, context: RunContext): Promise<void> {
   const { mcp, signal } = context.services
-  const servers = neededServers(named, context).filter(({ name }) => isByName(name, named, context))
+  const servers = neededServers(named, context).filter(({ name }) => isByName(name, named, context.services))
   await Promise.all(
     servers.map(async (server) => {
       refuseUse(server, { caller: 'tools', context })
@@ -60,9 +59,10 @@ export async function checkServers(named: ToolFilter, context: RunContext): Prom
 }
 
 /** The servers whose tools a filter may pass, within the rights of the agent; no server is contacted. */
-export function neededServers({ tools = [], disallowed_tools }: ToolFilter, context: RunContext): readonly McpServer[] {
-  const { mcp } = context.services
-  const { rights } = context.scope
+export function neededServers(
+  { tools = [], disallowed_tools }: ToolFilter,
+  { scope: { rights }, services: { mcp } }: ContextWith<'rights', Servers>,
+): readonly McpServer[] {
   if (mcp === undefined || !tools.some((pattern) => pattern.includes('*') || pattern.includes('__'))) return []
   const filters = [{ tools, disallowed_tools }, ...(rights.tools ?? [])]
   return mcp.servers.filter(
@@ -81,13 +81,17 @@ function isAllDenied(rules: readonly ToolRule[], server: string): boolean {
 }
 
 /** Whether a tool of a server may be offered, by the name that models see. */
-function isGiven(name: string, { tools = [], disallowed_tools }: ToolFilter, { scope }: RunContext): boolean {
+function isGiven(
+  name: string,
+  { tools = [], disallowed_tools }: ToolFilter,
+  { scope }: Pick<RunContext, 'scope'>,
+): boolean {
   const filters = [{ tools, disallowed_tools }, ...(scope.rights.tools ?? [])]
   return passesFilters(name, filters) && verdictOnAny(name, scope).kind !== 'deny'
 }
 
 /** Whether a filter names this server explicitly. */
-function isByName(server: string, { tools = [] }: ToolFilter, { services: { mcp } }: RunContext): boolean {
+function isByName(server: string, { tools = [] }: ToolFilter, { mcp }: Servers): boolean {
   const names = mcp?.servers.map(({ name }) => name) ?? []
   return tools.some((pattern) => serverNamed(pattern, names) === server)
 }
@@ -103,30 +107,18 @@ async function listed(server: McpServer, named: ToolFilter, { at, context }: Giv
   const isTold = effects.answers(place)
   try {
     refuseUse(server, { caller: 'tools', context })
-    return { server, tools: await listTools(server, place, context) }
+    return { server, tools: await listTools(server, place, context.services) }
   } catch (error) {
     signal.throwIfAborted()
-    if (stopsRun(error) || isByName(server.name, named, context)) throw error
+    if (stopsRun(error) || isByName(server.name, named, context.services)) throw error
     // a pack that may not use it did not ask for it
-    if (!isTold && !(isBatonError(error) && error.code === 'UNTRUSTED')) tellOnce(fullName(server), error, context)
+    if (!isTold && !(isBatonError(error) && error.code === 'UNTRUSTED')) {
+      const message = `no model gets the tools of ${fullName(server)}: ${messageOf(error)}`
+      const hint = isBatonError(error) ? error.hint : undefined
+      emitOnce(context, `tools of ${fullName(server)}`, { type: 'warning', message, ...defined({ hint }) })
+    }
     return { server, tools: [] }
   }
-}
-
-/** Servers with a warning already, by run: all parts of a run share their sources. */
-const told = new WeakMap<RunSources, Set<string>>()
-
-function tellOnce(server: string, error: unknown, context: RunContext): void {
-  const { sources } = context.services
-  const known = told.get(sources) ?? new Set<string>()
-  told.set(sources, known)
-  if (known.has(server)) return
-  known.add(server)
-  emit(context, {
-    type: 'warning',
-    message: `no model gets the tools of ${server}: ${messageOf(error)}`,
-    ...defined({ hint: isBatonError(error) ? error.hint : undefined }),
-  })
 }
 
 /** @throws BatonError CONFIG_INVALID for a tool that is named without `*` and does not exist */
@@ -172,10 +164,10 @@ function kindOf(server: McpServer, { name, tool }: NamedTool): ToolKind {
     ...(isReader ? { reads: true } : {}),
     version: async ({ context, at }) =>
       sha256(canonicalJson((await currentTool(server, tool, { context, at })) ?? tool)),
-    preview: async (_, { context }) => (isDry(context) && !isReader ? notInDryRun(name) : undefined),
+    preview: async (_, { context }) => (context.scope.dry === 'changes' && !isReader ? notInDryRun(name) : undefined),
     async run(input, { at, context, permit, onProgress }) {
       const { taken = { image: true, document: true } } = context.scope
-      if (isDry(context) && !isReader) return notInDryRun(name)
+      if (context.scope.dry === 'changes' && !isReader) return notInDryRun(name)
       const asking = { at: callPlace(at, 0), caller: name, context, ...defined({ onProgress }) }
       const result = await callTool({ server, tool: tool.name, input, readOnly }, asking, permit)
       return toolOutput(result, { name, taken })
@@ -197,10 +189,6 @@ async function currentTool(
   const tools = await mcp?.tools(server.name, signal).catch(() => undefined)
   signal.throwIfAborted()
   return tools?.find((tool) => tool.name === name)
-}
-
-function isDry({ scope }: RunContext): boolean {
-  return scope.dry === 'changes'
 }
 
 function notInDryRun(name: string): ToolOutput {

@@ -5,13 +5,19 @@ import { displayPath, realPath } from '../base/files.ts'
 import { sha256 } from '../base/hash.ts'
 import type { Settings } from '../config/settings.ts'
 import type { ModelResult } from '../event/agent.ts'
-import { below, emit, narrow, type RunContext } from '../event/context.ts'
+import { below, emit, narrow, type RunContext, type RunFolders, type Sender } from '../event/context.ts'
 import { textMessage } from '../event/message.ts'
 import type { Action, Protection } from '../event/permission.ts'
 import { item, part } from '../event/place.ts'
 import { type Directive, namesNoFile } from '../tool/changes/directive.ts'
 import { createTextThread } from '../tool/changes/text-thread.ts'
-import { notDone, type PlannedChanges, previewTransaction, type ShownChange } from '../tool/changes/plan-transaction.ts'
+import {
+  type AnswerCall,
+  notDone,
+  type PlannedChanges,
+  previewTransaction,
+  type ShownChange,
+} from '../tool/changes/plan-transaction.ts'
 import {
   applyTransaction,
   dryTransaction,
@@ -62,7 +68,7 @@ export async function applyAnswer(
       const again = isPartial
         ? await applyText(before.answer, { ...editing, isPartial }, below(at, part('before')))
         : undefined
-      return answered(again ?? before, conversation, context)
+      return answered(again ?? before, conversation, context.scope.folders)
     }
     if (outcome.kind === 'rejected') {
       remarks += 1
@@ -71,7 +77,7 @@ export async function applyAnswer(
       continue
     }
     if (isLast || outcome.kind === 'applied' || outcome.kind === 'planned' || outcome.kind === 'rolled_back') {
-      return answered(outcome, conversation, context)
+      return answered(outcome, conversation, context.scope.folders)
     }
     before = outcome
     const repaired = await repair(outcome, { conversation, editing }, below(context, part('repair'), item(round)))
@@ -88,7 +94,7 @@ async function repair(
 ): Promise<{ readonly answer: ModelResult; readonly editing: Editing }> {
   const { settings } = editing
   if (!conversation.wasAnswered()) {
-    const problem = problemText(outcome, namesIn(settings.base_dir, context))
+    const problem = problemText(outcome, namesIn(settings.base_dir, context.scope.folders))
     emit(context, { type: 'warning', message: `asking the model to correct its file changes: ${problem}` })
   }
   const present = loadFiles(changedFiles(outcome), settings, context)
@@ -136,19 +142,19 @@ function namesOf(path: string, shown: ReadonlyMap<string, string>): readonly str
 }
 
 /** The path of an answer as messages show it: relative to the workspace. */
-function namesIn(baseDir: string, { scope }: RunContext): (path: string) => string {
-  return (path) => (path === 'unknown' ? 'a change' : displayPath(scope.folders.workspace, resolve(baseDir, path)))
+function namesIn(baseDir: string, { workspace }: Pick<RunFolders, 'workspace'>): (path: string) => string {
+  return (path) => (path === 'unknown' ? 'a change' : displayPath(workspace, resolve(baseDir, path)))
 }
 
 /** Warns about changes that were not applied: rejected by the user, or left out by `partial`. */
 export function tellLeftOut(
   { fileChanges }: Pick<TaskAnswer, 'fileChanges'>,
   { base_dir, changes }: Settings,
-  context: RunContext,
+  context: Sender & Pick<RunContext, 'scope'>,
 ): void {
   const leftOut = fileChanges.filter(({ success, declined }) => success === false && declined !== true)
   if (leftOut.length === 0 || changes.partial_is_success) return
-  const name = namesIn(base_dir, context)
+  const name = namesIn(base_dir, context.scope.folders)
   const paths = leftOut.map(({ file_path: path }) => name(typeof path === 'string' ? path : 'unknown'))
   emit(context, { type: 'changes.left_out', paths })
 }
@@ -196,7 +202,11 @@ export async function applyText(
   return { ...result, answer, text, baseDir, isDoubtful }
 }
 
-function report(result: TransactionResult | PlannedChanges | Rejected, baseDir: string, context: RunContext): void {
+function report(
+  result: TransactionResult | PlannedChanges | Rejected,
+  baseDir: string,
+  context: AnswerCall['context'],
+): void {
   if ((result.kind !== 'applied' && result.kind !== 'planned') || result.items.length === 0) return
   const { items } = result
   const shownBase = displayPath(context.scope.folders.workspace, baseDir)
@@ -219,13 +229,13 @@ function isShownOnly(directive: Directive): boolean {
 export function answered(
   outcome: Applied,
   conversation: Pick<Conversation, 'spent' | 'calls'>,
-  context: RunContext,
+  folders: Pick<RunFolders, 'workspace'>,
 ): TaskAnswer {
   if (outcome.kind === 'rejected') {
     throw unusableAnswer(changesFailed(`they were sent back: ${outcome.remark}`, nothingApplied))
   }
   if (outcome.kind !== 'applied' && outcome.kind !== 'planned') {
-    throw notApplied(outcome, namesIn(outcome.baseDir, context))
+    throw notApplied(outcome, namesIn(outcome.baseDir, folders))
   }
   const diff = outcome.kind === 'planned' ? diffOf(outcome) : ''
   const text = diff === '' ? outcome.text : diff

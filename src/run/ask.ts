@@ -15,7 +15,7 @@ import type {
   ScriptResult,
   TextAgent,
 } from '../event/agent.ts'
-import { below, emit, narrow, type RunContext } from '../event/context.ts'
+import { type ContextWith, type Gate, below, emit, narrow, type RunContext } from '../event/context.ts'
 import type { Spent } from '../event/meter.ts'
 import { part } from '../event/place.ts'
 import { placeOf } from '../prompt/document.ts'
@@ -57,7 +57,7 @@ export async function ask(asked: Asked, target: PromptTarget, context: RunContex
 }
 
 /** Records that the answer is discarded. True if that was recorded before: then the answer is forgotten. */
-function isForgotten({ scope, services: { effects } }: RunContext): boolean {
+function isForgotten({ scope, services: { effects } }: ContextWith<'at', Gate>): boolean {
   const parts = (['ask', 'changes', 'repair'] as const).map((name) => [...scope.at, part(name)])
   for (const place of parts) effects.undo(place)
   return parts.map((place) => effects.again(place)).includes(true)
@@ -105,7 +105,7 @@ async function useAgentAnswer(
     return { ...plain, text: read.text, value: read.value }
   }
   if (fileChanges === undefined) return plain
-  if (!writesFiles(settings, context)) {
+  if (!writesFiles(settings, context.scope.rights)) {
     const hint = 'Set write_mode = true to apply them.'
     emit(context, { type: 'warning', message: `the file changes of agent "${name}" are not applied`, hint })
     return plain
@@ -124,7 +124,7 @@ async function useAgentAnswer(
     const hint = `Write them in the format of file_content_mode = "${settings.file_content_mode}".`
     emit(context, { type: 'warning', message: `the file_changes of agent "${name}" contain no change`, hint })
   }
-  const applied = answered(outcome, { spent: () => spent, calls: () => [] }, context)
+  const applied = answered(outcome, { spent: () => spent, calls: () => [] }, context.scope.folders)
   return { ...applied, text: outcome.kind === 'planned' && outcome.items.length > 0 ? applied.text : text, response }
 }
 
@@ -179,7 +179,7 @@ async function runNamed(
 function readAnswer(
   result: ScriptResult | PromptResult,
   { name, file }: AgentQuestion['agent'],
-  { scope: { dry } }: RunContext,
+  { scope: { dry } }: Pick<RunContext, 'scope'>,
 ): { readonly text: string; readonly fileChanges?: string; readonly others: JsonObject } {
   const wrong = (what: string, hint: string): BatonError =>
     unusableAnswer(new BatonError('AGENT_FAILED', `agent "${name}" ${what}`, { place: { file }, hint }))

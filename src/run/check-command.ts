@@ -1,7 +1,8 @@
 import { BatonError } from '../base/error.ts'
 import { commandEnvironment } from '../base/command.ts'
 import type { ProcessResult } from '../base/process.ts'
-import { below, type RunContext } from '../event/context.ts'
+import { below, type Gate, type Surroundings } from '../event/context.ts'
+import type { BoxContext } from '../tool/sandbox/boxed-command.ts'
 import { passesVariable } from '../event/permission.ts'
 import { part, type PartName } from '../event/place.ts'
 
@@ -30,6 +31,9 @@ const keptOutput = 1024 * 1024
 /** Characters of the output that are kept in the record and shown to the next iteration. */
 const shownOutput = 4_000
 
+/** What running a command takes of a run. */
+export type CheckContext = BoxContext & { readonly services: Gate & Surroundings }
+
 /**
  * Runs a command of the prompt file in the workspace, as the user, and without keys in its environment. A resumed run
  * may run it again, because only its exit matters, not its effects.
@@ -38,7 +42,7 @@ const shownOutput = 4_000
 export async function runCheck(
   name: Extract<PartName, 'until' | 'score' | 'gate' | 'check'>,
   command: ShellCommand,
-  context: RunContext,
+  context: CheckContext,
 ): Promise<CommandEnd> {
   const { scope, services } = below(context, part(name))
   const { line, timeLimitMs, input } = command

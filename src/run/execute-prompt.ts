@@ -17,7 +17,7 @@ import {
   replaceFile,
 } from '../base/files.ts'
 import { sha256 } from '../base/hash.ts'
-import { emit, type RunContext } from '../event/context.ts'
+import { emit, type RunContext, type Sender } from '../event/context.ts'
 import { nothingSpent, type Spent } from '../event/meter.ts'
 import { item, part } from '../event/place.ts'
 import { replaceTranscript, type TranscriptBlock, transcriptText } from '../prompt/transcript-text.ts'
@@ -177,7 +177,7 @@ function planChange({ file, blocks, hide }: TranscriptWrite, workspace: string):
   }
 }
 
-function warn(message: string, context: FileCall['context']): 'gone' {
+function warn(message: string, context: Sender): 'gone' {
   emit(context, { type: 'warning', message, hint: 'They are on stdout and in the record of the run.' })
   return 'gone'
 }

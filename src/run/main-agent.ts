@@ -5,6 +5,7 @@ import { defined } from '../base/json.ts'
 import type { Settings } from '../config/settings.ts'
 import type { AgentSession, ModelAgent, ModelResult, ToolUse } from '../event/agent.ts'
 import { below, narrow, type RunContext } from '../event/context.ts'
+import type { Rights } from '../event/permission.ts'
 import { type Message, textOf } from '../event/message.ts'
 import { addSpent, nothingSpent, type Spent } from '../event/meter.ts'
 import { part } from '../event/place.ts'
@@ -149,7 +150,7 @@ function withoutRepeated(messages: readonly Message[], said: readonly Message[] 
 /** Whether answers are searched for file changes. */
 function appliesChanges({ settings, output }: Pick<Question, 'settings' | 'output'>, context: RunContext): boolean {
   const { dry } = context.scope
-  return (dry === undefined || dry === 'changes') && output === undefined && writesFiles(settings, context)
+  return (dry === undefined || dry === 'changes') && output === undefined && writesFiles(settings, context.scope.rights)
 }
 
 interface Prompt {
@@ -191,15 +192,15 @@ async function useAnswer(
 }
 
 /** Whether the file changes of an answer are applied: the file and all its callers allow it. */
-export function writesFiles({ write_mode: writes }: Pick<Settings, 'write_mode'>, { scope }: RunContext): boolean {
-  return writes !== false && scope.rights.write
+export function writesFiles({ write_mode: writes }: Pick<Settings, 'write_mode'>, { write }: Rights): boolean {
+  return writes !== false && write
 }
 
 function rulesOf({ settings, output }: Question, tools: readonly ToolName[], context: RunContext): readonly string[] {
   // the wire format adds the schema of `[output]` to the messages if the server does not enforce it
   if (output !== undefined) return []
   const leads = context.services.seat?.inbox !== undefined
-  if (leads || !writesFiles(settings, context) || editsFiles(tools)) return []
+  if (leads || !writesFiles(settings, context.scope.rights) || editsFiles(tools)) return []
   return [changesInstruction(settings.file_content_mode)]
 }
 

@@ -44,7 +44,7 @@ export async function runPrompt(run: PromptRun, around: RunContext): Promise<Pro
 
 /** The same in the workspace of the context. */
 function runHere(given: PromptRun, around: RunContext): Promise<PromptOutcome> {
-  const run = { ...given, target: targetHere(given.target, around) }
+  const run = { ...given, target: targetHere(given.target, around.scope.folders) }
   const context = narrow(around, limitsOfTools(run.target.settings))
   const resourcesOf = createResources(context)
   const { strategy } = run.target
@@ -177,7 +177,7 @@ function responseOf(outcome: TaskOutcome): JsonObject {
 function warnOfUnoffered(settings: Pick<Settings, 'tools' | 'write_mode'>, context: RunContext): void {
   const { tools = [] } = settings
   const named = tools.filter(isWriter)
-  if (named.length === 0 || writesFiles(settings, context)) return
+  if (named.length === 0 || writesFiles(settings, context.scope.rights)) return
   const message = `${named.join(' and ')} ${named.length === 1 ? 'is' : 'are'} not offered to the model, because the file may not change files`
   emit(context, { type: 'warning', message, hint: 'Set write_mode = true, or write_mode = "ask".' })
 }

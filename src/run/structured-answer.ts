@@ -5,7 +5,7 @@ import { canonicalJson, type Json, type JsonObject, parseSentJson } from '../bas
 import { checkBySchema } from '../base/json-schema.ts'
 import type { SchemaProblem } from '../base/schema-problem.ts'
 import type { ModelResult } from '../event/agent.ts'
-import { emit, type RunContext } from '../event/context.ts'
+import { emit, type Sender, type Surroundings } from '../event/context.ts'
 import { textMessage } from '../event/message.ts'
 import { type MarkdownFence, nextMarkdownFence } from '../prompt/lines.ts'
 import { responseOf, type TaskAnswer, unusableAnswer } from './answer.ts'
@@ -22,7 +22,7 @@ export const maxRepairs = 2
 export async function repairAnswer(
   first: ModelResult,
   { output, conversation }: { readonly output: OutputSchema; readonly conversation: Conversation },
-  context: RunContext,
+  context: Sender & { readonly services: Pick<Surroundings, 'signal'> },
 ): Promise<TaskAnswer> {
   let result = first
   for (let repairs = 0; ; repairs += 1) {

@@ -3,7 +3,7 @@ import { sha256 } from '../base/hash.ts'
 import { canonicalJson, defined, type Json, type JsonObject } from '../base/json.ts'
 import { createInOrder, type InOrder } from '../base/concurrency.ts'
 import type { Settings } from '../config/settings.ts'
-import { below, emit, type RunContext, withServices } from '../event/context.ts'
+import { below, emit, type RunContext, withServices, type Sender } from '../event/context.ts'
 import { errorInfo } from '../event/error-info.ts'
 import { item, part, placeText, task } from '../event/place.ts'
 import { withoutLimits } from '../event/limits.ts'
@@ -232,7 +232,7 @@ function failedTask({ index, label }: TaskPlan, caught: unknown): TaskOutcome {
   return { status: 'failed', index, label, error: errorInfo(error), agentResult: null, ...answered }
 }
 
-function announce(outcome: TaskOutcome, context: RunContext): void {
+function announce(outcome: TaskOutcome, context: Sender): void {
   const { index, label } = outcome
   switch (outcome.status) {
     case 'done':

@@ -2,11 +2,14 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SourcePlace } from '../base/error.ts'
 import { displayPath, isInside, readSourceFile, realPath } from '../base/files.ts'
-import type { RunContext } from '../event/context.ts'
+import type { ContextWith, Gate, RunStore } from '../event/context.ts'
 import { item, part, type Place } from '../event/place.ts'
-import { readablePath } from '../tool/guard.ts'
+import { type ReadContext, readablePath } from '../tool/guard.ts'
 import type { LuaError } from './engine.ts'
 import { fittingName } from './lua/positions.ts'
+
+/** What finding a module takes of a run. */
+type ModuleContext = ReadContext & ContextWith<'at', Gate & Pick<RunStore, 'reads'>>
 
 /** A Lua module that was found. Plain JSON, because it is recorded. */
 type LuaModule = {
@@ -20,7 +23,7 @@ type LuaModule = {
  * same within one round of the run.
  * @throws BatonError FILE_UNREADABLE, OUTSIDE_WORKSPACE
  */
-export type ModuleReader = (name: string, folders: readonly string[], context: RunContext) => LuaModule | undefined
+export type ModuleReader = (name: string, folders: readonly string[], context: ModuleContext) => LuaModule | undefined
 
 /**
  * A reader for one run. Each module is an observation of the run and not of the first section that requests it, so that
@@ -50,7 +53,11 @@ export function moduleFiles(name: string, folders: readonly string[]): readonly 
 }
 
 /** Includes the files that were tried without success: if one appears later, it takes precedence. */
-function noteModule(files: readonly string[], module: LuaModule | null, { services: { reads } }: RunContext): void {
+function noteModule(
+  files: readonly string[],
+  module: LuaModule | null,
+  { services: { reads } }: { readonly services: Pick<RunStore, 'reads'> },
+): void {
   if (reads === undefined) return
   const last = files.findIndex((file) => file === module?.file)
   for (const file of last === -1 ? files : files.slice(0, last)) reads.file(file)
@@ -66,7 +73,7 @@ function roundOf([first]: Place): Place {
  * Modules are code of the agent, so they may be wherever the agent is; if a link leads elsewhere, the agent must be
  * allowed to read that file.
  */
-function readModule(name: string, folders: readonly string[], context: RunContext): LuaModule | null {
+function readModule(name: string, folders: readonly string[], context: ReadContext): LuaModule | null {
   const file = moduleFiles(name, folders).find((path) => statSync(path, { throwIfNoEntry: false })?.isFile() === true)
   if (file === undefined) return null
   const isBeside = folders.some((folder) => isInside(realPath(folder), realPath(file)))

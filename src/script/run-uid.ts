@@ -1,12 +1,12 @@
 import { sha256 } from '../base/hash.ts'
-import type { RunContext } from '../event/context.ts'
+import type { ContextWith } from '../event/context.ts'
 import { placeText } from '../event/place.ts'
 
 /**
  * A unique name for the agent run or task at this place of the run. It is always the same for a place, so that a
  * resumed run uses the same names as before. Written as a UUID of version 8, whose content is implementation-defined.
  */
-export function runUid({ scope }: RunContext): string {
+export function runUid({ scope }: ContextWith<'runId' | 'at', unknown>): string {
   const hash = sha256(`${scope.runId} ${placeText(scope.at)}`)
   const parts = [hash.slice(0, 8), hash.slice(8, 12), `8${hash.slice(13, 16)}`, `a${hash.slice(17, 20)}`]
   return [...parts, hash.slice(20, 32)].join('-')

@@ -1,6 +1,6 @@
 import { unlessAborted } from '../base/concurrency.ts'
 import { isSuspension } from '../base/error.ts'
-import type { RunContext } from '../event/context.ts'
+import type { ContextWith, Gate } from '../event/context.ts'
 import type { Inbox, InboxMessage } from '../event/inbox.ts'
 import { callPlace, part } from '../event/place.ts'
 
@@ -46,7 +46,7 @@ async function firstOf(inboxes: readonly Inbox[], signal: AbortSignal): Promise<
  * continue is recorded at `<place of the context>/inbox`, with the messages that it continues for. So a resumed run
  * continues for the same ones, even if they are sent again only later.
  */
-export function recordedInbox(inbox: Inbox, { scope, services: { effects } }: RunContext): Inbox {
+export function recordedInbox(inbox: Inbox, { scope, services: { effects } }: ContextWith<'at', Gate>): Inbox {
   const promised = new Map<string, InboxMessage>()
   let asked = 0
 

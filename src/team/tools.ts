@@ -110,7 +110,7 @@ export async function equip(
 ): Promise<EquippedAgent> {
   const { name } = agent
   const given: ToolFilter = { tools: Array.isArray(named) ? named.map(String) : [] }
-  refuseUnknownTools(given.tools ?? [], `"${name}"`, otherToolsIn(around))
+  refuseUnknownTools(given.tools ?? [], `"${name}"`, otherToolsIn(around.services))
   tellKeptTools(given, name, around)
   const context = leadsTeam(collab) ? await teamContext(collab, agent, around) : around
   const { folders, openedChanges: allow = [] } = context.scope

@@ -2,7 +2,7 @@ import { basename, resolve } from 'node:path'
 import { startStopwatch } from '../../base/work-time.ts'
 import { defined } from '../../base/json.ts'
 import type { CommandAgent, CommandLine, CommandSession, ToolUse } from '../../event/agent.ts'
-import { emit, type RunContext } from '../../event/context.ts'
+import { emit, type RunContext, type RunFolders, type Sender } from '../../event/context.ts'
 import type { Granted } from '../../event/effects.ts'
 import type { Spent } from '../../event/meter.ts'
 import { callPlace, placeText } from '../../event/place.ts'
@@ -132,7 +132,7 @@ async function perform(
   const isDone = mayWrite ? services.sources.writing(scope.folders.workspace) : undefined
   const end = await runCommand(
     {
-      command: programOf(start, context),
+      command: programOf(start, context.scope.folders),
       args: start.args,
       cwd: scope.folders.workspace,
       environment: environmentOf({ agent, start }, context),
@@ -174,7 +174,7 @@ function sessionIn({ session: id, usage }: Heard, preset: Preset | undefined): C
 }
 
 /** Sends a recorded answer as a message that is complete immediately. */
-function tellAgain(text: string, context: RunContext): void {
+function tellAgain(text: string, context: Sender): void {
   const item = { id: `${placeText(context.scope.at)}/message`, type: 'agent_message' } as const
   emit(context, { type: 'item.started', item })
   emit(context, { type: 'item.completed', item: { ...item, text } })
@@ -397,8 +397,8 @@ function noSessions({ name }: Pick<CommandAgent, 'name'>): BatonError {
  * The path of the program. A relative path starts at the workspace of the run, even if the agent works in a work tree,
  * whose copy of the program a model may have changed.
  */
-function programOf({ command }: Pick<CommandStart, 'command'>, { scope }: RunContext): string {
-  return command.includes('/') ? resolve(ownWorkspace(scope.folders), command) : command
+function programOf({ command }: Pick<CommandStart, 'command'>, folders: RunFolders): string {
+  return command.includes('/') ? resolve(ownWorkspace(folders), command) : command
 }
 
 /**

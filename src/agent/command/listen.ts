@@ -2,7 +2,7 @@ import { cutText } from '../../base/cut-text.ts'
 import { isJsonObject, type Json, parseSentJson } from '../../base/json.ts'
 import { harmless } from '../../base/terminal-text.ts'
 import type { ToolUse } from '../../event/agent.ts'
-import { emit, type RunContext } from '../../event/context.ts'
+import { emit, type Sender } from '../../event/context.ts'
 import { addUsage, noUsage, type Usage } from '../../event/message.ts'
 import { placeText } from '../../event/place.ts'
 import { createLineReader } from '../../mcp/line-reader.ts'
@@ -42,7 +42,7 @@ interface Options {
 const shownOutput = 2_000
 
 /** Listens to a program that prints one JSON event per line. */
-export function listenToEvents(reader: EventReader, context: RunContext, { onText, maxBytes }: Options): Listener {
+export function listenToEvents(reader: EventReader, context: Sender, { onText, maxBytes }: Options): Listener {
   const items = createItems(context, onText)
   const tools = new Map<string, { readonly name: string; readonly input: Json; ended?: ToolUse }>()
   let heard: Omit<Heard, 'text' | 'calls'> & { readonly answer?: string } = {
@@ -136,7 +136,7 @@ function jsonObjectIn(line: string) {
 }
 
 /** Listens to a program whose standard output is its answer. */
-export function listenToText(context: RunContext, { onText }: Options): Listener {
+export function listenToText(context: Sender, { onText }: Options): Listener {
   const items = createItems(context, onText)
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
   return {
@@ -159,7 +159,7 @@ export function listenToText(context: RunContext, { onText }: Options): Listener
 }
 
 /** Sends the messages of a program as items. */
-function createItems(context: RunContext, onText: (text: string) => void) {
+function createItems(context: Sender, onText: (text: string) => void) {
   const place = placeText(context.scope.at)
   let count = 0
   let open: { readonly id: string; readonly pieces: string[] } | undefined

@@ -1,5 +1,5 @@
 import { BatonError, messageOf } from '../../base/error.ts'
-import type { RunContext } from '../../event/context.ts'
+import type { ContextWith, Gate } from '../../event/context.ts'
 import { type Message, textMessage, textOf } from '../../event/message.ts'
 import { item, part, type Place } from '../../event/place.ts'
 import type { Plugins } from './plugin.ts'
@@ -19,7 +19,7 @@ export interface Preparing {
 export async function preparedMessages(
   { plugins, mode, userId, messages }: Preparing,
   turn: Place,
-  { scope, services }: RunContext,
+  { scope, services }: ContextWith<'folders', Gate>,
   signal: AbortSignal,
 ): Promise<readonly Message[]> {
   if (plugins.preparing.length === 0) return []

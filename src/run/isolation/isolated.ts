@@ -1,11 +1,11 @@
 import type { Settings } from '../../config/settings.ts'
-import { emit, type RunContext } from '../../event/context.ts'
-import { placeText } from '../../event/place.ts'
+import { emit, type RunContext, type Sender } from '../../event/context.ts'
+import { type Place, placeText } from '../../event/place.ts'
 import type { PromptOutcome } from '../prompt-run.ts'
 import type { PromptTarget } from '../../load/prompt-target.ts'
 import { BatonError, messageOf, stopsRun } from '../../base/error.ts'
 import { openWorktree, type Worktree, type WorktreeOptions } from '../../tool/worktree/open.ts'
-import { type CommandEnd, runCheck } from '../check-command.ts'
+import { type CheckContext, type CommandEnd, runCheck } from '../check-command.ts'
 import type { Ending } from '../ending.ts'
 import type { AgentTarget } from '../../load/target.ts'
 
@@ -15,12 +15,15 @@ export function runPromptIsolated(
   work: (inside: RunContext) => Promise<PromptOutcome>,
   context: RunContext,
 ): Promise<PromptOutcome> {
-  return runIsolated({ name: 'file', ...wayOut(context), gate: gateOf(settings), work, verdict: verdictOf }, context)
+  return runIsolated(
+    { name: 'file', ...wayOut(context.scope.at), gate: gateOf(settings), work, verdict: verdictOf },
+    context,
+  )
 }
 
 /** The hint if the work tree no longer exists. */
-export function wayOut({ scope }: RunContext): { readonly cure: string } {
-  const place = placeText(scope.at)
+export function wayOut(at: Place): { readonly cure: string } {
+  const place = placeText(at)
   return { cure: place === '' ? 'Run the file again.' : `Resume with --from ${place} to do that part again.` }
 }
 
@@ -76,7 +79,7 @@ export async function runIsolated<T>(isolated: IsolatedWork<T>, context: RunCont
 }
 
 /** Reports the changes that the workspace does not get. */
-async function tellLeftOut(tree: Worktree, reason: string, context: RunContext): Promise<void> {
+async function tellLeftOut(tree: Worktree, reason: string, context: Sender): Promise<void> {
   const seen = await tree.look()
   if (seen === undefined || seen.files.length === 0) return
   emit(context, { type: 'isolation.left_out', reason: reason.split('\n')[0] ?? '', ...seen })
@@ -95,7 +98,10 @@ const usualGateMs = 10 * 60_000
  * Runs the command of `gate` in the work tree of the context. A run that failed here runs it again when resumed.
  * @throws BatonError GATE_FAILED if it does not exit with 0
  */
-export async function runGate({ line, timeLimitMs }: Gate, context: RunContext): Promise<void> {
+export async function runGate(
+  { line, timeLimitMs }: Gate,
+  context: CheckContext & Pick<RunContext, 'scope'>,
+): Promise<void> {
   const { runId } = context.scope
   const refuse = (end: CommandEnd): void => {
     emit(context, { type: 'isolation.gate', command: line, passed: end.code === 0, output: end.output })
@@ -123,5 +129,5 @@ export function runAgentIsolated(
 ): Promise<Ending> {
   const verdict = ({ stopReason }: Ending) =>
     stopReason === 'done' || stopReason === 'skipped' ? 'apply' : { leftOut: 'an input failed' }
-  return runIsolated({ name: 'file', ...wayOut(context), gate: gateOf(settings), work, verdict }, context)
+  return runIsolated({ name: 'file', ...wayOut(context.scope.at), gate: gateOf(settings), work, verdict }, context)
 }

@@ -1,21 +1,21 @@
 import type { Settings } from '../../config/settings.ts'
-import type { RunContext } from '../../event/context.ts'
+import type { RunFolders } from '../../event/context.ts'
 import { pathHere } from '../../tool/worktree/tree-paths.ts'
 import type { PromptTarget } from '../../load/prompt-target.ts'
 import type { StrategyLoader } from '../../load/strategy.ts'
 
-/** Maps `base_dir` into the workspace of the context, which may be a work tree of the original one. */
-export function settingsHere<S extends Pick<Settings, 'base_dir'>>(settings: S, { scope }: RunContext): S {
-  return { ...settings, base_dir: pathHere(scope.folders, settings.base_dir) }
+/** Maps `base_dir` into the workspace of these folders, which may be a work tree of the original one. */
+export function settingsHere<S extends Pick<Settings, 'base_dir'>>(settings: S, folders: RunFolders): S {
+  return { ...settings, base_dir: pathHere(folders, settings.base_dir) }
 }
 
-/** Lets a prompt file work in the workspace of the context. The file and its agents are read from their own places. */
-export function targetHere(target: PromptTarget, context: RunContext): PromptTarget {
-  if (context.scope.folders.standsFor === undefined) return target
+/** Lets a prompt file work in the workspace of these folders. The file and its agents are read from their own places. */
+export function targetHere(target: PromptTarget, folders: RunFolders): PromptTarget {
+  if (folders.standsFor === undefined) return target
   return {
     ...target,
-    settings: settingsHere(target.settings, context),
-    settingsFor: (params) => settingsHere(target.settingsFor(params), context),
+    settings: settingsHere(target.settings, folders),
+    settingsFor: (params) => settingsHere(target.settingsFor(params), folders),
   }
 }
 

@@ -1,6 +1,6 @@
 import { defined } from '../../base/json.ts'
 import type { OnToolProgress } from '../../event/agent.ts'
-import { emit, type RunContext } from '../../event/context.ts'
+import { emit, type Sender } from '../../event/context.ts'
 import type { McpProgress } from '../../event/mcp.ts'
 import { type Place, placeText } from '../../event/place.ts'
 
@@ -16,7 +16,7 @@ interface CalledTool {
  */
 export async function withProgress<T>(
   { name, server, at }: CalledTool,
-  context: RunContext,
+  context: Sender,
   work: (onProgress: OnToolProgress) => Promise<T>,
 ): Promise<T> {
   const of = { type: 'tool.progress', id: placeText(at), name, ...defined({ server }) } as const

@@ -11,7 +11,7 @@ import { jsonText, parseJsonLines } from './json.ts'
 import { acting, type ModuleFunction, readingFile, several } from './module.ts'
 import { joinPath, pathParts, tidyPath } from './resolve-path.ts'
 import { type CsvRows, loadCsvWriter } from '../../base/csv.ts'
-import type { RunContext } from '../../event/context.ts'
+import type { ReadContext } from '../../tool/guard.ts'
 import {
   cellText,
   csvContent,
@@ -336,7 +336,7 @@ function texts(value: LuaValue, call: HostCall, what: string): readonly string[]
 function firstRow(
   path: string,
   rowsOf: (text: string, most: number) => CsvRows,
-  context: RunContext,
+  context: ReadContext,
 ): readonly string[] | undefined {
   let found: readonly string[] | undefined
   const take = (piece: Buffer): boolean => {
@@ -358,7 +358,7 @@ const lineFeed = 10
 const carriageReturn = 13
 
 /** A line feed ends a row unless it is inside quotes; empty lines are rows too. */
-function rowSpans(path: string, context: RunContext): readonly (readonly [number, number])[] {
+function rowSpans(path: string, context: ReadContext): readonly (readonly [number, number])[] {
   const spans: [number, number][] = []
   let position = 0
   let start = 0

@@ -1,4 +1,4 @@
-import type { RunContext } from '../../event/context.ts'
+import type { ReadContext } from '../../tool/guard.ts'
 import { type FileStatus, fileStatus } from '../../tool/workspace-reads.ts'
 import type { LuaTable } from './call.ts'
 import { pathParts, tidyPath, tildePath } from './resolve-path.ts'
@@ -25,7 +25,7 @@ export function fileInfo(path: string, status?: FileStatus): LuaTable {
 }
 
 /** The FileInfo of a file that was just written: `path` as given, `file` its absolute path. */
-export function infoOf(path: string, file: string, context: RunContext): LuaTable {
+export function infoOf(path: string, file: string, context: ReadContext): LuaTable {
   return fileInfo(path, fileStatus(file, context))
 }
 

@@ -14,7 +14,7 @@ import { withProgress } from './call-progress.ts'
  */
 export async function callServer(call: ActCall): Promise<LuaValue> {
   const { at, name: caller, context } = call
-  const server = findServer(call.text(0, 'the server'), context)
+  const server = findServer(call.text(0, 'the server'), context.services)
   const tool = call.text(1, 'the tool')
   const asked = { server, tool, input: inputOf(call), readOnly: await onlyReads(server, tool, call) }
   const name = nameTools(server.name, [{ name: tool, input: {} }])[0]?.name ?? tool
@@ -53,11 +53,11 @@ function inputOf(call: ActCall): JsonObject {
 export async function listTools(call: ActCall): Promise<LuaValue> {
   const { at, name: caller, context } = call
   const { mcp } = context.services
-  const servers = call.has(0) ? [findServer(call.text(0, 'the server'), context)] : (mcp?.servers ?? [])
+  const servers = call.has(0) ? [findServer(call.text(0, 'the server'), context.services)] : (mcp?.servers ?? [])
   const lists = await Promise.all(
     servers.map(async (server) => {
       refuseUse(server, { caller, context })
-      return rowsOf(server, await toolsOf(server, listPlace(at, server.name), context))
+      return rowsOf(server, await toolsOf(server, listPlace(at, server.name), context.services))
     }),
   )
   return lists.flat()

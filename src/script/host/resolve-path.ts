@@ -2,9 +2,12 @@ import { escapeGlob } from '../../base/glob-pattern.ts'
 import { isAbsolute, join, resolve } from 'node:path'
 import { isBatonError } from '../../base/error.ts'
 import { homeFolder } from '../../base/home.ts'
-import type { RunContext } from '../../event/context.ts'
+import type { ContextWith } from '../../event/context.ts'
 import { packFolder } from '../../pack/find-pack.ts'
 import { isPackPath, parsePackRef } from '../../pack/pack-ref.ts'
+
+/** What paths of scripts depend on. */
+type PathContext = ContextWith<'folders' | 'runId', unknown>
 
 /**
  * The absolute path for a path in a script: `~/` is the home folder, absolute paths are kept, `$tmp` is the run's own
@@ -13,7 +16,7 @@ import { isPackPath, parsePackRef } from '../../pack/pack-ref.ts'
  * a `$` or the end is a pack.
  * @throws BatonError AGENT_NOT_FOUND for a pack that is not found and a malformed reference
  */
-export function resolvePath(path: string, context: RunContext, base = context.scope.folders.workspace): string {
+export function resolvePath(path: string, context: PathContext, base = context.scope.folders.workspace): string {
   const named = slashed(path)
   const expanded = expandTilde(named)
   if (isAbsolute(expanded)) return resolve(expanded)
@@ -25,7 +28,7 @@ export function resolvePath(path: string, context: RunContext, base = context.sc
  * The same as `aip.path.resolve` returns it: a trailing slash or `/.` is kept if no `..` was resolved, and `~`, `$tmp`
  * and the empty path get a trailing slash.
  */
-export function resolvedText(path: string, context: RunContext): string {
+export function resolvedText(path: string, context: PathContext): string {
   const absolute = resolvePath(path, context)
   const named = tidyPath(path)
   if (named.split('/').includes('..') || absolute === '/') return absolute
@@ -54,7 +57,7 @@ export function unlessNoPack<T>(work: () => T): T | undefined {
  * The same for a glob: the part after the pack or `$tmp` remains a glob, and glob characters in the folder are escaped.
  * A leading `!` is kept. A pack that is not found is treated as an ordinary name.
  */
-export function resolveGlob(glob: string, context: RunContext): string {
+export function resolveGlob(glob: string, context: PathContext): string {
   const negated = glob.startsWith('!') ? '!' : ''
   const path = slashed(glob.slice(negated.length))
   if (path === '~' || path.startsWith('~/')) return `${negated}${escapeGlob(homeFolder())}${path.slice(1)}`
@@ -64,7 +67,7 @@ export function resolveGlob(glob: string, context: RunContext): string {
 }
 
 /** Paths whose first name does not name a file: `$tmp` and packs. */
-function splitSpecial(path: string, context: RunContext) {
+function splitSpecial(path: string, context: PathContext) {
   if (path === '$tmp' || path.startsWith('$tmp/')) {
     return { folder: temporaryFolder(context), rest: path.slice('$tmp/'.length) }
   }
@@ -75,12 +78,12 @@ function splitSpecial(path: string, context: RunContext) {
 }
 
 /** AIPack's own folder, which need not exist. */
-export function aipackBase({ scope }: RunContext): string {
+export function aipackBase({ scope }: PathContext): string {
   return scope.folders.aipackBase ?? join(homeFolder(), '.aipack-base')
 }
 
 /** The folder that `$tmp` names, one per run. Created when the first file is written there. */
-export function temporaryFolder({ scope }: RunContext): string {
+export function temporaryFolder({ scope }: PathContext): string {
   return join(scope.folders.workspace, '.aipack', '.session', scope.runId, 'tmp')
 }
 

@@ -17,6 +17,7 @@ import {
   withLease,
   withScope,
   withServices,
+  type Sender,
 } from '../../event/context.ts'
 import { errorInfo } from '../../event/error-info.ts'
 import type { ErrorInfo } from '../../event/event.ts'
@@ -143,21 +144,21 @@ function recordedEnd(end: Exclude<MemberEnd, { status: 'stopped' }>, name: strin
   const { status, seconds } = end
   const facts = status === 'answered' ? { status, seconds } : end
   const call = { name: 'ensemble.member', args: name }
-  const known = around.services.effects.observe(endPlace(name, around), call, () => facts)
+  const known = around.services.effects.observe(endPlace(name, around.scope.at), call, () => facts)
   if (known.status !== 'answered') return known
   return end.status === 'answered' ? { ...end, seconds: known.seconds } : end
 }
 
 /** The place of the record of how a member ended. */
-export function endPlace(name: string, { scope }: RunContext): Place {
-  return [...scope.at, part('ends'), item(name)]
+export function endPlace(name: string, at: Place): Place {
+  return [...at, part('ends'), item(name)]
 }
 
 function labelOf({ target }: PreparedMember, { state }: EnsembleRun): string {
   return target.settingsFor(state.params).model ?? 'model'
 }
 
-function announce({ id, name }: PreparedMember, end: MemberEnd, at: RunContext): void {
+function announce({ id, name }: PreparedMember, end: MemberEnd, at: Sender): void {
   switch (end.status) {
     case 'answered':
       return emit(at, { type: 'member.completed', id, name, output: end.value ?? end.content })
@@ -215,7 +216,7 @@ async function settle({ prepared, run, stop, around }: MemberWork, at: RunContex
     if (stopsRun(error) || why === 'given up') throw error
     if (why === 'beaten') return { status: 'stopped' }
     // a replay recalls that a call was stopped; how its member ended is read from the record
-    const isRecalled = !isBatonError(error) && at.services.effects.answers(endPlace(prepared.name, around))
+    const isRecalled = !isBatonError(error) && at.services.effects.answers(endPlace(prepared.name, around.scope.at))
     if (why === 'overdue' || isRecalled)
       return { status: 'timed_out', error: errorInfo(overdue(run)), seconds: seconds() }
     if (!isBatonError(error)) throw error
@@ -279,8 +280,8 @@ function askMember(
   at: RunContext,
 ): Promise<TaskAnswer> {
   const own = target.settingsFor(state.params)
-  const settings: Settings = trees === undefined ? { ...own, write_mode: false } : settingsHere(own, at)
-  const here = trees === undefined ? target : targetHere(target, at)
+  const settings: Settings = trees === undefined ? { ...own, write_mode: false } : settingsHere(own, at.scope.folders)
+  const here = trees === undefined ? target : targetHere(target, at.scope.folders)
   return ask({ plan, settings, state, files, inputText }, here, at)
 }
 

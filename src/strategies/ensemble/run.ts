@@ -1,7 +1,7 @@
 import { BatonError, type ErrorCode, exitCodes, isRunTooLarge, isSuspension } from '../../base/error.ts'
 import { indentJson } from '../../base/json-text.ts'
 import { canonicalJson, type Json, type JsonObject } from '../../base/json.ts'
-import { below, emit, type RunContext, withServices } from '../../event/context.ts'
+import { below, emit, type RunContext, withServices, type Sender } from '../../event/context.ts'
 import { addSpent, nothingSpent, type Spent } from '../../event/meter.ts'
 import { item, member as memberPlace, part, type Place } from '../../event/place.ts'
 import { joinTexts } from '../../prompt/value-text.ts'
@@ -172,8 +172,8 @@ async function enough(run: EnsembleRun, context: RunContext): Promise<Ends> {
 function forget({ ensemble }: EnsembleRun, names: readonly string[], context: RunContext): boolean {
   const { effects } = context.services
   const places: readonly Place[] = [
-    ...names.flatMap((name) => [below(context, memberPlace(name)).scope.at, endPlace(name, context)]),
-    ...(ensemble.aggregate === 'first' ? names.map((_, index) => pickPlace(index, context)) : []),
+    ...names.flatMap((name) => [below(context, memberPlace(name)).scope.at, endPlace(name, context.scope.at)]),
+    ...(ensemble.aggregate === 'first' ? names.map((_, index) => pickPlace(index, context.scope.at)) : []),
   ]
   for (const place of places) effects.undo(place)
   return places.map((place) => effects.again(place)).includes(true)
@@ -241,7 +241,7 @@ function answerOf({ members }: EnsembleRun, outcome: Outcome, context: RunContex
   }
 }
 
-function tellMissing(views: readonly MemberView[], missing: readonly MemberView[], context: RunContext): void {
+function tellMissing(views: readonly MemberView[], missing: readonly MemberView[], context: Sender): void {
   if (missing.length === 0) return
   const reasons = missing.map((view) => `"${view.name}": ${errorText(view)}`)
   const message = `${missing.length} of ${views.length} members of the ensemble gave no answer: ${reasons.join('; ')}`
@@ -346,15 +346,15 @@ async function gatherFirst(run: EnsembleRun, passes: Passes, context: RunContext
   const { effects } = context.services
   const ends = new Map<string, MemberEnd>()
   const pick = (name: string): string =>
-    effects.observe(pickPlace(ends.size, context), { name: 'ensemble.first', args: ends.size }, () => name)
+    effects.observe(pickPlace(ends.size, context.scope.at), { name: 'ensemble.first', args: ends.size }, () => name)
   const taken = async (name: string, end: MemberEnd): Promise<boolean> => {
-    const at = pickPlace(ends.size, context)
+    const at = pickPlace(ends.size, context.scope.at)
     ends.set(name, end)
     return passes(name, end, { ...context, scope: { ...context.scope, at } })
   }
   const left = (): readonly PreparedMember[] => run.members.filter(({ name }) => !ends.has(name))
 
-  while (left().length > 0 && effects.answers(pickPlace(ends.size, context))) {
+  while (left().length > 0 && effects.answers(pickPlace(ends.size, context.scope.at))) {
     const name = pick('')
     const known = run.members.filter((member) => member.name === name)
     const [settled] = await asking(known, run, context, ({ works }) => Promise.all(works.values()))
@@ -387,8 +387,8 @@ async function gatherFirst(run: EnsembleRun, passes: Passes, context: RunContext
 }
 
 /** The place of the record of whose answer was checked as the n-th. */
-function pickPlace(number: number, { scope }: RunContext): Place {
-  return [...scope.at, part('first'), item(number)]
+function pickPlace(number: number, at: Place): Place {
+  return [...at, part('first'), item(number)]
 }
 
 /** Members whose answers were not checked were stopped. */

@@ -1,6 +1,14 @@
 import { entryStatus } from '../../base/entries.ts'
 import { BatonError, stopsRun } from '../../base/error.ts'
-import { below, emit, type RunContext, withScope, withServices } from '../../event/context.ts'
+import {
+  type ContextWith,
+  type Gate,
+  below,
+  emit,
+  type RunContext,
+  withScope,
+  withServices,
+} from '../../event/context.ts'
 import { item, member, part, placeText } from '../../event/place.ts'
 import { hasChanges, openWorktree, type Worktree } from '../../tool/worktree/open.ts'
 
@@ -26,7 +34,7 @@ export async function openTrees(names: readonly string[], context: RunContext): 
 }
 
 /** @throws BatonError FILE_FAILED if the work tree of a member that runs again was removed after a winner was chosen */
-export function checkTree(name: string, trees: Trees, { scope, services }: RunContext): void {
+export function checkTree(name: string, trees: Trees, { scope, services }: ContextWith<'at', Gate>): void {
   if (services.effects.isReplay === true) return
   const folder = trees?.get(name)?.context.scope.folders.workspace
   if (folder === undefined || entryStatus(folder) !== undefined) return
@@ -54,7 +62,7 @@ const shownCharacters = 60_000
 export async function diffsOf(
   names: readonly string[],
   trees: NonNullable<Trees>,
-  { scope, services }: RunContext,
+  { scope, services }: ContextWith<'at', Gate>,
 ): Promise<ReadonlyMap<string, string>> {
   const diffs = new Map<string, string>()
   for (const name of names) {

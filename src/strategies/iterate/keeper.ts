@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { BatonError } from '../../base/error.ts'
 import type { IterateSettings } from '../../config/settings.ts'
 import { canonicalJson, defined } from '../../base/json.ts'
-import { emit, type RunContext } from '../../event/context.ts'
+import { emit, type RunContext, type RunFolders, type Sender } from '../../event/context.ts'
 import { part, placeText } from '../../event/place.ts'
 import { filesText } from './blocks.ts'
 import { createGitKeeper } from './git-keeper.ts'
@@ -68,7 +68,7 @@ interface KeeperOptions {
  */
 export async function openKeeper(options: KeeperOptions, context: RunContext): Promise<Keeper> {
   const { promptFile, runsFolder, first } = options
-  const settings = settingsHere(options.settings, context)
+  const settings = settingsHere(options.settings, context.scope.folders)
   const { scope, services } = context
   if (scope.dry !== undefined) return noKeeper
   const { workspace, ownFolders } = scope.folders
@@ -109,7 +109,7 @@ export async function openKeeper(options: KeeperOptions, context: RunContext): P
   return createGitKeeper({ repository, commits, within: placeText(scope.at) })
 }
 
-function tellWhyNot({ message, hint }: BatonError, context: RunContext): void {
+function tellWhyNot({ message, hint }: BatonError, context: Sender): void {
   emit(context, { type: 'warning', message: `iterations are not committed: ${message}`, ...defined({ hint }) })
 }
 
@@ -141,8 +141,8 @@ function whyNot(
 }
 
 /** Nothing is committed in a work tree, because it has no branch. @throws BatonError USAGE for `commits = true` */
-function settingsHere(settings: IterateSettings, { scope }: RunContext): IterateSettings {
-  if (scope.folders.standsFor === undefined) return settings
+function settingsHere(settings: IterateSettings, { standsFor }: RunFolders): IterateSettings {
+  if (standsFor === undefined) return settings
   if (settings.commits !== true) return { ...settings, commits: false }
   throw new BatonError('USAGE', 'commits = true of [iterate] and isolation = "worktree" cannot be combined', {
     hint: 'Remove commits and commit the changes after the run, or remove isolation.',

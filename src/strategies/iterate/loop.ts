@@ -4,7 +4,7 @@ import { canonicalJson, defined, type Json } from '../../base/json.ts'
 import type { WorkTime } from '../../base/work-time.ts'
 import { conditionText } from '../../config/iteration.ts'
 import type { IterateSettings } from '../../config/settings.ts'
-import { below, emit, type RunContext } from '../../event/context.ts'
+import { below, emit, type RunContext, type Sender } from '../../event/context.ts'
 import { errorInfo } from '../../event/error-info.ts'
 import type { ErrorInfo } from '../../event/event.ts'
 import { addSpent } from '../../event/meter.ts'
@@ -283,7 +283,7 @@ async function measuredAt(
   return { check: checkText(line, end) }
 }
 
-function tell(record: IterationRecord, records: readonly IterationRecord[], context: RunContext): void {
+function tell(record: IterationRecord, records: readonly IterationRecord[], context: Sender): void {
   const at = below(context, iterationSegment(record.iteration))
   const { iteration, success, error, summary, commit_id, tokens_used, changed_files, score, cost_usd } = record
   emit(at, {

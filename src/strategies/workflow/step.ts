@@ -2,7 +2,7 @@ import { mapSiblings } from '../../agent/siblings.ts'
 import { BatonError, isBatonError, isSuspension, rewordError, stopsRun } from '../../base/error.ts'
 import { defined, type Json, type JsonObject } from '../../base/json.ts'
 import type { WorkflowStep } from '../../config/workflow.ts'
-import { below, emit, type RunContext, withServices } from '../../event/context.ts'
+import { below, emit, type RunContext, withServices, type Sender } from '../../event/context.ts'
 import { errorInfo } from '../../event/error-info.ts'
 import type { EventBody } from '../../event/event.ts'
 import { item, part, workflowItem, workflowStep } from '../../event/place.ts'
@@ -51,7 +51,7 @@ export async function runStep(node: StepNode, run: WorkflowRun, context: RunCont
   }
 }
 
-function announce({ id }: WorkflowStep, end: StepEnd, at: RunContext): void {
+function announce({ id }: WorkflowStep, end: StepEnd, at: Sender): void {
   switch (end.status) {
     case 'done':
       return emit(at, { type: 'step.completed', id, output: end.output })
@@ -188,7 +188,7 @@ async function settle(prepared: PreparedStep, one: Item, at: RunContext): Promis
   return tell(end, step, at, one)
 }
 
-function tell(end: StepEnd, { id }: WorkflowStep, at: RunContext, one?: Item): StepEnd {
+function tell(end: StepEnd, { id }: WorkflowStep, at: Sender, one?: Item): StepEnd {
   if (end.status !== 'failed') return end
   const which = one === undefined ? '' : `item ${one.index} of `
   const message = `${which}workflow step "${id}" failed, and the run continues: ${end.error.message}`
@@ -252,7 +252,7 @@ async function inPlace(
     import('../../run/isolation/isolated.ts'),
     import('../../run/isolation/isolated.ts'),
   ])
-  return runIsolated({ name: 'step', ...wayOut(at), work, verdict: () => 'apply' }, at)
+  return runIsolated({ name: 'step', ...wayOut(at.scope.at), work, verdict: () => 'apply' }, at)
 }
 
 function runNamed({ prepared, given }: Work, agent: PreparedStep['agents'][number] & object, at: RunContext) {
@@ -266,8 +266,8 @@ async function runMain({ prepared, given, instructions = '', label }: Work, at: 
   const { request } = run
   if (main === undefined) throw new Error('a step without an agent is prepared for the main agent')
   const isHere = node.step.isolation !== 'worktree' || at.scope.dry !== undefined
-  const target = isHere ? run.target : targetHere(run.target, at)
-  const settings = isHere ? main.settings : settingsHere(main.settings, at)
+  const target = isHere ? run.target : targetHere(run.target, at.scope.folders)
+  const settings = isHere ? main.settings : settingsHere(main.settings, at.scope.folders)
   // standard input has its own message
   const isRequest = node.step.input === undefined && node.step.needs.length === 0 && node.step.for_each === undefined
   const call = {

@@ -1,6 +1,13 @@
 import { BatonError } from '../../base/error.ts'
 import type { EndedProcess, StartedProcess } from '../../base/process.ts'
+import type { ContextWith, Events, RunStore, Surroundings } from '../../event/context.ts'
 import type { SandboxRights } from '../../event/sandbox-rights.ts'
+
+/** What a sandbox takes of a run. */
+export type BoxContext = ContextWith<
+  'at' | 'folders' | 'rights' | 'dry' | 'openedChanges',
+  Events & Pick<RunStore, 'sources'> & Pick<Surroundings, 'env'>
+>
 
 /** A command to start. It inherits nothing. */
 export interface Command {

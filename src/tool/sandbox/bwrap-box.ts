@@ -8,8 +8,15 @@ import { type Closers, createClosers } from '../../base/closers.ts'
 import { BatonError, messageOf } from '../../base/error.ts'
 import { realPath } from '../../base/files.ts'
 import { holdingEntry } from '../../base/held-place.ts'
-import { emit, type RunContext } from '../../event/context.ts'
-import { type Boxed, type Boxing, type Command, statusDescriptor, unseenFolder } from './boxed-command.ts'
+import { emit } from '../../event/context.ts'
+import {
+  type BoxContext,
+  type Boxed,
+  type Boxing,
+  type Command,
+  statusDescriptor,
+  unseenFolder,
+} from './boxed-command.ts'
 import { bwrapArguments, givenFolder } from './bwrap.ts'
 import { boxEnvironment } from './environment.ts'
 import { holdPlaces, leaveFolder, outlive, useFolder } from './hold-places.ts'
@@ -28,7 +35,7 @@ const tasksOfProcess = 16
 export async function bwrapBox(
   command: Command,
   { program, rights, opened }: Boxing,
-  context: RunContext,
+  context: BoxContext,
 ): Promise<Boxed> {
   const cwd = realPath(command.cwd)
   const { places, missing, warnings } = await planBox(

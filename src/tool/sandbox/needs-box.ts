@@ -1,12 +1,12 @@
 import type { BatonError } from '../../base/error.ts'
 import { realPath } from '../../base/files.ts'
 import { defined } from '../../base/json.ts'
-import { emit, type RunContext } from '../../event/context.ts'
+import { type Approver, type ContextWith, emitOnce, type Surroundings } from '../../event/context.ts'
 import type { ToolFilter } from '../../event/permission.ts'
 import { strictestSandbox } from '../../event/sandbox-rights.ts'
-import type { RunSources } from '../../event/sources.ts'
 import { chosenTools, type ToolScope } from '../toolbox/choose-tools.ts'
 import { comesWith, type ToolName } from '../toolbox/rows.ts'
+import type { BoxContext } from './boxed-command.ts'
 import type { Machine } from './probe.ts'
 
 /** True for tools that run programs chosen by a model, and the tools that come with them. */
@@ -42,7 +42,7 @@ export async function missingBox(named: ToolFilter, { scope, env }: Asking): Pro
 export async function boxableTools(
   tools: readonly ToolName[],
   named: ToolFilter,
-  context: RunContext,
+  context: BoxContext & { readonly services: Approver },
 ): Promise<readonly ToolName[]> {
   if (!tools.some(needsBox)) return tools
   const problem = await boxProblem({ scope: context.scope, env: context.services.env })
@@ -50,12 +50,16 @@ export async function boxableTools(
   const { isPlan = false } = context.services
   const insisted = isInsisted(tools, named)
   if (insisted && !isPlan) throw problem
-  tellOnce(insisted ? problem : leftOut(problem), context)
+  const { message, hint } = insisted ? problem : leftOut(problem)
+  emitOnce(context, 'no sandbox', { type: 'warning', message, ...defined({ hint }) })
   return isPlan ? tools : tools.filter((tool) => !needsBox(tool))
 }
 
 /** @throws BatonError SANDBOX if commands of scripts need a sandbox and none is available */
-export async function refuseWithoutBox({ scope, services: { env } }: RunContext): Promise<void> {
+export async function refuseWithoutBox({
+  scope,
+  services: { env },
+}: ContextWith<'folders' | 'rights', Pick<Surroundings, 'env'>>): Promise<void> {
   const problem = await boxProblem({ scope, env })
   if (problem !== undefined) throw problem
 }
@@ -74,14 +78,4 @@ function isInsisted(tools: readonly ToolName[], { tools: named = [] }: ToolFilte
 
 function leftOut({ message, hint }: BatonError): MissingBox {
   return { message: `bash is not offered to models: ${message}`, hint }
-}
-
-/** Runs that have been warned; all parts of a run share their sources. */
-const told = new WeakSet<RunSources>()
-
-function tellOnce({ message, hint }: MissingBox, context: RunContext): void {
-  const { sources } = context.services
-  if (told.has(sources)) return
-  told.add(sources)
-  emit(context, { type: 'warning', message, ...defined({ hint }) })
 }

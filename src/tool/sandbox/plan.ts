@@ -4,10 +4,10 @@ import { isFolder } from '../../base/entries.ts'
 import { BatonError } from '../../base/error.ts'
 import { isInside, realPath } from '../../base/files.ts'
 import { homeFolder } from '../../base/home.ts'
-import type { RunContext } from '../../event/context.ts'
 import type { SandboxRights } from '../../event/sandbox-rights.ts'
 import { gitPlaces } from '../protected/git-places.ts'
 import { placesInside } from '../protected/places-inside.ts'
+import type { BoxContext } from './boxed-command.ts'
 import type { BoxPlan } from './bwrap.ts'
 import { findKeyFiles, keysAtHome, keysOfSystem } from './key-files.ts'
 
@@ -51,7 +51,7 @@ export interface Planned {
 export async function planBox(
   { mode }: Pick<SandboxRights, 'mode'>,
   { needed, opened }: Readonly<Record<'needed' | 'opened', readonly string[]>>,
-  { scope, services }: RunContext,
+  { scope, services }: BoxContext,
 ): Promise<Planned> {
   const { folders, openedChanges: allow = [] } = scope
   const workspace = realPath(folders.workspace)

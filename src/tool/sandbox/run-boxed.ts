@@ -8,12 +8,11 @@ import {
   type StartOptions,
   startProcess,
 } from '../../base/process.ts'
-import { emit, type RunContext } from '../../event/context.ts'
+import { emitOnce } from '../../event/context.ts'
 import { realPath } from '../../base/files.ts'
 import { defined } from '../../base/json.ts'
 import { type SandboxRights, strictestSandbox } from '../../event/sandbox-rights.ts'
-import type { RunSources } from '../../event/sources.ts'
-import type { Boxed, Command, EndedBox, StartedBox } from './boxed-command.ts'
+import type { BoxContext, Boxed, Command, EndedBox, StartedBox } from './boxed-command.ts'
 import { findBoxer, noSandbox } from './probe.ts'
 
 /**
@@ -23,7 +22,7 @@ import { findBoxer, noSandbox } from './probe.ts'
  */
 export async function startBoxed(
   options: Omit<StartOptions, 'onStatus'>,
-  context: RunContext,
+  context: BoxContext,
   opened?: readonly string[],
 ): Promise<StartedBox | NotStarted> {
   const { command, args, cwd, environment } = options
@@ -59,7 +58,7 @@ export async function startBoxed(
  */
 export async function runBoxed(
   options: ProcessOptions,
-  context: RunContext,
+  context: BoxContext,
   signal: AbortSignal,
 ): Promise<ProcessResult> {
   let box: StartedBox | NotStarted | undefined
@@ -77,7 +76,7 @@ export async function runBoxed(
  * hidden. With "danger-full-access" the command is returned unchanged. R309, R310, R311.
  * @throws BatonError SANDBOX if a sandbox is needed and none is available
  */
-async function boxCommand(command: Command, context: RunContext, opened?: readonly string[]): Promise<Boxed> {
+async function boxCommand(command: Command, context: BoxContext, opened?: readonly string[]): Promise<Boxed> {
   const { scope, services } = context
   const rights = scope.rights.sandbox ?? strictestSandbox
   if (rights.mode === 'danger-full-access') {
@@ -93,14 +92,7 @@ async function boxCommand(command: Command, context: RunContext, opened?: readon
   return make(command, { program, rights, opened }, context)
 }
 
-/** The sandboxes each run has already reported; all parts of a run share their sources. */
-const told = new WeakMap<RunSources, Set<string>>()
-
-function tellOnce({ mode, network }: SandboxRights, program: string | undefined, context: RunContext): void {
-  const { sources } = context.services
-  const before = told.get(sources) ?? new Set()
+function tellOnce({ mode, network }: SandboxRights, program: string | undefined, context: BoxContext): void {
   const event = { type: 'sandbox.used', mode, ...defined({ program }), network } as const
-  const text = JSON.stringify(event)
-  if (!before.has(text)) emit(context, event)
-  told.set(sources, before.add(text))
+  emitOnce(context, JSON.stringify(event), event)
 }

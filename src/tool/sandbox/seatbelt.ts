@@ -1,8 +1,8 @@
 import { type Closers, createClosers } from '../../base/closers.ts'
 import { realPath } from '../../base/files.ts'
 import { makeTemporaryFolder } from '../../base/temporary-folder.ts'
-import { emit, type RunContext } from '../../event/context.ts'
-import { type Boxed, type Boxing, type Command, unseenFolder } from './boxed-command.ts'
+import { emit } from '../../event/context.ts'
+import { type BoxContext, type Boxed, type Boxing, type Command, unseenFolder } from './boxed-command.ts'
 import { boxEnvironment } from './environment.ts'
 import { isSeen, planBox } from './plan.ts'
 import { startProxy } from './proxy.ts'
@@ -12,7 +12,7 @@ import type { BoxPlan } from './bwrap.ts'
 export async function seatbeltBox(
   command: Command,
   { program, rights, opened }: Boxing,
-  context: RunContext,
+  context: BoxContext,
 ): Promise<Boxed> {
   const { network } = rights
   const cwd = realPath(command.cwd)

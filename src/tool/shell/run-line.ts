@@ -2,11 +2,10 @@ import { modelText } from '../../base/model-text.ts'
 import { commandEnvironment } from '../../base/command.ts'
 import { BatonError } from '../../base/error.ts'
 import { findProgram } from '../../base/program.ts'
-import type { RunContext } from '../../event/context.ts'
 import { passesVariable } from '../../event/permission.ts'
 import { startBoxed } from '../sandbox/run-boxed.ts'
 import { createOutputWindow } from './output-window.ts'
-import type { StartedBox } from '../sandbox/boxed-command.ts'
+import type { BoxContext, StartedBox } from '../sandbox/boxed-command.ts'
 import type { EndedLine, RunningLine } from './session.ts'
 
 export interface ShellLine {
@@ -24,7 +23,7 @@ export interface ShellLine {
  */
 export async function startLine(
   { line, directory, timeLimitMs }: ShellLine,
-  context: RunContext,
+  context: BoxContext,
   onStart: (pid: number) => void = () => {},
 ): Promise<RunningLine> {
   const { services, scope } = context
@@ -86,7 +85,7 @@ const withPassword = /:\/\/[^/\s]*@/
  * The environment of a line: that of script commands, without URLs that contain a password. Editors, pagers and prompts
  * fail instead of waiting for a user.
  */
-function environmentOf({ services, scope }: RunContext): Readonly<Record<string, string>> {
+function environmentOf({ services, scope }: BoxContext): Readonly<Record<string, string>> {
   const passes = (name: string): boolean => !forPeople.has(name) && passesVariable(scope.rights, name)
   const given = Object.entries(commandEnvironment(services.env, passes))
   return {

@@ -4,7 +4,7 @@ import { modelText } from '../../base/model-text.ts'
 import { cutText } from '../../base/cut-text.ts'
 import { displayPath, isInside, realPath } from '../../base/files.ts'
 import { untilEnded } from '../../base/process.ts'
-import { emit, type RunContext } from '../../event/context.ts'
+import { emit } from '../../event/context.ts'
 import type { EffectRequest, Granted } from '../../event/effects.ts'
 import { callPlace } from '../../event/place.ts'
 import { commandSubject } from '../command-line.ts'
@@ -15,7 +15,7 @@ import { oneLine } from './paths.ts'
 import type { Job, EndedLine } from '../shell/session.ts'
 import { type OutputWindow, printedText } from '../shell/output-window.ts'
 import { cutMiddle } from './output.ts'
-import { mayRead } from '../guard.ts'
+import { mayRead, type ReadContext } from '../guard.ts'
 
 interface BashInput {
   readonly command: string
@@ -155,7 +155,7 @@ interface Settled {
  * The folder for the next line, from the final working directory that a shell reports. It is checked like any path a
  * model names: it is not used if the tool `read` would be refused there, or if it is not a folder.
  */
-function settleDirectory(said: string, before: string, context: RunContext): Settled {
+function settleDirectory(said: string, before: string, context: ReadContext): Settled {
   if (said === before || said === '' || said.includes('\0') || !said.startsWith('/')) return {}
   const { workspace } = context.scope.folders
   const shown = (path: string): string => JSON.stringify(displayPath(workspace, path))
@@ -178,7 +178,7 @@ function realOf(path: string): string | undefined {
 }
 
 /** Whether commands may run in a folder (absolute, links resolved). */
-function mayEnter(directory: string, context: RunContext): boolean {
+function mayEnter(directory: string, context: ReadContext): boolean {
   const { scope, services } = context
   if (!mayRead(directory, context)) return false
   if (isInside(scope.folders.workspace, directory)) return true

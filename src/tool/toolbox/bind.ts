@@ -9,7 +9,17 @@ import { defined, isJsonObject, type Json, type JsonObject, renameKeys } from '.
 import { realName } from '../../base/real-name.ts'
 import { hashInSlices } from '../../base/slow-hash.ts'
 import type { OnToolProgress, Tool, ToolResult } from '../../event/agent.ts'
-import { emit, narrow, type RunContext, withScope } from '../../event/context.ts'
+import {
+  type Access,
+  type ContextWith,
+  emit,
+  type Gate,
+  narrow,
+  type RunContext,
+  type Surroundings,
+  withScope,
+  type Sender,
+} from '../../event/context.ts'
 import type { Action, ActionAbout, Permit, Protection, ToolSubject } from '../../event/permission.ts'
 import { cutFrom, mostArguments } from '../../event/message.ts'
 import { item, part } from '../../event/place.ts'
@@ -68,7 +78,7 @@ async function runCall(kind: ToolKind, text: string, { box, context, ...telling 
 async function callRecorded<T extends Recorded>(
   { name, input }: { readonly name: string; readonly input: JsonObject },
   work: () => Promise<T>,
-  { scope, services: { effects, signal } }: RunContext,
+  { scope, services: { effects, signal } }: ContextWith<'at', Gate & Surroundings>,
 ): Promise<T> {
   const args: { [key: string]: Json } = { ...input }
   for (const [key, value] of Object.entries(input)) {
@@ -84,7 +94,7 @@ const leastHashed = 256 * 1024
 /** Schemas are compiled once and shared by all conversations. */
 const schemas = new WeakMap<ToolKind, Promise<CompiledSchema>>()
 
-function schemaOf(kind: ToolKind, context: RunContext): Promise<CompiledSchema> {
+function schemaOf(kind: ToolKind, context: Sender): Promise<CompiledSchema> {
   const known = schemas.get(kind)
   if (known !== undefined) return known
   const compiled = compile(kind, context)
@@ -93,7 +103,7 @@ function schemaOf(kind: ToolKind, context: RunContext): Promise<CompiledSchema> 
 }
 
 /** A server checks its input itself, so a schema of another dialect, or with other patterns, does not stop a call. */
-async function compile({ name, parameters, server }: ToolKind, context: RunContext): Promise<CompiledSchema> {
+async function compile({ name, parameters, server }: ToolKind, context: Sender): Promise<CompiledSchema> {
   const result = await compileSchema(parameters)
   const problem = result.kind === 'invalid' ? result.message : server && misunderstood(result.compiled)
   if (problem === undefined && result.kind === 'ok') return result.compiled
@@ -242,7 +252,7 @@ function subjectOf(kind: ToolKind, input: JsonObject, box: Toolbox): ToolSubject
 }
 
 /** Tools that change files need an approval wherever file changes do. */
-function gateOf(tool: string, { scope, services }: RunContext): Pick<RunContext['services'], 'effects' | 'permission'> {
+function gateOf(tool: string, { scope, services }: ContextWith<'rights', Gate & Access>): Gate & Access {
   const { effects, permission } = services
   if (scope.rights.asks !== true || !isWriter(tool)) return { effects, permission }
   const asking = askingFirst(permission)
@@ -252,7 +262,7 @@ function gateOf(tool: string, { scope, services }: RunContext): Pick<RunContext[
 function deniedText(
   action: Extract<Action, { readonly kind: 'tool' }>,
   { message, code, cause }: BatonError,
-  { scope: { rights, folders } }: RunContext,
+  { scope: { rights, folders } }: Pick<RunContext, 'scope'>,
 ): string {
   if (code === 'NEEDS_INPUT' && rights.asks === true && isWriter(action.tool)) {
     return modelText`permission denied: write_mode = "ask", and nobody can be asked`

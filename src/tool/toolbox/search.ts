@@ -2,7 +2,8 @@ import { modelText } from '../../base/model-text.ts'
 import { ApartLimit, runApart } from '../../base/apart.ts'
 import { findProgram } from '../../base/program.ts'
 import { BatonError } from '../../base/error.ts'
-import type { RunContext } from '../../event/context.ts'
+import type { Surroundings as AroundRun } from '../../event/context.ts'
+import type { ReadContext } from '../guard.ts'
 import { readPieces } from '../workspace-reads.ts'
 import type { FileMatches, SearchOptions } from './search-files.ts'
 import { commandEnvironment } from '../../base/command.ts'
@@ -14,7 +15,7 @@ const memoryMb = 256
 interface Surroundings {
   /** Absolute: the folder that contains all files. */
   readonly root: string
-  readonly context: RunContext
+  readonly context: ReadContext & { readonly services: Pick<AroundRun, 'env'> }
 }
 
 /**
@@ -50,7 +51,7 @@ function tooLong(): BatonError {
   })
 }
 
-function isTextFile(file: string, context: RunContext): boolean {
+function isTextFile(file: string, context: ReadContext): boolean {
   let isText = false
   const take = (piece: Buffer): boolean => {
     isText = !piece.subarray(0, 8 * 1024).includes(0)

@@ -6,7 +6,7 @@ import { cutText } from '../../base/cut-text.ts'
 import { BatonError, isBatonError, messageOf } from '../../base/error.ts'
 import type { Download, HttpRequest } from '../../base/http.ts'
 import { sizeText } from '../../base/size.ts'
-import type { RunContext } from '../../event/context.ts'
+import type { ContextWith, Surroundings } from '../../event/context.ts'
 import type { Granted } from '../../event/effects.ts'
 import type { Action, ToolRule, ToolSubject } from '../../event/permission.ts'
 import { callPlace } from '../../event/place.ts'
@@ -91,7 +91,7 @@ export function createWebfetch(limits: FetchLimits): SubjectKind {
 
 interface Asking extends Pick<Granted, 'allow'> {
   readonly input: FetchInput
-  readonly context: RunContext
+  readonly context: ContextWith<'rights' | 'version', Pick<Surroundings, 'env'>>
   readonly limits: FetchLimits
 }
 

@@ -6,7 +6,14 @@ import { realPath } from '../../base/files.ts'
 import { removeWorktree } from '../../base/git-worktree.ts'
 import { sha256 } from '../../base/hash.ts'
 import type { Json } from '../../base/json.ts'
-import { emit, type RunContext } from '../../event/context.ts'
+import {
+  type ContextWith,
+  emit,
+  type Events,
+  type Gate,
+  type RunContext,
+  type Surroundings,
+} from '../../event/context.ts'
 import { item, part, type Place, placeText } from '../../event/place.ts'
 import { worktreePrefix } from '../../journal/worktrees.ts'
 import { performActions } from '../changes/perform-actions.ts'
@@ -64,7 +71,7 @@ export async function openWorktree(
 ): Promise<Worktree> {
   const { scope, services } = context
   const { effects, env, signal } = services
-  const at = worktreePlace(name, context)
+  const at = worktreePlace(name, scope.at)
   const made = await make(context, at)
   const { top, below } = made
   const folder = join(top, below)
@@ -72,7 +79,7 @@ export async function openWorktree(
   const over = [...at, part('after')]
   const isLost = effects.isReplay !== true && entryStatus(join(top, '.git')) === undefined
   const refuse = (): never => {
-    throw isGone(context, cure)
+    throw isGone(scope.at, cure)
   }
   // finished work does not need it any more: it may have been removed before that was recorded
   if (isLost && !isEnded && !effects.answers(over) && !hasChanges(name, context)) refuse()
@@ -136,21 +143,23 @@ export async function openWorktree(
   }
 }
 
-function worktreePlace(name: string, { scope }: RunContext): Place {
-  return [...scope.at, part('worktree'), item(name)]
+function worktreePlace(name: string, at: Place): Place {
+  return [...at, part('worktree'), item(name)]
 }
 
 /** Whether an earlier process has recorded the changes of a work tree, for which all work in it had ended. */
-export function hasChanges(name: string, context: RunContext): boolean {
-  return context.services.effects.answers([...worktreePlace(name, context), part('changes')])
+export function hasChanges(name: string, { scope, services }: ContextWith<'at', Gate>): boolean {
+  return services.effects.answers([...worktreePlace(name, scope.at), part('changes')])
 }
 
 /** Removes the work tree of work whose end an earlier process has recorded, if it was killed before it removed it. */
-export function removeLeftWorktree(name: string, context: RunContext): void {
-  const { scope, services } = context
+export function removeLeftWorktree(
+  name: string,
+  { scope, services }: ContextWith<'at' | 'folders' | 'runId', Gate>,
+): void {
   const { worktrees } = scope.folders
   if (services.effects.isReplay === true || worktrees === undefined) return
-  const top = join(worktrees, nameAt(worktreePlace(name, context), context))
+  const top = join(worktrees, nameAt(worktreePlace(name, scope.at), scope.runId))
   removeFilesOf(top, storeFolder(top))
 }
 
@@ -160,8 +169,8 @@ function removeFilesOf(top: string, store: string): void {
 }
 
 /** The name of the folder of a work tree: the same in each process of a run. */
-function nameAt(at: Place, { scope }: RunContext): string {
-  return `${worktreePrefix(scope.runId)}${sha256(placeText(at)).slice(0, 12)}`
+function nameAt(at: Place, runId: string): string {
+  return `${worktreePrefix(runId)}${sha256(placeText(at)).slice(0, 12)}`
 }
 
 /** Does work in its own work tree, and applies its changes to the workspace when it is done. */
@@ -177,7 +186,10 @@ export async function inWorktree<T>(
   return { value, applied }
 }
 
-async function make(context: RunContext, at: Place): Promise<MadeTree> {
+async function make(
+  context: ContextWith<'at' | 'folders' | 'runId', Gate & Events & Surroundings>,
+  at: Place,
+): Promise<MadeTree> {
   const { scope, services } = context
   const { workspace, worktrees: folder, ownFolders = [] } = scope.folders
   const request = { command: 'worktree add' }
@@ -188,7 +200,7 @@ async function make(context: RunContext, at: Place): Promise<MadeTree> {
     async (stop) => {
       if (folder === undefined) throw notRecorded()
       const signal = AbortSignal.any([stop, services.signal])
-      const name = nameAt(at, context)
+      const name = nameAt(at, scope.runId)
       const { env } = services
       const made = await makeTree(
         { workspace: realPath(workspace), folder, name, env, leftOut: [...ownFolders] },
@@ -209,8 +221,8 @@ function notRecorded(): BatonError {
   })
 }
 
-function isGone({ scope }: RunContext, cure = 'Run the file again.'): BatonError {
-  const where = placeText(scope.at) || 'this run'
+function isGone(at: Place, cure = 'Run the file again.'): BatonError {
+  const where = placeText(at) || 'this run'
   return new BatonError('FILE_FAILED', `the work tree of ${where} is gone, and with it the changes made there`, {
     hint: cure,
   })
