@@ -5,6 +5,7 @@ import type { PromptInput } from '../event/agent.ts'
 import type { RunContext } from '../event/context.ts'
 import type { ErrorInfo } from '../event/event.ts'
 import type { Spent } from '../event/meter.ts'
+import type { RunIndex } from '../journal/run-index.ts'
 import type { PromptTarget } from '../load/prompt-target.ts'
 import type { StrategyLoader } from '../load/strategy.ts'
 import type { AgentTarget } from '../load/target.ts'
@@ -32,8 +33,20 @@ export interface Strategy extends StrategyLoader {
   ) => Promise<readonly OutlinedAnswer[]>
   /** Is called once for a run of a file, and its result once for each round of the run, to work on all its tasks. */
   readonly repeat?: (run: PromptRun) => Promise<(around: RunContext) => Promise<TasksRunner>>
+  /**
+   * Whether the files are such that a resumed run can repeat the place `from`.
+   * @throws BatonError USAGE if they are not
+   */
+  readonly checkRepeated?: (from: string, index: RunIndex, around: RepeatAround) => Promise<void>
   /** Runs an agent file as often as its settings say. */
   readonly repeatAgent?: (target: AgentTarget, runOnce: RunAgentOnce, context: RunContext) => Promise<Ending>
+}
+
+export interface RepeatAround {
+  /** An absolute path. */
+  readonly workspace: string
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly signal: AbortSignal | undefined
 }
 
 /** The strategy that answers tasks with these settings, which agents of a chain may have changed. */

@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import { BatonError, isBatonError, rewordError } from '../base/error.ts'
 import { displayPath } from '../base/files.ts'
-import { defined, isObject } from '../base/json.ts'
+import { defined } from '../base/json.ts'
 import type { Environment } from '../config/locate.ts'
 import type { Bus, Listener } from '../event/bus.ts'
 import { refuseForeign } from '../journal/own-run.ts'
@@ -27,8 +27,7 @@ import { createStoredSources } from '../run/stored-sources.ts'
 import { presentText, settleChange } from '../tool/change-state.ts'
 import { ownChangesHook } from '../tool/own-changes.ts'
 import { conduct, type OpenedRun, type RunPlan, type RunReport, type Surroundings } from './conduct.ts'
-import { runGit } from '../base/git.ts'
-import { shortCommit } from '../strategies/iterate/blocks.ts'
+import { strategies } from '../strategies/strategies.ts'
 
 export interface ResumeOptions extends Surroundings {
   /** The folder of the run; see `findRun`. */
@@ -136,7 +135,9 @@ async function planWith(index: RunIndex, options: ResumeOptions, contentOf: RunJ
   const choices = chosen(index, workspace, { given: uncertain, contentOf })
   if (from !== undefined) {
     assertBoundary(index, from)
-    if (!force) await checkIterationHead(from, index, { workspace, env: options.env, signal: options.signal })
+    for (const { checkRepeated } of force ? [] : strategies) {
+      await checkRepeated?.(from, index, { workspace, env: options.env, signal: options.signal })
+    }
     index.tree.reopen(from)
   }
   const stored = usesCurrent ? undefined : storedSources(index.records('source'), (field) => source.value(field))
@@ -340,51 +341,4 @@ function namesText(names: readonly string[]): string {
 /** A bare number means an iteration: `--from 2` is `--from iteration/2`. */
 function iterationPlace(from: string): string {
   return /^\d+$/.test(from) ? `iteration/${from}` : from
-}
-
-interface Around {
-  /** An absolute path. */
-  readonly workspace: string
-  readonly env: Readonly<Record<string, string | undefined>>
-  readonly signal: AbortSignal | undefined
-}
-
-/**
- * A repeated iteration starts with the files of the one before it, so HEAD has to be the commit of that iteration (R93,
- * TV16). HEAD is never moved. Iterations without commits have nothing to compare.
- * @throws BatonError USAGE if HEAD is another commit
- */
-async function checkIterationHead(from: string, index: RunIndex, { workspace, env, signal }: Around): Promise<void> {
-  const [, around = '', number = ''] = /^(.*?)iteration\/(\d+)$/.exec(from) ?? []
-  if (number === '') return
-  const last = Number(number)
-  const expected = commitBefore(last, around, index)
-  if (expected === undefined) return
-  const place = { cwd: workspace, env, timeLimitMs: 60_000, maxOutputBytes: 10_000 }
-  const { end, stdout } = await runGit(
-    { ...place, args: ['rev-parse', '--verify', '-q', 'HEAD^{commit}'] },
-    signal ?? new AbortController().signal,
-  )
-  const head = end.kind === 'exited' && end.code === 0 ? stdout.text.trim() : undefined
-  if (head === expected) return
-  const is = head === undefined ? 'there is no HEAD commit' : `HEAD is ${shortCommit(head)}`
-  throw new BatonError('USAGE', `iteration ${number} began at commit ${shortCommit(expected)}, but ${is}`, {
-    hint: `Return to it yourself (git reset --hard ${shortCommit(expected)}), or add --force to continue with the files as they are.`,
-  })
-}
-
-/** The commit an iteration started from: that of the last earlier iteration that made one, else the initial HEAD. */
-function commitBefore(iteration: number, around: string, { tree, source }: RunIndex): string | undefined {
-  for (let index = iteration - 1; index >= 0; index -= 1) {
-    const done = tree.find(`${around}iteration/${index}`)?.done
-    const record = done === undefined ? undefined : source.at(done)
-    const value: unknown = record?.k === 'done' ? source.value(record.value) : undefined
-    const commit = isObject(value) && isObject(value['record']) ? value['record']['commit_id'] : undefined
-    if (typeof commit === 'string') return commit
-  }
-  const answer = tree.find(`${around}before`)?.answer
-  const record = answer === undefined ? undefined : source.at(answer)
-  const value: unknown = record?.k === 'obs' && record.status === 'ok' ? source.value(record.value) : undefined
-  const head = isObject(value) ? value['head'] : undefined
-  return isObject(value) && value['commits'] === true && typeof head === 'string' ? head : undefined
 }

@@ -14,5 +14,6 @@ export const iterate: PlannedStrategy = {
       : (await import('./load.ts')).loadIteration(spec, options),
   repetitionPlanner: async () => (await import('./plan.ts')).iterationPlanner,
   repeat: async (run) => (await import('./prompt.ts')).startIterating(run),
+  checkRepeated: async (...given) => (await import('./head.ts')).checkIterationHead(...given),
   repeatAgent: async (...given) => (await import('./agent.ts')).iterateAgent(...given),
 }
