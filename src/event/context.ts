@@ -269,7 +269,7 @@ export interface Servers {
 }
 
 /** The conversation that a part of a run belongs to; omitted fields: there is none. */
-export interface Caller {
+interface Caller {
   /** The conversation that called the tool. */
   readonly conversation?: CallingConversation
   /** The id of the tool call in events. */
