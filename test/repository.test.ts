@@ -61,23 +61,22 @@ describe('what the repository names', () => {
   })
 })
 
-describe.each(['ARCHITECTURE.md', ...readdirSync(join(root, 'docs/design')).map((name) => `docs/design/${name}`)])(
-  '%s',
-  (page) => {
+it('ARCHITECTURE.md and docs/design/ name only files that exist', () => {
+  const pages = ['ARCHITECTURE.md', ...readdirSync(join(root, 'docs/design')).map((name) => `docs/design/${name}`)]
+  // a path is relative to the repository, to the page, or to a folder of src/
+  const below = readdirSync(join(root, 'src'), { recursive: true, withFileTypes: true })
+  const folders = below.filter((entry) => entry.isDirectory()).map((entry) => join(entry.parentPath, entry.name))
+  const missing = pages.flatMap((page) => {
+    const places = [root, join(root, 'docs'), dirname(join(root, page)), join(root, 'src'), ...folders]
     const text = read(join(root, page))
-
-    it('names only files that exist', () => {
-      // a path is relative to the repository, to the page, or to a folder of src/
-      const below = readdirSync(join(root, 'src'), { recursive: true, withFileTypes: true })
-      const folders = below.filter((entry) => entry.isDirectory()).map((entry) => join(entry.parentPath, entry.name))
-      const places = [root, join(root, 'docs'), dirname(join(root, page)), join(root, 'src'), ...folders]
-      const named = [...text.matchAll(/(?<![\w/.@-])(?:\.\.\/)*(?:[\w@-]+\/)*[\w-]+(?:\.[\w-]+)*\.(?:ts|mjs|md)\b/g)]
-      const paths = named.map(([path]) => path).filter((path) => !path.endsWith('/x.ts'))
-      expect(paths.length).toBeGreaterThan(2)
-      expect(paths.filter((path) => !places.some((place) => existsSync(join(place, path))))).toEqual([])
-    })
-  },
-)
+    const named = [...text.matchAll(/(?<![\w/.@-])(?:\.\.\/)*(?:[\w@-]+\/)*[\w-]+(?:\.[\w-]+)*\.(?:ts|mjs|md)\b/g)]
+    const paths = named.map(([path]) => path).filter((path) => !path.endsWith('/x.ts'))
+    expect(paths.length, page).toBeGreaterThan(2)
+    const absent = paths.filter((path) => !places.some((place) => existsSync(join(place, path))))
+    return absent.map((path) => `${page}: ${path}`)
+  })
+  expect(missing).toEqual([])
+})
 
 it('package-lock.json names the packages of all platforms; without them node scripts/complete-lock.mjs', () => {
   const { packages } = JSON.parse(read(join(root, 'package-lock.json'))) as {

@@ -179,7 +179,9 @@ afterAll(() => warm?.stop())
 /** Commands that are not simply run to their end. */
 const needsOwnProcess = /&(?!&)|\bkill\b|\btimeout\b|--watch/
 
-describe.each(documents)('%s', (document) => {
+const withCommands = documents.filter((document) => stepsOf(blocksOf(document)).some(({ kind }) => kind !== 'file'))
+
+describe.each(withCommands)('%s', (document) => {
   const blocks = blocksOf(document)
   const steps = stepsOf(blocks)
   const commands = steps.filter((step) => step.kind === 'run')
@@ -230,20 +232,6 @@ describe.each(documents)('%s', (document) => {
     expect(code, shown).toBe(step.exit)
   })
 
-  it('marks each of its examples, so that it is run', () => {
-    expect(strayBlocks(blocks).map(({ line, language }) => `${document}:${line} ${language}`)).toEqual([])
-  })
-
-  it('uses each of its example files in a later example', () => {
-    for (const { path, line } of steps.filter((step) => step.kind === 'file')) {
-      if (!/\.(?:md|aip|lua|mjs)$/.test(path)) continue
-      const name = packOf(path) ?? path.replace(/\.(?:aip|lua)$/, '')
-      const others = steps.filter((step) => step.kind !== 'file' || step.path !== path)
-      const users = others.filter(({ text }) => text.includes(name))
-      expect(users, `${document}:${line}: nothing uses ${path}`).not.toEqual([])
-    }
-  })
-
   it.each(steps.filter((step) => step.kind === 'repository'))(
     'line $line works in a clone',
     async ({ text, output }) => {
@@ -257,6 +245,27 @@ describe.each(documents)('%s', (document) => {
     },
   )
 })
+
+it('each example of a document is marked, so that it is run', () => {
+  const stray = documents.flatMap((document) =>
+    strayBlocks(blocksOf(document)).map(({ line, language }) => `${document}:${line} ${language}`),
+  )
+  expect(stray).toEqual([])
+})
+
+it('each example file of a document is used by another example of it', () => {
+  expect(documents.flatMap(unusedFiles)).toEqual([])
+})
+
+function unusedFiles(document: string): readonly string[] {
+  const steps = stepsOf(blocksOf(document))
+  return steps.flatMap((step): readonly string[] => {
+    if (step.kind !== 'file' || !/\.(?:md|aip|lua|mjs)$/.test(step.path)) return []
+    const name = packOf(step.path) ?? step.path.replace(/\.(?:aip|lua)$/, '')
+    const others = steps.filter((other) => other.kind !== 'file' || other.path !== step.path)
+    return others.some(({ text }) => text.includes(name)) ? [] : [`${document}:${step.line} ${step.path}`]
+  })
+}
 
 /** `namespace@pack` of a file in a pack: naming the pack uses its files. */
 function packOf(path: string): string | undefined {
@@ -304,18 +313,31 @@ it('compares output line by line, with … for what may differ', () => {
   expect(matches('one\nx\n', 'one\n…\ntwo\n')).toBe(false)
 })
 
-it.each(everything)('%s links to files that exist', (document) => {
-  const links = [...read(document).matchAll(/\]\(([^)#:\s]+)(?:#[^)]*)?\)/g)].map(([, target = '']) => target)
-  expect(links.filter((target) => !existsSync(join(root, dirname(document), target)))).toEqual([])
+it('documents link to files that exist', () => {
+  const dead = everything.flatMap((document) => {
+    const links = [...read(document).matchAll(/\]\(([^)#:\s]+)(?:#[^)]*)?\)/g)].map(([, target = '']) => target)
+    const missing = links.filter((target) => !existsSync(join(root, dirname(document), target)))
+    return missing.map((target) => `${document}: ${target}`)
+  })
+  expect(dead).toEqual([])
 })
 
-it.each(everything)('%s links to headings that exist', (document) => {
-  const links = [...read(document).matchAll(/\]\(([^)#:\s]*)#([^)\s]+)\)/g)]
-  const dead = links.filter(([, target = '', anchor = '']) => {
-    const file = target === '' ? document : join(dirname(document), target)
-    return file.endsWith('.md') && !anchorsOf(file).has(anchor)
+it('documents link to headings that exist', () => {
+  const anchors = new Map<string, ReadonlySet<string>>()
+  const has = (file: string, anchor: string): boolean => {
+    const known = anchors.get(file) ?? anchorsOf(file)
+    anchors.set(file, known)
+    return known.has(anchor)
+  }
+  const dead = everything.flatMap((document) => {
+    const links = [...read(document).matchAll(/\]\(([^)#:\s]*)#([^)\s]+)\)/g)]
+    const missing = links.filter(([, target = '', anchor = '']) => {
+      const file = target === '' ? document : join(dirname(document), target)
+      return file.endsWith('.md') && !has(file, anchor)
+    })
+    return missing.map(([link]) => `${document}: ${link}`)
   })
-  expect(dead.map(([link]) => link)).toEqual([])
+  expect(dead).toEqual([])
 })
 
 /** The anchors of the headings of a document, as they are made where Markdown is shown. */
