@@ -135,7 +135,7 @@ const forged: Readonly<Record<string, Attempt>> = {
   'a name that is a text only when asked': {
     code: `parallel([{ tool: { toString: () => 'secret' } }])`,
     by: 'a name is a text',
-    ends: { error: /entry 0 of parallel is no \{ tool, input \}/ },
+    ends: { error: /entry 0 of parallel is not \{ tool, input \}/ },
   },
   'tools that it adds itself': {
     code: `tools.secret2 = tools.secret; tools['a'] = () => 'own'; [parallel([{ tool: 'secret2' }])[0].error.slice(0, 20), tools.a()]`,

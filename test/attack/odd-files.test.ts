@@ -31,7 +31,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   },
   // only root can create one
   'a link to a device': {
-    said: /belongs to the system|is a device and not a regular file/,
+    said: /belongs to the system|is a device and not a regular file|leads outside the workspace through the link/,
     make(path) {
       symlinkSync('/dev/zero', path)
       return Promise.resolve(() => undefined)

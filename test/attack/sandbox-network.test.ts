@@ -171,7 +171,11 @@ describe.skipIf(!hasBox)('the network of programs of models (needs bwrap and use
           stopped: /400 Bad Request/,
           options: named,
         },
-        'what is no HTTP': { line: asked('SSH-2.0-x||'), stopped: /^\s*$/, options: named },
+        'what is no HTTP': {
+          line: asked('SSH-2.0-x||'),
+          stopped: /400 Bad Request.*this is not an HTTP request/s,
+          options: named,
+        },
       },
     },
     async (attempt) => void (await attempted(attempt)),
