@@ -1,10 +1,11 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { BatonError } from '../../../src/base/error.ts'
 import type { JsonObject } from '../../../src/base/json.ts'
-import type { RunEvent } from '../../../src/event/event.ts'
+import { withServices } from '../../../src/event/context.ts'
+import type { EventBody, RunEvent } from '../../../src/event/event.ts'
 import type { ModelRequest } from '../../../src/model/provider.ts'
 import { failureOf } from '../../../src/run/answer.ts'
 import { runPrompt } from '../../../src/run/prompt-run.ts'
@@ -20,6 +21,7 @@ interface Given {
   readonly files?: { readonly [path: string]: string }
   readonly answer?: Answer
   readonly prompt?: string
+  readonly onEvent?: (event: EventBody, folder: string) => void
 }
 
 const says: Answer = (model) => ({ text: [`${model} says so`] })
@@ -30,10 +32,15 @@ const failing = (message: string): FakeTurn => ({ text: [], failure: new BatonEr
 const open = { '.state/config/config.toml': '[sandbox]\nmode = "danger-full-access"\n' }
 
 /** Runs a file with this front matter; the answers of models depend on their names. */
-async function run(frontMatter: string, { files = {}, answer = says, prompt = 'What is it?' }: Given = {}) {
+async function run(frontMatter: string, { files = {}, answer = says, prompt = 'What is it?', onEvent }: Given = {}) {
   const provider = createFakeProvider((request) => answer(request.model, lastOf(request), request))
   const text = `+++\nmodel = "main"\n${frontMatter}\n+++\n${prompt}\n`
-  const { folder, context } = agentWorld({ '.git/HEAD': 'x', 'SPEC-1.md': text, ...files }, { provider })
+  const { folder, context: plain } = agentWorld({ '.git/HEAD': 'x', 'SPEC-1.md': text, ...files }, { provider })
+  const events: typeof plain.services.events = (at, event) => {
+    plain.services.events(at, event)
+    onEvent?.(event, folder)
+  }
+  const context = withServices(plain, { events })
   const target = await loadPromptFile('SPEC-1.md', folder)
   const tasks: TaskOutcome[] = []
   const keep = (task: TaskOutcome): void => void tasks.push(task)
@@ -326,15 +333,16 @@ describe('members that are programs (TV40)', () => {
     const waits = (...names: readonly string[]): string =>
       names.map((name) => `until [ -s ${name} ]; do sleep 0.02; done`).join('; ')
     const all = waits('a.pid', 'b.pid', 'c.pid')
-    // a process that has ended stays visible until the run has noticed its end
-    const noticed = (name: string): string => `while kill -0 $(cat ${name}.pid) 2>/dev/null; do sleep 0.02; done`
     const front = [
-      program('a', `echo $$ > a.pid; ${all}; ${noticed('c')}; echo a`),
+      program('a', `echo $$ > a.pid; ${all}; ${waits('c.completed')}; echo a`),
       program('b', `echo $$ > b.pid; ${all}; echo b`),
-      program('c', `echo $$ > c.pid; ${all}; ${noticed('b')}; echo c`),
+      program('c', `echo $$ > c.pid; ${all}; ${waits('b.completed')}; echo c`),
     ]
     const { folder, sent } = await run(`${head}timeout = "60s"\n${front.join('')}`, {
       files: { ...merged, ...seenFile },
+      onEvent(event, workspace) {
+        if (event.type === 'member.completed') writeFileSync(join(workspace, `${event.name}.completed`), 'x')
+      },
     })
     expect(seenIn(folder)).toMatchObject({
       degraded: false,
