@@ -21,8 +21,7 @@ const leftAfterMs = 86_400_000
  * process exits. Folders that killed processes of this machine left under this prefix are removed too.
  */
 export function makeTemporaryFolder(prefix: string): TemporaryFolder {
-  if (!cleaned.has(prefix)) removeLeft(prefix)
-  cleaned.add(prefix)
+  removeLeft(prefix)
   const path = mkdtempSync(join(tmpdir(), `${prefix}${ownName()}`))
   // a second Ctrl-C exits immediately
   if (open.size === 0) process.on('exit', removeOpen)
@@ -38,8 +37,6 @@ export function makeTemporaryFolder(prefix: string): TemporaryFolder {
 }
 
 const open = new Set<string>()
-/** Prefixes whose leftover folders this process has already looked for. */
-const cleaned = new Set<string>()
 
 function removeOpen(): void {
   for (const path of open) rmSync(path, { recursive: true, force: true })

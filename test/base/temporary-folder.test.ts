@@ -43,6 +43,10 @@ it.skipIf(!existsSync('/proc/self/stat'))(
         .map((path) => basename(path))
         .toSorted(),
     )
+    // a server makes many, and others are killed meanwhile
+    mkdirSync(join(place, left('z')))
+    makeTemporaryFolder('z-').remove()
+    expect(readdirSync(place)).not.toContain(left('z'))
     for (const folder of [own, other]) folder.remove()
     vi.unstubAllEnvs()
   },
