@@ -75,7 +75,10 @@ const servers: Readonly<Record<string, Hostile>> = {
   'a field name that never ends': slow(stream, content, 'd', idle),
   'empty lines': slow(stream, content, '\n', idle),
   'names of events without data': slow(stream, content, 'event: x\n\n', idle),
-  'the first event again and again': slow(stream, `id: 1\n${content}`, `id: 1\n${content}`, idle),
+  'the first event again and again': {
+    ...slow(stream, `id: 1\n${content}`, `id: 1\n${content}`, whole),
+    request: '4s',
+  },
   'a body of JSON, byte by byte': slow(json, '{"choices": "', 'x', idle),
   'blanks before a body of JSON': slow(json, '', ' ', idle),
   'an answer without end': { ...slow(stream, '', content, whole), request: '4s' },

@@ -195,7 +195,10 @@ async function tryWith(shape: TreeShape, { server, kill, expected }: Trying): Pr
   const trees = join(world.workspace, '.git/worktrees')
   const known = existsSync(trees) ? readdirSync(trees) : []
   if (known.length > 0) problems.push(`the repository knows work trees: ${known.join()}`)
-  const runs = readdirSync(join(world.home, 'state/runs'), { recursive: true, encoding: 'utf8' })
+  const records = join(world.home, 'state/runs')
+  if (!existsSync(records))
+    problems.push(`there are no records; the first start ended with ${first.code}: ${first.stderr}`)
+  const runs = existsSync(records) ? readdirSync(records, { recursive: true, encoding: 'utf8' }) : []
   const folders = runs.filter((path) => path.includes('/worktrees'))
   if (folders.length > 0) problems.push(`left in the folders of runs: ${folders.slice(0, 5).join()}`)
   if (git('branch', '--list', '--all') !== branches) problems.push(`branches: ${git('branch', '--list', '--all')}`)
