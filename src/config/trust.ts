@@ -42,15 +42,15 @@ export function needyKeys({ guarded, loosened: values, rules }: NeedsTrust): rea
   return [...guarded, ...values.map(({ path }) => pathText(path)), ...(rules ? ['permission'] : [])]
 }
 
-const sentFiles = /^(?:context|knowledge|working)_globs(?:_pre|_post)?$/
+const sentLists = /^(?:context|knowledge|working)_globs(?:_pre|_post)?$/
 
 /**
- * By key, the globs without wildcards of files whose content is sent. If such a file holds keys, it is sent without a
- * question only for a trusted file.
+ * The lists of files whose content is sent, by key, as written. A file that holds keys and that such a list names exactly is sent without
+ * a question only if the file with the list is trusted.
  */
-export function exactGlobs(data: JsonObject): readonly (readonly [string, readonly string[]])[] {
+export function sentFiles(data: JsonObject): readonly (readonly [string, readonly string[]])[] {
   return Object.entries(data).flatMap(([key, value]) => {
-    const globs = sentFiles.test(key) ? textsIn(value).filter((glob) => !/[*?]/.test(glob)) : []
+    const globs = sentLists.test(key) ? textsIn(value) : []
     return globs.length === 0 ? [] : [[key, globs] as const]
   })
 }

@@ -1,12 +1,11 @@
 import { statSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
-import { parseGlob } from '../base/glob-pattern.ts'
+import { type GlobSegment, parseGlob } from '../base/glob-pattern.ts'
 import { literalGlob } from '../base/literal-glob.ts'
 import { nearestPath } from '../base/real-name.ts'
-import { entryStatus } from '../base/entries.ts'
 import { realPath } from '../base/files.ts'
 import type { JsonObject } from '../base/json.ts'
-import { exactGlobs } from '../config/trust.ts'
+import { sentFiles } from '../config/trust.ts'
 import { holdsKeys } from '../tool/hard-links.ts'
 import { irregular } from '../base/regular-file.ts'
 
@@ -47,25 +46,42 @@ export function keyFilesNamedIn(
   workspace: string,
 ): readonly (readonly [string, readonly string[]])[] {
   const baseDir = resolve(workspace, typeof data['base_dir'] === 'string' ? data['base_dir'] : '.')
-  return exactGlobs(data).flatMap(([key, globs]) => {
-    const files = globs.filter((glob) => {
-      const path = resolve(baseDir, glob)
-      return entryStatus(path) !== undefined && holdsKeys(realPath(path), workspace)
-    })
-    return files.length === 0 ? [] : [[key, files] as const]
+  const isKeyFile = (path: string): boolean => statusOf(path) !== undefined && holdsKeys(realPath(path), workspace)
+  return sentFiles(data).flatMap(([key, globs]) => {
+    const naming = globs.filter((glob) => pathsNamedBy(glob, baseDir).exact.some(isKeyFile))
+    return naming.length === 0 ? [] : [[key, naming] as const]
   })
 }
 
-/** The path that a glob without wildcards names. */
-function pathOf(glob: string): { readonly path: string; readonly isAnywhere: boolean } | undefined {
+/** The paths that a glob names without wildcards: absolute, and those that it names in any folder. */
+export function pathsNamedBy(glob: string, baseDir: string): Readonly<Record<'exact' | 'anywhere', readonly string[]>> {
+  const { negated, alternatives } = parseGlob(literalGlob(glob, baseDir))
+  const named = negated ? [] : alternatives.flatMap((segments) => namedPath(segments) ?? [])
+  const pathsOf = (isAnywhere: boolean): readonly string[] =>
+    named.flatMap((one) => (one.isAnywhere === isAnywhere ? [one.path] : []))
+  return { exact: pathsOf(false).map((path) => resolve(baseDir, path)), anywhere: pathsOf(true) }
+}
+
+/** The only path that a glob names. */
+function pathOf(glob: string): NamedPath | undefined {
   const { negated, alternatives } = parseGlob(glob)
   const [segments = [], ...others] = alternatives
+  return negated || others.length > 0 ? undefined : namedPath(segments)
+}
+
+interface NamedPath {
+  readonly path: string
+  /** It may be in any folder: it starts with `**`. */
+  readonly isAnywhere: boolean
+}
+
+/** The path that one alternative of a glob names, if it has no other wildcard. */
+function namedPath(segments: readonly GlobSegment[]): NamedPath | undefined {
   const isAnywhere = segments[0]?.kind === 'globstar'
   const names = (isAnywhere ? segments.slice(1) : segments).map((one) =>
     one.kind === 'literal' ? one.text : undefined,
   )
-  if (negated || others.length > 0 || names.length === 0 || names.includes(undefined)) return undefined
-  return { path: names.join('/'), isAnywhere }
+  return names.length === 0 || names.includes(undefined) ? undefined : { path: names.join('/'), isAnywhere }
 }
 
 function problemOf(path: string, baseDir: string): NamedProblem | undefined {

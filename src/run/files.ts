@@ -15,11 +15,9 @@ import type { Settings } from '../config/settings.ts'
 import type { ContextResource } from '../mcp/context-resources.ts'
 import type { FileContext } from '../tool/workspace-files.ts'
 import { readableFiles } from '../tool/guard.ts'
-import { namedProblems } from '../load/named-files.ts'
+import { namedProblems, pathsNamedBy } from '../load/named-files.ts'
 import type { LoadedFile } from './messages.ts'
 import type { PromptTarget } from '../load/prompt-target.ts'
-import { parseGlob } from '../base/glob-pattern.ts'
-import { literalGlob } from '../base/literal-glob.ts'
 import { type Layer, originText } from '../config/layers.ts'
 import { shellWord } from '../base/command.ts'
 import type { Permission } from '../event/permission.ts'
@@ -357,23 +355,6 @@ function sourceOf({ absolute }: ListedFile, { key, globs, baseDir, spec: { layer
   if (writers.length === 0) return undefined
   const untrusted = writers.find(({ isTrusted }) => isTrusted !== true)
   return untrusted === undefined ? { by: 'trusted' } : { by: 'untrusted', file: originText(untrusted.origin) }
-}
-
-/** The paths that a glob names without wildcards, and those that it names in any folder. */
-function pathsNamedBy(glob: string, baseDir: string): Readonly<Record<'exact' | 'anywhere', readonly string[]>> {
-  const { negated, alternatives } = parseGlob(literalGlob(glob, baseDir))
-  const named = negated
-    ? []
-    : alternatives.map(([first, ...rest]) => ({
-        isAnywhere: first?.kind === 'globstar',
-        names: (first?.kind === 'globstar' || first === undefined ? rest : [first, ...rest]).map((segment) =>
-          segment.kind === 'literal' ? segment.text : undefined,
-        ),
-      }))
-  const whole = named.filter(({ names }) => names.length > 0 && !names.includes(undefined))
-  const pathsOf = (isAnywhere: boolean): readonly string[] =>
-    whole.flatMap((one) => (one.isAnywhere === isAnywhere ? [one.names.join('/')] : []))
-  return { exact: pathsOf(false).map((path) => resolve(baseDir, path)), anywhere: pathsOf(true) }
 }
 
 function contains(value: Json | undefined, glob: string): boolean {

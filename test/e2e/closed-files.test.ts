@@ -54,20 +54,24 @@ it('a key file that an untrusted file names is asked about, and not sent if nobo
 })
 
 it.each([
-  ['ask.md', 'a prompt file', { 'ask.md': prompt('context_globs = [".env"]') }],
-  ['baton.toml', 'a config file', { 'ask.md': prompt(''), 'baton.toml': 'context_globs = ["a.txt", ".env"]\n' }],
-])('%s names a key file: trusting %s shows it, and it is sent from then on', async (file, _what, written) => {
-  const { sent, run } = await world(written)
-  const refused = await run('ask.md')
-  expect(refused.code).toBe(5)
-  expect(refused.stderr).toContain(`.env holds keys, and ${file}, which names it in context_globs, is not trusted`)
-  expect(refused.stderr).toContain(`baton trust ${file}`)
-  const trusted = await run('trust', file)
-  expect(trusted).toMatchObject({ code: 0, stdout: `${file}: trusted with context_globs\n` })
-  expect(trusted.stderr).toContain('context_globs = [".env"]')
-  expect(await run('ask.md')).toMatchObject({ code: 0 })
-  expect(sent()).toContain('KEYVALUE')
-})
+  ['ask.md', '.env', { 'ask.md': prompt('context_globs = [".env"]') }],
+  ['ask.md', '{.env,*.md}', { 'ask.md': prompt('context_globs = ["{.env,*.md}"]') }],
+  ['baton.toml', '.env', { 'ask.md': prompt(''), 'baton.toml': 'context_globs = ["a.txt", ".env"]\n' }],
+])(
+  'if %s names a key file by %s, trusting it shows that, and the file is sent from then on',
+  async (file, glob, written) => {
+    const { sent, run } = await world(written)
+    const refused = await run('ask.md')
+    expect(refused.code).toBe(5)
+    expect(refused.stderr).toContain(`.env holds keys, and ${file}, which names it in context_globs, is not trusted`)
+    expect(refused.stderr).toContain(`baton trust ${file}`)
+    const trusted = await run('trust', file)
+    expect(trusted).toMatchObject({ code: 0, stdout: `${file}: trusted with context_globs\n` })
+    expect(trusted.stderr).toContain(`context_globs = ["${glob}"]`)
+    expect(await run('ask.md')).toMatchObject({ code: 0 })
+    expect(sent()).toContain('KEYVALUE')
+  },
+)
 
 it('what the user names is sent, unless a rule of the user denies it', async () => {
   const { sent, run } = await world({ 'ask.md': prompt('') })
