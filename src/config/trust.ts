@@ -45,8 +45,8 @@ export function needyKeys({ guarded, loosened: values, rules }: NeedsTrust): rea
 const sentLists = /^(?:context|knowledge|working)_globs(?:_pre|_post)?$/
 
 /**
- * The lists of files whose content is sent, by key, as written. A file that holds keys and that such a list names exactly is sent without
- * a question only if the file with the list is trusted.
+ * The lists of files whose content is sent, by key, as written. A file that holds keys and that such a list names
+ * exactly is sent without a question only if the file with the list is trusted.
  */
 export function sentFiles(data: JsonObject): readonly (readonly [string, readonly string[]])[] {
   return Object.entries(data).flatMap(([key, value]) => {
