@@ -241,3 +241,17 @@ function turnOf(answer: Answer): FakeTurn {
     finish: 'tool_calls',
   }
 }
+
+/** The life of a process that nobody kills. */
+export async function wholeLife(world: TaskWorld, records: JournalRecord[] = []): Promise<Life> {
+  const life = await world.live(records)
+  if (life === undefined) throw new Error('nobody kills this process')
+  return life
+}
+
+/** Places of model calls that ended successfully. */
+export function answeredCalls(records: readonly JournalRecord[]): ReadonlySet<string> {
+  return new Set(
+    records.flatMap((one) => (one.k === 'ended' && one.status === 'ok' && one.kind === 'model' ? [one.p] : [])),
+  )
+}

@@ -3,14 +3,8 @@ import type { JsonObject } from '../../../src/base/json.ts'
 import { textOf } from '../../../src/event/message.ts'
 import type { JournalRecord } from '../../../src/journal/record.ts'
 import type { FakeTurn } from '../../helpers/fake-model.ts'
-import type { Answer, Asked, Call, Life, TaskWorld } from '../../helpers/task-world.ts'
+import { type Answer, type Asked, type Call, type Life, wholeLife } from '../../helpers/task-world.ts'
 import { agentsIn, spawn, teamWorld } from '../../helpers/team-world.ts'
-
-async function only(world: TaskWorld, records: JournalRecord[] = []): Promise<Life> {
-  const life = await world.live(records)
-  if (life === undefined) throw new Error('nobody kills this process')
-  return life
-}
 
 function resultsIn({ result }: Life): readonly unknown[] {
   return result.calls.map(({ output, is_error: isError }) => (isError === true ? output : JSON.parse(output)))
@@ -33,7 +27,7 @@ describe('a leader', () => {
     }
     const records: JournalRecord[] = []
     const world = teamWorld({ script })
-    const life = await only(world, records)
+    const life = await wholeLife(world, records)
     const [{ agent_id: cat }, { agent_id: dog }, wait, ...closes] = resultsIn(life) as readonly JsonObject[] as [
       { readonly agent_id: string },
       { readonly agent_id: string },
@@ -46,7 +40,7 @@ describe('a leader', () => {
     expect(closes).toEqual([{ status: { completed: 'cat is at home' } }, { status: { completed: 'dog is at home' } }])
     expect(life.result.text).toBe('Done.')
     const again = teamWorld({ script })
-    expect((await only(again, records)).result.text).toBe('Done.')
+    expect((await wholeLife(again, records)).result.text).toBe('Done.')
     expect(again.asked).toEqual([])
   })
 })
@@ -75,7 +69,7 @@ it('what a model sends, waits for and closes in one answer is done in this order
   const world = teamWorld({
     script: (asked) => lead(asked) ?? (heard(asked).includes('And now?') ? 'It sleeps.' : 'It is at home.'),
   })
-  const [{ agent_id: cat }, , , wait, close] = resultsIn(await only(world)) as [
+  const [{ agent_id: cat }, , , wait, close] = resultsIn(await wholeLife(world)) as [
     { readonly agent_id: string },
     ...JsonObject[],
   ]
@@ -93,7 +87,7 @@ it('calls may say prompt and thread_id instead of message and id (R107 to R110)'
       ['close_agent', { thread_id }],
     ],
   )
-  const life = await only(
+  const life = await wholeLife(
     teamWorld({ script: (asked) => lead(asked) ?? (heard(asked).includes('And now?') ? 'It sleeps.' : 'At home.') }),
   )
   const [{ agent_id: cat }, , , wait, close] = resultsIn(life) as [{ readonly agent_id: string }, ...JsonObject[]]
@@ -127,7 +121,7 @@ describe('an agent', () => {
       ([id]) => [['send_input', { id, message: 'again' }]],
       (ids) => wait(ids),
     )
-    const life = await only(teamWorld({ script: (asked) => leader(asked) ?? heard(asked).join(', ') }))
+    const life = await wholeLife(teamWorld({ script: (asked) => leader(asked) ?? heard(asked).join(', ') }))
     expect(resultsIn(life)[3]).toMatchObject({ timed_out: false })
     expect(JSON.stringify(resultsIn(life)[3])).toContain('"completed":"cat, again"')
   })
@@ -141,7 +135,7 @@ describe('an agent', () => {
     const script = (asked: Asked): Answer =>
       leader(asked) ??
       (heard(asked).length === 1 ? { text: ['Never.'], gate: never } : `heard ${heard(asked).join(', ')}`)
-    const life = await only(teamWorld({ script }))
+    const life = await wholeLife(teamWorld({ script }))
     expect(JSON.stringify(resultsIn(life)[1])).toContain('"completed":"heard cat, stop"')
   })
 
@@ -167,7 +161,7 @@ describe('an agent', () => {
       return asked.turn === 0 ? { text: ['First.'], gate } : `heard ${heard(asked).join(', ')}`
     }
     const world = teamWorld({ script })
-    const life = await only(world)
+    const life = await wholeLife(world)
     expect(JSON.stringify(resultsIn(life)[2])).toContain('"completed":"heard cat, more"')
   })
 
@@ -183,7 +177,7 @@ describe('an agent', () => {
       ],
     )
     const script = (asked: Asked): Answer => leader(asked) ?? { text: ['Never.'], gate: never }
-    const life = await only(teamWorld({ script }))
+    const life = await wholeLife(teamWorld({ script }))
     const [spawned, waited, closed, again, sent] = life.result.calls.map(({ output }) => output)
     const { agent_id: id } = JSON.parse(spawned ?? '') as { readonly agent_id: string }
     expect(waited).toBe(JSON.stringify({ status: { [id]: 'running' }, timed_out: true }))
@@ -200,7 +194,7 @@ describe('an agent', () => {
       () => ['cat', 'dog', 'bird'].map((name) => spawn(name)),
       (ids) => wait(ids),
     )
-    const life = await only(
+    const life = await wholeLife(
       teamWorld({ settings: { maxAgents: 1 }, script: (asked) => leader(asked) ?? `${asked.who}!` }),
     )
     expect(JSON.stringify(resultsIn(life)[3])).toMatch(/cat!.*dog!.*bird!/)
@@ -219,7 +213,7 @@ describe('an agent', () => {
       offers.push((asked.request.tools ?? []).map(({ name }) => name))
       return asked.turn === 0 ? [spawn('kitten')] : asked.told.join()
     }
-    const life = await only(teamWorld({ script }))
+    const life = await wholeLife(teamWorld({ script }))
     expect(offers[0]).toEqual(['todo'])
     expect(JSON.stringify(resultsIn(life)[1])).toContain('agent depth limit reached (max 1)')
   })
@@ -245,7 +239,7 @@ describe('a call', () => {
     ['an unknown agent to close', ['close_agent', { id }], `agent with id ${id} not found`],
   ])('says what is wrong with %s', async (_, call, message) => {
     const leader = leads(() => [call])
-    const { result } = await only(teamWorld({ script: (asked) => leader(asked) ?? 'No.' }))
+    const { result } = await wholeLife(teamWorld({ script: (asked) => leader(asked) ?? 'No.' }))
     expect(result.calls).toMatchObject([{ output: expect.stringContaining(message), is_error: true }])
   })
 
@@ -257,7 +251,9 @@ describe('a call', () => {
     [{ timeout_seconds: 45 }, 45],
   ])('waits within the limits: %j is %i seconds', async (more, seconds) => {
     const leader = leads(() => wait([id], more))
-    const life = await only(teamWorld({ settings: { minWaitMs: 10_000 }, script: (asked) => leader(asked) ?? 'No.' }))
+    const life = await wholeLife(
+      teamWorld({ settings: { minWaitMs: 10_000 }, script: (asked) => leader(asked) ?? 'No.' }),
+    )
     expect(resultsIn(life)).toEqual([{ status: { [id]: 'not_found' }, timed_out: false }])
     expect(life.sent.find(({ type }) => type === 'collab.waiting_begin')).toMatchObject({ timeout_seconds: seconds })
   })
@@ -267,7 +263,7 @@ it('a leader that calls nothing waits for its agents, is told how they ended, an
   const leader = leads(() => [spawn('cat')])
   const script = (asked: Asked): Answer =>
     asked.who === 'cat' ? 'At home.' : asked.turn === 2 ? `So: ${asked.told.join()}` : (leader(asked) ?? '')
-  const life = await only(teamWorld({ script }))
+  const life = await wholeLife(teamWorld({ script }))
   expect(life.result.text).toMatch(/So: default [0-9a-f-]{36} is done: At home\./)
   expect(life.sent.find(({ type }) => type === 'warning')).toMatchObject({
     message: 'agents were never closed: default 1',

@@ -5,16 +5,18 @@ import { openApprovals } from '../../../src/journal/open-approvals.ts'
 import type { JournalRecord } from '../../../src/journal/record.ts'
 import { indexRun } from '../../../src/journal/run-index.ts'
 import { noMask } from '../../../src/journal/secrets.ts'
-import type { Answer, Asked, Call, Life, TaskWorld } from '../../helpers/task-world.ts'
+import {
+  type Answer,
+  type Asked,
+  type Call,
+  type Life,
+  type TaskWorld,
+  wholeLife,
+  answeredCalls,
+} from '../../helpers/task-world.ts'
 import { openMemoryRecords } from '../../helpers/memory-journal.ts'
 import { core } from '../../helpers/series.ts'
 import { agentsIn, spawn, teamWorld } from '../../helpers/team-world.ts'
-
-async function only(world: TaskWorld, records: JournalRecord[]): Promise<Life> {
-  const life = await world.live(records)
-  if (life === undefined) throw new Error('nobody kills this process')
-  return life
-}
 
 /** A leader whose agent starts an agent, ends, and writes to that agent when it gets a message to continue. */
 function leading(asked: Asked): Answer {
@@ -41,29 +43,22 @@ function leading(asked: Asked): Answer {
   return turns[turn] ?? 'Done.'
 }
 
-/** Places of model calls that ended successfully. */
-function answered(records: readonly JournalRecord[]): ReadonlySet<string> {
-  return new Set(
-    records.flatMap((one) => (one.k === 'ended' && one.status === 'ok' && one.kind === 'model' ? [one.p] : [])),
-  )
-}
-
 it('an agent that was started by one that has ended is there in a resumed run, and nothing is paid twice', async () => {
   const settings = { maxDepth: 2 }
   const whole: JournalRecord[] = []
-  const expected = await only(teamWorld({ script: leading, settings }), whole)
+  const expected = await wholeLife(teamWorld({ script: leading, settings }), whole)
   expect(expected.result.calls[3]?.output).toContain('kitten 1')
   for (let lives = core(24, 0); lives < whole.length; lives += core(9, 1)) {
     const where = `killed after ${lives} records`
     const world = teamWorld({ script: leading, settings })
     const records: JournalRecord[] = []
     if ((await world.live(records, lives)) !== undefined) break
-    const paid = answered(records)
+    const paid = answeredCalls(records)
     const before = world.asked.length
-    const life = await only(world, records)
+    const life = await wholeLife(world, records)
     expect(life.result.calls[3]?.output, where).toContain('kitten 1')
     expect(life.result.text, where).toBe('Done.')
-    expect(world.asked.length - before, where).toBe(answered(records).size - paid.size)
+    expect(world.asked.length - before, where).toBe(answeredCalls(records).size - paid.size)
     expect(world.asked.filter((one) => one.startsWith('kitten')).length, where).toBeLessThanOrEqual(3)
   }
 })
@@ -80,7 +75,7 @@ it('the last pieces of agents that nobody closes are in a replay', async () => {
   }
   const world = teamWorld({ script })
   const records: JournalRecord[] = []
-  const life = await only(world, records)
+  const life = await wholeLife(world, records)
   expect(life.result.text).toContain('Done: ')
   expect(await world.replay(records)).toBeUndefined()
 })
@@ -160,7 +155,7 @@ it.each([
         tools: ['todo', 'glob'],
         ...(isAsking ? { rights: { rules }, approver: nobodyYet } : {}),
       })
-    const expected = await only(begun(), whole)
+    const expected = await wholeLife(begun(), whole)
     expect(expected.result.calls[3]?.output).toContain('kitten 1')
     for (let lives = core(24, 0); lives < whole.length; lives += core(9, 1)) {
       const where = `killed after ${lives} records`
@@ -168,12 +163,12 @@ it.each([
       const records: JournalRecord[] = []
       if ((await world.live(records, lives)) !== undefined) break
       const before = world.asked.length
-      const paid = answered(records)
-      const life = await only(world, records)
+      const paid = answeredCalls(records)
+      const life = await wholeLife(world, records)
       expect(life.result.calls[3]?.output, where).toContain('kitten 1')
       expect(life.result.text, where).toBe('Done.')
       // the request that did not end successfully is made again if its piece had not ended successfully
-      expect(world.asked.length - before - (answered(records).size - paid.size), where).toBeLessThanOrEqual(1)
+      expect(world.asked.length - before - (answeredCalls(records).size - paid.size), where).toBeLessThanOrEqual(1)
       expect(await world.replay(records), where).toBeUndefined()
       // nothing is asked anymore on behalf of a stopped agent
       const index = await indexRun(openMemoryRecords([...records], noMask), { keeps: 'unfinished' })
@@ -196,11 +191,11 @@ it('what an agent has used is without the agents that it has started, also where
     return turns[turn] ?? who
   }
   const whole: JournalRecord[] = []
-  expect(usedBy(await only(teamWorld({ script, settings }), whole))).toEqual([3, 3])
+  expect(usedBy(await wholeLife(teamWorld({ script, settings }), whole))).toEqual([3, 3])
   for (let lives = core(30, 0); lives < whole.length; lives += core(9, 1)) {
     const world = teamWorld({ script, settings })
     const records: JournalRecord[] = []
     if ((await world.live(records, lives)) !== undefined) break
-    expect(usedBy(await only(world, records)).toSorted(), `killed after ${lives} records`).toEqual([3, 3])
+    expect(usedBy(await wholeLife(world, records)).toSorted(), `killed after ${lives} records`).toEqual([3, 3])
   }
 })

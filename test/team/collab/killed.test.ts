@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { textOf } from '../../../src/event/message.ts'
 import type { JournalRecord } from '../../../src/journal/record.ts'
 import { core } from '../../helpers/series.ts'
-import type { Answer, Asked, Life, TaskWorld } from '../../helpers/task-world.ts'
+import { type Answer, type Asked, type Life, wholeLife, answeredCalls } from '../../helpers/task-world.ts'
 import { agentsIn, spawn, teamWorld } from '../../helpers/team-world.ts'
 
 const never = new Promise<void>(() => {})
@@ -44,19 +44,6 @@ function leading(agents: number): (asked: Asked) => Answer {
     ]
     return turns[turn] ?? 'Done.'
   }
-}
-
-async function only(world: TaskWorld, records: JournalRecord[]): Promise<Life> {
-  const life = await world.live(records)
-  if (life === undefined) throw new Error('nobody kills this process')
-  return life
-}
-
-/** Places of model calls that ended successfully. */
-function answered(records: readonly JournalRecord[]): ReadonlySet<string> {
-  return new Set(
-    records.flatMap((one) => (one.k === 'ended' && one.status === 'ok' && one.kind === 'model' ? [one.p] : [])),
-  )
 }
 
 function spawned(records: readonly JournalRecord[]): number {
@@ -111,7 +98,7 @@ it.each(teams.slice(0, core(2, teams.length)))(
     const settings = { maxAgents }
     const whole: JournalRecord[] = []
     const script = leading(agents)
-    const expected = await only(teamWorld({ script, settings }), whole)
+    const expected = await wholeLife(teamWorld({ script, settings }), whole)
     const told = toldIn(expected)
     expect(told.slice(2 * agents)).toEqual(toldWhole(agents))
     const world = teamWorld({ script, settings })
@@ -122,15 +109,15 @@ it.each(teams.slice(0, core(2, teams.length)))(
       // the number of records at its end depends on the speed of its agents
       if ((await world.live(records, lives)) !== undefined) break
       points += 1
-      const paid = answered(records)
+      const paid = answeredCalls(records)
       const before = world.asked.length
-      const life = await only(world, records)
+      const life = await wholeLife(world, records)
       expect(toldIn(life), where).toEqual(told)
       expect(spawned(records), where).toBe(agents)
       // a dog waits until it is interrupted: its first request does not end
       const asked = world.asked.slice(before)
-      const dogs = [...answered(records)].filter((place) => place.includes('worker') && !paid.has(place)).length
-      const others = answered(records).size - paid.size - dogs
+      const dogs = [...answeredCalls(records)].filter((place) => place.includes('worker') && !paid.has(place)).length
+      const others = answeredCalls(records).size - paid.size - dogs
       expect(asked.filter((one) => !one.startsWith('dog')).length, where).toBe(others)
       expect(
         life.sent.filter((one) => one.type === 'warning'),

@@ -8,7 +8,16 @@ import { textOf } from '../../../src/event/message.ts'
 import { commandAgent, program } from '../../helpers/command-world.ts'
 import { core } from '../../helpers/series.ts'
 import { tempTree } from '../../helpers/temp.ts'
-import { type Answer, type Asked, type Call, type Life, taskWorld, type TaskWorld } from '../../helpers/task-world.ts'
+import {
+  type Answer,
+  type Asked,
+  type Call,
+  type Life,
+  taskWorld,
+  type TaskWorld,
+  wholeLife,
+  answeredCalls,
+} from '../../helpers/task-world.ts'
 
 const find = (what: string, more: object = {}): Call => [
   'task',
@@ -36,19 +45,6 @@ function resultsIn({ result }: Life): readonly string[] {
   return result.calls.map(({ output }) => output)
 }
 
-async function only(world: TaskWorld, records: JournalRecord[] = []): Promise<Life> {
-  const life = await world.live(records)
-  if (life === undefined) throw new Error('nobody kills this process')
-  return life
-}
-
-/** Places of model calls that ended successfully. */
-function answered(records: readonly JournalRecord[]): ReadonlySet<string> {
-  return new Set(
-    records.flatMap((one) => (one.k === 'ended' && one.status === 'ok' && one.kind === 'model' ? [one.p] : [])),
-  )
-}
-
 describe('an agent that a model waits for', () => {
   it('is asked with its instructions and the prompt, and its answer is the result of the call', async () => {
     const seen: string[] = []
@@ -59,7 +55,7 @@ describe('an agent that a model waits for', () => {
         return 'On the roof.'
       },
     })
-    const life = await only(world)
+    const life = await wholeLife(world)
     // nothing of its caller's conversation (R12, R30)
     expect(seen).toEqual(['system: You find things.', 'user: cat'])
     expect(life.result.text).toMatch(
@@ -72,7 +68,7 @@ describe('an agent that a model waits for', () => {
     const world = taskWorld({
       script: ({ who, turn }) => (who === 'cat' ? 'Here.' : turn === 0 ? [find('cat')] : 'Good.'),
     })
-    const { sent, result } = await only(world)
+    const { sent, result } = await wholeLife(world)
     const started = sent.find((one) => one.type === 'agent.started' && one.id !== undefined)
     expect(started).toMatchObject({ name: 'finder', kind: 'prompt', description: 'find cat', input: 'cat' })
     const ended = sent.find((one) => one.type === 'agent.completed' && one.id !== undefined)
@@ -88,11 +84,11 @@ describe('an agent that a model waits for', () => {
     const script = ({ who, turn, told }: Asked): Answer =>
       who === 'cat' ? { text: [], failure } : turn === 0 ? [find('cat')] : `Well: ${told.join()}`
     const records: JournalRecord[] = []
-    const life = await only(taskWorld({ script }), records)
+    const life = await wholeLife(taskWorld({ script }), records)
     expect(life.result.text).toMatch(/^Well: agent a[0-9a-f]{8} \(find cat\) failed: the model is gone$/)
     expect(life.result.calls).toMatchObject([{ name: 'task', is_error: true }])
     const again = taskWorld({ script })
-    expect((await only(again, records)).result.text).toBe(life.result.text)
+    expect((await wholeLife(again, records)).result.text).toBe(life.result.text)
     expect(again.asked).toEqual([])
   })
 
@@ -107,7 +103,7 @@ describe('an agent that a model waits for', () => {
     const world = taskWorld({
       script: ({ who, turn }) => (who === 'parent' && turn === 0 ? [find('cat', more)] : 'Oh.'),
     })
-    expect(resultsIn(await only(world))).toEqual([message])
+    expect(resultsIn(await wholeLife(world))).toEqual([message])
   })
 
   it('has none of the tools by which agents are started, whatever it names', async () => {
@@ -119,7 +115,7 @@ describe('an agent that a model waits for', () => {
         return who === 'cat' ? 'Here.' : turn === 0 ? [find('cat')] : 'Good.'
       },
     })
-    await only(world)
+    await wholeLife(world)
     expect(offers).toEqual([['todo']])
   })
 
@@ -134,7 +130,7 @@ describe('an agent that a model waits for', () => {
         return who === 'cat' ? 'Here.' : turn === 0 ? [find('cat')] : 'Good.'
       },
     })
-    await only(world)
+    await wholeLife(world)
     expect(offers).toEqual([['todo']])
   })
 
@@ -153,7 +149,7 @@ describe('an agent that a model waits for', () => {
         return 'Here.'
       },
     })
-    const { sent } = await only(world)
+    const { sent } = await wholeLife(world)
     expect(seen).toEqual(['system: You find things.', 'user: parent', 'user: cat'])
     // then its tools are filtered, and the executor of all agents runs it (R37)
     expect(offers).toEqual([['read', 'todo']])
@@ -167,7 +163,7 @@ describe('an agent that a model waits for', () => {
       script: ({ who, turn }) =>
         who === 'cat' ? [['todo', { todos: [] }]] : turn === 0 ? [find('cat', { max_turns: 2 })] : 'Good.',
     })
-    const [said] = resultsIn(await only(world))
+    const [said] = resultsIn(await wholeLife(world))
     expect(said).toContain('limit of model requests (max_turns)')
     expect(world.asked.filter((one) => one.startsWith('cat'))).toEqual(['cat/0', 'cat/1'])
   })
@@ -184,7 +180,7 @@ describe('an agent that has ended', () => {
 
   it('is resumed with all that was said, in the same process and in a resumed run', async () => {
     const records: JournalRecord[] = []
-    const life = await only(taskWorld({ script: resuming }), records)
+    const life = await wholeLife(taskWorld({ script: resuming }), records)
     expect(life.result.text).toMatch(/^Now: Still there, as I said after 1 answer\./)
     const ids = life.sent.flatMap((one) => (one.type === 'agent.started' && one.id !== undefined ? [one.id] : []))
     expect(new Set(ids).size).toBe(2)
@@ -192,7 +188,7 @@ describe('an agent that has ended', () => {
     const world = taskWorld({ script: resuming })
     const first = records.findIndex((one) => one.k === 'ended' && one.p.includes('+turn+1+'))
     const before = records.slice(0, first)
-    expect((await only(world, before)).result.text).toBe(life.result.text)
+    expect((await wholeLife(world, before)).result.text).toBe(life.result.text)
     expect(world.asked).toEqual(['cat/1', 'parent/2'])
   })
 })
@@ -200,7 +196,7 @@ describe('an agent that has ended', () => {
 describe('agents in the background', () => {
   it('are waited for, and tell their caller once when they have ended', async () => {
     const world = taskWorld({ script: twoInBackground })
-    const life = await only(world)
+    const life = await wholeLife(world)
     expect(life.result).toMatchObject({ end: 'done', text: 'I know more.' })
     const told = toldIn(life)
     expect([told.match(noticeOf('cat'))?.length, told.match(noticeOf('dog'))?.length]).toEqual([1, 1])
@@ -223,7 +219,7 @@ describe('agents in the background', () => {
         return 'I wait.'
       },
     })
-    const results = resultsIn(await only(world))
+    const results = resultsIn(await wholeLife(world))
     expect(results.filter((text) => text.includes('is working in the background'))).toHaveLength(8)
     expect(results.at(-1)).toContain('limit reached: 8 agents are already working in the background')
   })
@@ -237,11 +233,11 @@ describe('agents in the background', () => {
       return turn === 1 ? [['task_stop', { id }]] : `So: ${told.join()}`
     }
     const records: JournalRecord[] = []
-    const life = await only(taskWorld({ script }), records)
+    const life = await wholeLife(taskWorld({ script }), records)
     expect(life.result.text).toMatch(/^So: agent a\w+ \(find cat\) was stopped/)
     expect(toldIn(life)).toBe('parent')
     const again = taskWorld({ script })
-    expect((await only(again, records)).result.text).toBe(life.result.text)
+    expect((await wholeLife(again, records)).result.text).toBe(life.result.text)
     expect(again.asked).toEqual([])
   })
 
@@ -252,7 +248,7 @@ describe('agents in the background', () => {
       if (turn === 0) return [find('cat', inBackground)]
       return turn === 1 ? [['task_output', { id, wait_seconds: 60 }]] : 'Good.'
     }
-    const life = await only(taskWorld({ script }))
+    const life = await wholeLife(taskWorld({ script }))
     expect(resultsIn(life)[1]).toMatch(/is done: On the roof\.[^]*\[1 model call, 15 tokens, \$0\.0000\]$/)
     expect(toldIn(life)).toBe('parent')
   })
@@ -264,13 +260,13 @@ describe('agents in the background', () => {
       script: ({ who }) => (who === 'cat' ? { text: ['Never.'], gate: never } : [find('cat', inBackground)]),
     })
     // its calls are refused at the limit, so nothing was started
-    expect((await only(world)).result.end).toBe('max_rounds')
+    expect((await wholeLife(world)).result.end).toBe('max_rounds')
     const second = taskWorld({
       maxRounds: 2,
       script: ({ who, turn }) =>
         who === 'cat' ? { text: ['Never.'], gate: never } : turn === 0 ? [find('cat', inBackground)] : 'Enough.',
     })
-    const life = await only(second)
+    const life = await wholeLife(second)
     expect(life.sent.find((one) => one.type === 'warning')).toMatchObject({
       message: expect.stringMatching(
         /^stopped background agents, because the conversation has ended: a\w+ \(find cat\)$/,
@@ -291,7 +287,7 @@ describe('agents in the background', () => {
         return who === 'cat' ? 'Here.' : turn === 0 ? [find('cat', inBackground)] : 'Good.'
       },
     })
-    await only(world)
+    await wholeLife(world)
     expect(offers[0]).toEqual(expect.arrayContaining(['todo', 'read', 'grep']))
     expect(offers[0]).not.toContain('enter_plan')
     expect(offers[0]).not.toContain('task')
@@ -312,7 +308,7 @@ describe('a caller in code mode', () => {
       return program(`await task(${call('dog', inBackground)}); output(await task(${call('cat')})); done()`)
     }
     const world = taskWorld({ mode: 'code', script })
-    const life = await only(world, records)
+    const life = await wholeLife(world, records)
     expect(life.result.text).toMatch(
       /^cat is at home\n\n\[agent a\w+; resume = "a\w+" continues its conversation\]\n\ntrue$/,
     )
@@ -322,10 +318,10 @@ describe('a caller in code mode', () => {
     for (let lives = 1; lives < records.length; lives += core(21, 1)) {
       const own: JournalRecord[] = []
       expect(await again.live(own, lives)).toBe(undefined)
-      const paid = answered(own)
+      const paid = answeredCalls(own)
       const before = again.asked.length
-      expect((await only(again, own)).result.text, `killed after ${lives} records`).toBe(life.result.text)
-      expect(answered(own).size - paid.size).toBe(again.asked.length - before)
+      expect((await wholeLife(again, own)).result.text, `killed after ${lives} records`).toBe(life.result.text)
+      expect(answeredCalls(own).size - paid.size).toBe(again.asked.length - before)
     }
   })
 })
@@ -342,7 +338,7 @@ describe('a caller in plan mode', () => {
         return turn === 0 ? [['enter_plan', {}]] : turn === 1 ? [find('cat')] : 'Good.'
       },
     })
-    await only(world)
+    await wholeLife(world)
     expect(offers).toEqual([['read', 'grep', 'todo']])
   })
 })
@@ -360,7 +356,7 @@ it('a caller that stops an agent and is killed at any record never has it asked 
         : `So: ${told.join()}`
   }
   const whole: JournalRecord[] = []
-  const expected = await only(taskWorld({ script }), whole)
+  const expected = await wholeLife(taskWorld({ script }), whole)
   expect(expected.result.text).toMatch(/^So: agent a\w+ \(find cat\) was stopped/)
   const world = taskWorld({ script })
   for (let lives = core(1, 0); lives < whole.length; lives += core(9, 1)) {
@@ -368,7 +364,7 @@ it('a caller that stops an agent and is killed at any record never has it asked 
     expect(await world.live(records, lives)).toBe(undefined)
     const hasEnded = records.some((one) => one.k === 'done' && one.p.endsWith('/agent/finder'))
     const before = world.asked.length
-    const life = await only(world, records)
+    const life = await wholeLife(world, records)
     expect(life.result.text, `killed after ${lives} records`).toMatch(/^So: agent a\w+ \(find cat\) was stopped/)
     if (hasEnded) expect(world.asked.slice(before).filter((one) => one.startsWith('cat'))).toEqual([])
   }
@@ -376,7 +372,7 @@ it('a caller that stops an agent and is killed at any record never has it asked 
 
 it('a caller with two agents in the background that is killed at any record pays for nothing twice, and is told of each once', async () => {
   const whole: JournalRecord[] = []
-  await only(taskWorld({ script: twoInBackground }), whole)
+  await wholeLife(taskWorld({ script: twoInBackground }), whole)
   expect(whole.length).toBeGreaterThan(20)
   const world = taskWorld({ script: twoInBackground })
   let again = 0
@@ -384,14 +380,14 @@ it('a caller with two agents in the background that is killed at any record pays
     const records: JournalRecord[] = []
     const where = `killed after ${lives} records`
     expect(await world.live(records, lives), where).toBe(undefined)
-    const paid = answered(records)
+    const paid = answeredCalls(records)
     const before = world.asked.length
-    const life = await only(world, records)
+    const life = await wholeLife(world, records)
     expect(life.result, where).toMatchObject({ end: 'done', text: 'I know more.' })
     const told = toldIn(life)
     expect([told.match(noticeOf('cat'))?.length, told.match(noticeOf('dog'))?.length], where).toEqual([1, 1])
     // each request of the second process has an answer that the first one has not recorded
-    expect(answered(records).size - paid.size, where).toBe(world.asked.length - before)
+    expect(answeredCalls(records).size - paid.size, where).toBe(world.asked.length - before)
     again += life.repeated.length
   }
   expect(again).toBeGreaterThan(core(1, 3))
@@ -407,7 +403,7 @@ describe('a program that a model gives work to', () => {
         script: ({ turn, told }) =>
           turn === 0 ? [find('cat', more)] : told.join(' ').includes('CAT') ? 'Good.' : 'I wait.',
       })
-      const { result } = await only(world)
+      const { result } = await wholeLife(world)
       expect(result.text).toBe('Good.')
     }
   })
@@ -431,7 +427,7 @@ describe('a program that a model gives work to', () => {
     }
     const folder = tempTree({})
     const records: JournalRecord[] = []
-    const life = await only(worldIn(folder), records)
+    const life = await wholeLife(worldIn(folder), records)
     expect(resultsIn(life).map((text) => text.split('\n')[0])).toEqual(told.map((all) => `I heard ${all}.`))
     expect(readdirSync(folder)).toEqual(['s1', 's2', 's3'])
     // the process dies when the second agent has ended, and when its caller has requested the third
@@ -443,7 +439,7 @@ describe('a program that a model gives work to', () => {
         s1: readFileSync(join(folder, 's1'), 'utf8'),
         s2: readFileSync(join(folder, 's2'), 'utf8'),
       })
-      const again = await only(worldIn(left), own)
+      const again = await wholeLife(worldIn(left), own)
       expect(resultsIn(again).at(-1)).toContain(`I heard ${told.at(-1)}.`)
     }
   })
@@ -458,7 +454,7 @@ describe('a program that a model gives work to', () => {
             ? [find('dog', { resume: /agent (a[0-9a-f]{8})/.exec(told.join())?.[1] })]
             : 'Good.',
     })
-    const [first = '', second] = resultsIn(await only(world))
+    const [first = '', second] = resultsIn(await wholeLife(world))
     expect(first).not.toContain('resume =')
     expect(second).toMatch(/cannot be resumed: its conversation was not kept/)
   })
@@ -478,7 +474,7 @@ describe('a program that a model gives work to', () => {
         return { text: [], toolCalls: ['task_stop'], toolInput: [JSON.stringify({ id })], finish: 'tool_calls', gate }
       },
     })
-    expect(resultsIn(await only(world)).at(-1)).toContain('stopped')
+    expect(resultsIn(await wholeLife(world)).at(-1)).toContain('stopped')
     expect(before).toHaveLength(2)
     await expect.poll(() => before.filter(runs)).toEqual([])
   })

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { BatonError } from '../../../src/base/error.ts'
 import type { JournalRecord } from '../../../src/journal/record.ts'
 import { commandAgent } from '../../helpers/command-world.ts'
-import { type Answer, type Asked, type Call, type Life, taskWorld, type TaskWorld } from '../../helpers/task-world.ts'
+import { type Answer, type Asked, type Call, type Life, taskWorld, wholeLife } from '../../helpers/task-world.ts'
 import { tempTree } from '../../helpers/temp.ts'
 
 const find = (what: string, more: object = {}): Call => [
@@ -12,12 +12,6 @@ const find = (what: string, more: object = {}): Call => [
   { description: `find ${what}`, prompt: what, subagent_type: 'finder', ...more },
 ]
 const inBackground = { run_in_background: true }
-
-async function only(world: TaskWorld, records: JournalRecord[] = []): Promise<Life> {
-  const life = await world.live(records)
-  if (life === undefined) throw new Error('nobody kills this process')
-  return life
-}
 
 function resultsIn({ result }: Life): readonly string[] {
   return result.calls.map(({ output }) => output)
@@ -33,7 +27,7 @@ it('a conversation starts 100 agents, and is told that it may start no more', as
     script: ({ who, turn }) =>
       who !== 'parent' ? 'Here.' : turn < 11 ? Array.from({ length: 10 }, (_, at) => find(`${turn}.${at}`)) : 'Good.',
   })
-  const results = resultsIn(await only(world))
+  const results = resultsIn(await wholeLife(world))
   const refused = results.filter((text) => text.startsWith('limit reached: this conversation has started 100 agents'))
   expect([results.length, refused.length]).toEqual([110, 10])
   expect(world.asked.filter((one) => !one.startsWith('parent'))).toHaveLength(100)
@@ -61,7 +55,7 @@ it('an agent that waits for a person is stopped for good, and its replay stops w
     },
   } as const
   const records: JournalRecord[] = []
-  const life = await only(taskWorld(options), records)
+  const life = await wholeLife(taskWorld(options), records)
   expect(resultsIn(life)[1]).toContain('is waiting for the user: 2 model calls')
   expect(life.result.text).toMatch(/^So: agent a\w+ \(find cat\) was stopped/)
   expect(life.sent.findLast((one) => one.type === 'agent.completed' && one.id !== undefined)).toMatchObject({
@@ -69,7 +63,7 @@ it('an agent that waits for a person is stopped for good, and its replay stops w
     usage: { calls: 2 },
   })
   const again = taskWorld(options)
-  const resumed = await only(again, [...records])
+  const resumed = await wholeLife(again, [...records])
   expect([resumed.result.text, again.asked]).toEqual([life.result.text, []])
   // what was paid for it is also known in the resumed run
   const end = resumed.sent.findLast((one) => one.type === 'agent.completed' && one.id !== undefined)
@@ -87,7 +81,7 @@ it.each([
     who === 'cat' ? 'Here.' : turn === 0 ? [find('cat', inBackground), ['task_stop', { id }]] : `So: ${told.join()}`
   const records: JournalRecord[] = []
   const world = taskWorld({ script, offered })
-  expect((await only(world, records)).result.text).toContain(`agent ${id} (find cat) was stopped`)
+  expect((await wholeLife(world, records)).result.text).toContain(`agent ${id} (find cat) was stopped`)
   expect(world.asked).toEqual(['parent/0', 'parent/1'])
   expect(await taskWorld({ script, offered }).replay(records)).toBe(undefined)
 })
@@ -108,7 +102,7 @@ it('a program that failed, or was stopped, is resumed in the conversation that i
   const script = ({ turn, told }: Asked): Answer =>
     turn === 0 ? [find('cats')] : turn === 1 ? [find('dogs', { resume: idIn(told) })] : `So: ${told.join()}`
   const records: JournalRecord[] = []
-  const life = await only(taskWorld({ offered: { agent }, script }), records)
+  const life = await wholeLife(taskWorld({ offered: { agent }, script }), records)
   expect(resultsIn(life)[0]).toMatch(/^agent a\w+ \(find cats\) failed:/)
   expect(life.result.text).toMatch(/^So: I know more\./)
   expect(await taskWorld({ offered: { agent }, script }).replay(records)).toBe(undefined)

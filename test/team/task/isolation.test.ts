@@ -6,7 +6,15 @@ import type { JournalRecord } from '../../../src/journal/record.ts'
 import { inWorktree } from '../../../src/tool/worktree/open.ts'
 import { commandAgent } from '../../helpers/command-world.ts'
 import { core } from '../../helpers/series.ts'
-import { type Answer, type Asked, type Call, type Life, taskWorld, type TaskWorld } from '../../helpers/task-world.ts'
+import {
+  type Answer,
+  type Asked,
+  type Call,
+  type Life,
+  taskWorld,
+  type TaskWorld,
+  wholeLife,
+} from '../../helpers/task-world.ts'
 import type { TaskWorldOptions } from '../../helpers/task-world.ts'
 
 const find = (what: string, more: object = {}): Call => [
@@ -30,12 +38,6 @@ function isolatedWorld(script: TaskWorldOptions['script'], more: Partial<TaskWor
     ...more,
     offered: { isolation: 'worktree', ...more.offered },
   })
-}
-
-async function only(world: TaskWorld, records: JournalRecord[] = []): Promise<Life> {
-  const life = await world.live(records)
-  if (life === undefined) throw new Error('nobody kills this process')
-  return life
 }
 
 function read({ folder }: TaskWorld, path: string): string {
@@ -65,7 +67,7 @@ describe('an agent with isolation that a model gives work to', () => {
       if (asked.who === 'cat') seen.push([existsSync(join(world.folder, 'new')), read(world, 'a.txt'), trees(world)])
       return making(asked)
     })
-    const life = await only(world)
+    const life = await wholeLife(world)
     // its changes are visible nowhere else while it works
     expect(seen).toEqual([
       [false, 'a\n', 1],
@@ -89,7 +91,7 @@ describe('an agent with isolation that a model gives work to', () => {
       if (asked.who === 'cat' && asked.turn === 2) writeFileSync(join(world.folder, 'a.txt'), 'mine\n')
       return making(asked)
     })
-    const life = await only(world)
+    const life = await wholeLife(world)
     expect([read(world, 'a.txt'), existsSync(join(world.folder, 'new')), trees(world)]).toEqual(['mine\n', false, 0])
     expect(life.result.calls).toMatchObject([{ name: 'task', is_error: true }])
     const said = resultIn(life)
@@ -113,7 +115,7 @@ describe('an agent with isolation that a model gives work to', () => {
       if (isAgain) prompts.push(told.at(-1) ?? '')
       return isAgain ? [write('d.txt', 'better\n')] : turn === 1 ? { text: [], failure } : 'Good.'
     })
-    const { result } = await only(world)
+    const { result } = await wholeLife(world)
     const [first, second] = result.calls.map(({ output }) => output)
     expect(first).toMatch(/failed: the model is gone[^]*None of the changes in its own work tree[^]*\+other/)
     expect(second).toContain('[changed in the workspace: d.txt]')
@@ -140,17 +142,19 @@ describe('an agent with isolation that a model gives work to', () => {
       if (turn === 1) return { text: [], toolCalls: ['task_stop'], toolInput: [input], finish: 'tool_calls', gate }
       return 'Good.'
     })
-    expect(resultIn(await only(world))).toMatch(/was stopped\n\nNone of the changes in its own work tree[^]*\+other/)
+    expect(resultIn(await wholeLife(world))).toMatch(
+      /was stopped\n\nNone of the changes in its own work tree[^]*\+other/,
+    )
     expect([existsSync(join(world.folder, 'c.txt')), trees(world)]).toEqual([false, 0])
   })
 
   it('changes nothing when its gate fails, whose end is told', async () => {
     const front = 'tools = ["read", "write"]\nwrite_mode = true\nisolation = "worktree"\ngate = "cat a.txt; test -e ok"'
     const world = isolatedWorld(making, { frontMatter: front })
-    expect(resultIn(await only(world))).toMatch(/failed: the gate "cat a.txt; test -e ok" exited with 1[^]*other/)
+    expect(resultIn(await wholeLife(world))).toMatch(/failed: the gate "cat a.txt; test -e ok" exited with 1[^]*other/)
     expect([read(world, 'a.txt'), trees(world)]).toEqual(['a\n', 0])
     const passing = isolatedWorld(making, { frontMatter: front.replace('test -e ok', 'test -e new/c.txt') })
-    await only(passing)
+    await wholeLife(passing)
     expect([read(passing, 'a.txt'), trees(passing)]).toEqual(['other\n', 0])
   })
 
@@ -165,7 +169,7 @@ describe('an agent with isolation that a model gives work to', () => {
         turn === 0 ? [find('cat', inBackground)] : told.join().includes('is done') ? `Told: ${told.join()}` : 'I wait.',
       { offered: { agent } },
     )
-    const { result } = await only(world)
+    const { result } = await wholeLife(world)
     expect(result.text).toMatch(/is done: \/[^]*worktrees[^]*\n\[changed in the workspace: a\.txt\]/)
     expect([read(world, 'a.txt'), trees(world)]).toEqual(['program\n', 0])
   })
@@ -181,7 +185,7 @@ describe('an agent with isolation that a model gives work to', () => {
         within: async (context, work) => (await inWorktree(context, { name: 'caller' }, work)).value,
       },
     )
-    await only(world)
+    await wholeLife(world)
     expect(between).toEqual(['a\n'])
     expect([read(world, 'a.txt'), read(world, 'new/c.txt'), trees(world)]).toEqual(['other\n', 'c\n', 0])
   })
@@ -192,7 +196,7 @@ describe('an agent with isolation that a model gives work to', () => {
       frontMatter: 'tools = ["read", "write"]\nwrite_mode = true',
       offered: { isolation: 'worktree' },
     })
-    const said = resultIn(await only({ folder, ...world }))
+    const said = resultIn(await wholeLife({ folder, ...world }))
     expect(said).toContain(
       `failed: isolation = "worktree": ${folder} is not in a git repository. Run git init and commit`,
     )
@@ -202,7 +206,7 @@ describe('an agent with isolation that a model gives work to', () => {
 
 it('an agent with isolation that is killed at any record has changed the workspace once it was resumed, and left no work tree', async () => {
   const whole: JournalRecord[] = []
-  const expected = (await only(isolatedWorld(making), whole)).result.text
+  const expected = (await wholeLife(isolatedWorld(making), whole)).result.text
   for (let lives = core(5, 0); lives < whole.length; lives += core(15, 1)) {
     const where = `killed after ${lives} of ${whole.length} records`
     const world = isolatedWorld(making)
@@ -211,7 +215,7 @@ it('an agent with isolation that is killed at any record has changed the workspa
     const hasEnded = records.some((one) => one.k === 'done' && one.p.endsWith('/agent/finder'))
     if (!hasEnded)
       expect(existsSync(join(world.folder, 'new/c.txt')) && read(world, 'a.txt') === 'a\n', where).toBe(false)
-    const life = await only(world, records)
+    const life = await wholeLife(world, records)
     expect(life.result.text, where).toBe(expected)
     expect([read(world, 'a.txt'), read(world, 'new/c.txt')], where).toEqual(['other\n', 'c\n'])
     // killed after its end was recorded and before it was removed: the end of the run removes it
