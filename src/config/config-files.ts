@@ -172,7 +172,7 @@ async function checkFile(
   const check = async (scope: SettingsScope): Promise<readonly Finding[]> =>
     form === 'aipack' ? read.findings : (await import('./check-settings.ts')).checkSettings(data, { scope, userFile })
   if (kind === 'user') return { ...read, findings: await check('user') }
-  const { checkTrust, sentFiles, needsTrust, needyKeys, trustState, withoutKeys } = await import('./trust.ts')
+  const { checkTrust, exactGlobs, needsTrust, needyKeys, trustState, withoutKeys } = await import('./trust.ts')
   const { heldModelNames } = await import('./held-model-names.ts')
   const isForeign = context.isForeign?.(workspace) === true
   // its models and aliases need no trust: a run says what they change
@@ -180,7 +180,7 @@ async function checkFile(
   const limited = isFoldersAipack ? others : values
   const held = [...own, ...(await heldModelNames(limited, own))]
   const needs = needsTrust(limited, { by: 'config', own: held, isForeign, overridden })
-  if (needyKeys(needs).length === 0 && sentFiles(values).length === 0)
+  if (needyKeys(needs).length === 0 && exactGlobs(values).length === 0)
     return { ...read, findings: await check('workspace'), tightens: true }
   const state = trustState({ path, content: text }, context)
   const refused = checkTrust(values, needs, { file, userFile, state })

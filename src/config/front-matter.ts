@@ -11,7 +11,7 @@ import { isReserved, reserved } from './keys.ts'
 import type { HeldTo } from './held-to.ts'
 import { isGuarded } from './orders.ts'
 import { checkStrategies, readersOfParams, type StrategyKey } from './strategies.ts'
-import { checkTrust, sentFiles, needsTrust, needyKeys, type TrustState, withoutKeys } from './trust.ts'
+import { checkTrust, exactGlobs, needsTrust, needyKeys, type TrustState, withoutKeys } from './trust.ts'
 import { checkStepOptions, checkWorkflow } from './workflow-check.ts'
 import type { DataPath } from '../base/data-text.ts'
 import { readDelegate, type WrittenDelegate } from './delegate.ts'
@@ -31,7 +31,7 @@ export interface CheckedFrontMatter {
 
 /**
  * Interprets every key of a prompt file and reports all errors together. `userFile` is the user's own config file, for
- * hints; `trust` is called if the file sets a key that needs trust, or sends files; `own` is what the user has set, with defaults: the
+ * hints; `trust` is called if the file sets a key that needs trust, or names files; `own` is what the user has set, with defaults: the
  * file may only tighten it.
  */
 export async function checkFrontMatter(
@@ -46,7 +46,7 @@ export async function checkFrontMatter(
   const { file, text, meta } = document
   const { data } = meta
   const needs = needsTrust(data, { by: 'prompt', own, overridden })
-  const state = needyKeys(needs).length === 0 && sentFiles(data).length === 0 ? 'untrusted' : trust()
+  const state = needyKeys(needs).length === 0 && exactGlobs(data).length === 0 ? 'untrusted' : trust()
   const known = readReserved(data, state)
   const { params, paths, findings: wrongParams } = readParams(data)
   const { sub_agents: entries = [] } = data

@@ -314,11 +314,11 @@ export function placeInPrompt(spec: RunSpec, path: DataPath, part?: 'key' | 'val
 }
 
 /** Agents find these lists even if they are empty: what the file does not set comes from the config files. */
-const fileLists = ['context_globs', 'structure_globs', 'knowledge_globs']
+const globsInParams = ['context_globs', 'structure_globs', 'knowledge_globs']
 
 function initialParams(data: JsonObject, params: JsonObject, below: readonly Layer[]): JsonObject {
   const { sub_agents: _agents, params: _params, test: _test, ...written } = data
-  const lists = fileLists.map((key) => [
+  const lists = globsInParams.map((key) => [
     key,
     below.findLast(({ values }) => values[key] !== undefined)?.values[key] ?? [],
   ])

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { type DataPath, pathText, quotedPath } from '../base/data-text.ts'
 import { entryPath, isInside } from '../base/files.ts'
 import { sha256 } from '../base/hash.ts'
+import { pathsNamedBy } from '../base/named-paths.ts'
 import { defined, isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import type { ReadLog } from '../base/reads.ts'
 import type { PromptDocument } from '../prompt/document.ts'
@@ -45,12 +46,12 @@ export function needyKeys({ guarded, loosened: values, rules }: NeedsTrust): rea
 const sentLists = /^(?:context|knowledge|working)_globs(?:_pre|_post)?$/
 
 /**
- * The lists of files whose content is sent, by key, as written. A file that holds keys and that such a list names
- * exactly is sent without a question only if the file with the list is trusted.
+ * The globs of files whose content is sent, by key, that name files exactly. A file that holds keys is sent without a
+ * question only if the file that names it so is trusted.
  */
-export function sentFiles(data: JsonObject): readonly (readonly [string, readonly string[]])[] {
+export function exactGlobs(data: JsonObject): readonly (readonly [string, readonly string[]])[] {
   return Object.entries(data).flatMap(([key, value]) => {
-    const globs = sentLists.test(key) ? textsIn(value) : []
+    const globs = sentLists.test(key) ? textsIn(value).filter((glob) => pathsNamedBy(glob, '/').exact.length > 0) : []
     return globs.length === 0 ? [] : [[key, globs] as const]
   })
 }

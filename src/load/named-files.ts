@@ -1,12 +1,12 @@
 import { statSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
-import { type GlobSegment, parseGlob } from '../base/glob-pattern.ts'
+import { parseGlob } from '../base/glob-pattern.ts'
 import { literalGlob } from '../base/literal-glob.ts'
+import { namedPath, type NamedPath, pathsNamedBy } from '../base/named-paths.ts'
 import { nearestPath } from '../base/real-name.ts'
-import { realPath } from '../base/files.ts'
 import type { JsonObject } from '../base/json.ts'
-import { sentFiles } from '../config/trust.ts'
-import { holdsKeys } from '../tool/hard-links.ts'
+import { exactGlobs } from '../config/trust.ts'
+import { keyPatternOf } from '../tool/protected/key-places.ts'
 import { irregular } from '../base/regular-file.ts'
 
 /** A path without wildcards that a list of globs names, but of which no run reads a file. */
@@ -40,26 +40,19 @@ export function namedProblems(
   })
 }
 
-/** By key of a settings file, the globs that name a file with keys exactly: only a trusted file sends it unasked. */
-export function keyFilesNamedIn(
-  data: JsonObject,
-  workspace: string,
-): readonly (readonly [string, readonly string[]])[] {
+/**
+ * By key of a settings file, the globs that name a place of keys exactly: only a trusted file sends it unasked. Only
+ * names count, so it is the same for any state of the disk: not for a link of another name, and for a file that does
+ * not exist yet.
+ */
+export function keyGlobsIn(data: JsonObject, workspace: string): readonly (readonly [string, readonly string[]])[] {
   const baseDir = resolve(workspace, typeof data['base_dir'] === 'string' ? data['base_dir'] : '.')
-  const isKeyFile = (path: string): boolean => statusOf(path) !== undefined && holdsKeys(realPath(path), workspace)
-  return sentFiles(data).flatMap(([key, globs]) => {
-    const naming = globs.filter((glob) => pathsNamedBy(glob, baseDir).exact.some(isKeyFile))
+  return exactGlobs(data).flatMap(([key, globs]) => {
+    const naming = globs.filter((glob) =>
+      pathsNamedBy(glob, baseDir).exact.some((path) => keyPatternOf(path, workspace) !== undefined),
+    )
     return naming.length === 0 ? [] : [[key, naming] as const]
   })
-}
-
-/** The paths that a glob names without wildcards: absolute, and those that it names in any folder. */
-export function pathsNamedBy(glob: string, baseDir: string): Readonly<Record<'exact' | 'anywhere', readonly string[]>> {
-  const { negated, alternatives } = parseGlob(literalGlob(glob, baseDir))
-  const named = negated ? [] : alternatives.flatMap((segments) => namedPath(segments) ?? [])
-  const pathsOf = (isAnywhere: boolean): readonly string[] =>
-    named.flatMap((one) => (one.isAnywhere === isAnywhere ? [one.path] : []))
-  return { exact: pathsOf(false).map((path) => resolve(baseDir, path)), anywhere: pathsOf(true) }
 }
 
 /** The only path that a glob names. */
@@ -67,21 +60,6 @@ function pathOf(glob: string): NamedPath | undefined {
   const { negated, alternatives } = parseGlob(glob)
   const [segments = [], ...others] = alternatives
   return negated || others.length > 0 ? undefined : namedPath(segments)
-}
-
-interface NamedPath {
-  readonly path: string
-  /** It may be in any folder: it starts with `**`. */
-  readonly isAnywhere: boolean
-}
-
-/** The path that one alternative of a glob names, if it has no other wildcard. */
-function namedPath(segments: readonly GlobSegment[]): NamedPath | undefined {
-  const isAnywhere = segments[0]?.kind === 'globstar'
-  const names = (isAnywhere ? segments.slice(1) : segments).map((one) =>
-    one.kind === 'literal' ? one.text : undefined,
-  )
-  return names.length === 0 || names.includes(undefined) ? undefined : { path: names.join('/'), isAnywhere }
 }
 
 function problemOf(path: string, baseDir: string): NamedProblem | undefined {

@@ -15,7 +15,8 @@ import type { Settings } from '../config/settings.ts'
 import type { ContextResource } from '../mcp/context-resources.ts'
 import type { FileContext } from '../tool/workspace-files.ts'
 import { readableFiles } from '../tool/guard.ts'
-import { namedProblems, pathsNamedBy } from '../load/named-files.ts'
+import { pathsNamedBy } from '../base/named-paths.ts'
+import { keyGlobsIn, namedProblems } from '../load/named-files.ts'
 import type { LoadedFile } from './messages.ts'
 import type { PromptTarget } from '../load/prompt-target.ts'
 import { type Layer, originText } from '../config/layers.ts'
@@ -300,9 +301,10 @@ async function openFiles(files: readonly ListedFile[], listing: Listing): Promis
   const { workspace } = context.scope.folders
   const closed = closedAmong(files, context)
   if (closed.length === 0) return files
+  const named = listing.globs.map((glob) => ({ glob, ...pathsNamedBy(glob, listing.baseDir) }))
   const left = new Set<ListedFile>()
   for (const one of closed) {
-    const source = sourceOf(one.file, listing)
+    const source = sourceOf(one.file, named, listing)
     if (source === undefined || !(await isOpened(one, source, listing))) left.add(one.file)
   }
   if (left.size > 0) {
@@ -335,26 +337,42 @@ function closedAmong(
 type Source =
   | { readonly by: 'user' }
   | { readonly by: 'trusted' }
-  /** `file`: the prompt or config file that names it. */
-  | { readonly by: 'untrusted'; readonly file: string }
+  /**
+   * A prompt or config file that is not trusted, or that names a place of keys only by another name: whoever trusts a
+   * file was shown the places of keys that it names.
+   */
+  | { readonly by: 'file'; readonly file: string; readonly isTrusted: boolean; readonly isKeyGlob: boolean }
+
+interface NamedGlob extends ReturnType<typeof pathsNamedBy> {
+  readonly glob: string
+}
 
 /** Who has named a file; undefined: a wildcard has found it, or a script that has computed a path. */
-function sourceOf({ absolute }: ListedFile, { key, globs, baseDir, spec: { layers } }: Listing): Source | undefined {
-  const named = globs.map((glob) => ({ glob, paths: pathsNamedBy(glob, baseDir) }))
+function sourceOf(
+  { absolute }: ListedFile,
+  named: readonly NamedGlob[],
+  { key, context, spec: { layers } }: Listing,
+): Source | undefined {
+  const { workspace } = context.scope.folders
   const isOf = (glob: string, { values }: Pick<Layer, 'values'>): boolean =>
     [key, `${key}_pre`, `${key}_post`].some((one) => contains(values[one], glob))
   // `-f NAME` is the file of that name in any folder
   const isUsers = named.some(
-    ({ glob, paths: { exact, anywhere } }) =>
+    ({ glob, exact, anywhere }) =>
       (exact.includes(absolute) || anywhere.some((path) => absolute.endsWith(`/${path}`))) &&
       layers.above.some((layer) => isOf(glob, layer)),
   )
   if (isUsers) return { by: 'user' }
-  const naming = named.filter(({ paths }) => paths.exact.includes(absolute))
-  const writers = [layers.own, ...layers.below].filter((layer) => naming.some(({ glob }) => isOf(glob, layer)))
+  const naming = named.filter(({ exact }) => exact.includes(absolute)).map(({ glob }) => glob)
+  const writers = [layers.own, ...layers.below].filter((layer) => naming.some((glob) => isOf(glob, layer)))
   if (writers.length === 0) return undefined
-  const untrusted = writers.find(({ isTrusted }) => isTrusted !== true)
-  return untrusted === undefined ? { by: 'trusted' } : { by: 'untrusted', file: originText(untrusted.origin) }
+  const isKeyGlob = ({ values, origin }: Layer): boolean =>
+    origin.kind === 'user' ||
+    keyGlobsIn(values, workspace).some(([, globs]) => naming.some((glob) => globs.includes(glob)))
+  const [asked] = writers.filter((layer) => layer.isTrusted !== true || !isKeyGlob(layer))
+  if (asked === undefined) return { by: 'trusted' }
+  const { origin, isTrusted = false } = asked
+  return { by: 'file', file: originText(origin), isTrusted, isKeyGlob: isKeyGlob(asked) }
 }
 
 function contains(value: Json | undefined, glob: string): boolean {
@@ -390,18 +408,19 @@ async function isOpened({ file, real, rule }: Closed, source: Source, listing: L
     return true
   } catch (error) {
     if (!isBatonError(error) || error.code !== 'NEEDS_INPUT') throw error
-    const allowing = `allow it in your own config.toml: [permission.read] ${JSON.stringify(shown)} = "allow".`
-    if (source.by === 'trusted') {
-      throw rewordError(error, {
-        message: `${why}, and ${key} names it: nobody can be asked`,
-        hint: `Remove it there, or ${allowing}`,
-      })
-    }
+    const naming =
+      source.by === 'trusted'
+        ? `${key} names it`
+        : source.isTrusted
+          ? `${source.file} names it in ${key}`
+          : `${source.file}, which names it in ${key}, is not trusted`
+    const trusting =
+      source.by === 'file' && isDefault && !source.isTrusted && source.isKeyGlob
+        ? `trust what it names with baton trust ${shellWord(source.file)}, `
+        : ''
     throw rewordError(error, {
-      message: `${why}, and ${source.file}, which names it in ${key}, is not trusted: nobody can be asked`,
-      hint: isDefault
-        ? `Remove it there, trust what it names with baton trust ${shellWord(source.file)}, or ${allowing}`
-        : `Remove it there, or ${allowing}`,
+      message: `${why}, and ${naming}: nobody can be asked`,
+      hint: `Remove it there, ${trusting}or allow it in your own config.toml: [permission.read] ${JSON.stringify(shown)} = "allow".`,
     })
   }
 }

@@ -1,4 +1,4 @@
-import { linkSync, symlinkSync } from 'node:fs'
+import { linkSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { baton } from '../helpers/baton.ts'
@@ -72,6 +72,37 @@ it.each([
     expect(sent()).toContain('KEYVALUE')
   },
 )
+
+it('trust shows what a file names wherever that starts, and before it is there', async () => {
+  const { cwd, sent, run } = await world({
+    'ask.md': prompt('context_globs = [".env", "late/.env"]'),
+    'baton.toml': 'base_dir = "app"\n',
+    'app/.env': 'KEYVALUE\n',
+  })
+  expect((await run('trust', 'ask.md')).stderr).toContain('context_globs = [".env","late/.env"]')
+  mkdirSync(join(cwd, 'app/late'))
+  writeFileSync(join(cwd, 'app/late/.env'), 'LATEVALUE\n')
+  expect(await run('ask.md')).toMatchObject({ code: 0 })
+  expect(sent()).toMatch(/KEYVALUE.*LATEVALUE/)
+})
+
+it('a trusted file sends no key under a name that was not shown: a link, or a name in another folder', async () => {
+  const { cwd, server, run } = await world({
+    'link.md': prompt('context_globs = [".env", "notes.txt"]'),
+    'folder.md': prompt('context_globs = [".env", "config"]'),
+    '.kube/config': 'KEYVALUE\n',
+  })
+  for (const file of ['link.md', 'folder.md']) expect(await run('trust', file)).toMatchObject({ code: 0 })
+  symlinkSync('.env', join(cwd, 'notes.txt'))
+  const linked = await run('link.md')
+  expect(linked.code).toBe(5)
+  expect(linked.stderr).toContain('notes.txt holds keys, and link.md names it in context_globs: nobody can be asked')
+  writeFileSync(join(cwd, 'baton.toml'), 'base_dir = ".kube"\n')
+  const moved = await run('folder.md')
+  expect(moved.code).toBe(5)
+  expect(moved.stderr).toContain('.kube/config holds keys')
+  expect(server.requests).toEqual([])
+})
 
 it('what the user names is sent, unless a rule of the user denies it', async () => {
   const { sent, run } = await world({ 'ask.md': prompt('') })

@@ -37,7 +37,7 @@ import { variablesOf } from '../../config/mcp-servers.ts'
 import { leftOutHint, leftOutText } from '../../config/left-out-servers.ts'
 import { mcpTrustText, usableServers } from '../../config/mcp-layer.ts'
 import type { HeldTo } from '../../config/held-to.ts'
-import { keyFilesNamedIn } from '../../load/named-files.ts'
+import { keyGlobsIn } from '../../load/named-files.ts'
 import { isFolderRoot, nameGuard, nameKey } from '../../pack/name-guard.ts'
 import { findPack, noPack, packRoots } from '../../pack/find-pack.ts'
 import { packOfFile } from '../../pack/granted.ts'
@@ -336,11 +336,11 @@ async function settingsSubject(
     return definition === undefined ? [pathText(at), value] : [pathText(definition.path), definition.value]
   })
   const all = [...new Map([...guarded, ...looser])]
-  const keyFiles = keyFilesNamedIn(data, workspace)
+  const keyGlobs = keyGlobsIn(data, workspace)
   return {
     content,
-    keys: [...needyKeys(needs), ...keyFiles.map(([key]) => key), ...named.map(nameKey)],
-    values: [...all, ...keyFiles, ...named.map((hides): [string, Json] => [nameKey(hides), 'shadows yours'])].flatMap(
+    keys: [...needyKeys(needs), ...keyGlobs.map(([key]) => key), ...named.map(nameKey)],
+    values: [...all, ...keyGlobs, ...named.map((hides): [string, Json] => [nameKey(hides), 'shadows yours'])].flatMap(
       ([key, value]) =>
         key === 'mcp_servers' && isJsonObject(value)
           ? serverLines(value)
