@@ -6,7 +6,18 @@ import { member as memberPlace, part, placeText } from '../event/place.ts'
 import type { PromptTarget } from '../load/prompt-target.ts'
 import { variableInput } from '../stage/state.ts'
 import { runTask } from '../run/task.ts'
-import { type Ask, decidedBy, figuresOf, grown, isOpen, joinAsks, planAsk, type Range } from './ask.ts'
+import {
+  type Ask,
+  decidedBy,
+  eachTime,
+  figuresOf,
+  grown,
+  isOpen,
+  joinAsks,
+  planAsk,
+  type Range,
+  type Times,
+} from './ask.ts'
 import { followUpsOf } from './follow-ups.ts'
 import {
   type AnswerPlanner,
@@ -219,7 +230,14 @@ export function joinSingle(answer: SingleAnswerPlan, answers: readonly SingleAns
   return { ...answer, asks: joinAsks(answers.flatMap((one) => (one.by === 'model' ? one.asks : asksOfPart(one)))) }
 }
 
-function isSingle(answer: AnswerPlan): answer is SingleAnswerPlan {
+/** The answer, asked for each time. */
+export function answerEachTime(answer: SingleAnswerPlan, times: Times): SingleAnswerPlan {
+  return answer.by === 'agent'
+    ? { ...answer, step: { ...answer.step, asks: eachTime(answer.step.asks, times) } }
+    : { ...answer, asks: eachTime(answer.asks, times) }
+}
+
+export function isSingle(answer: AnswerPlan): answer is SingleAnswerPlan {
   return answer.by === 'model' || answer.by === 'agent'
 }
 

@@ -14,32 +14,10 @@ import type { PromptTarget } from '../load/prompt-target.ts'
 import type { TargetOptions } from '../load/options.ts'
 import { loadTargetFor, mayAskModel, type Target, warningsOf } from '../load/target.ts'
 import { toolRules, writtenRules } from '../tool/rule-list.ts'
-import { answerOf, asksOf, partsOf, type PlannedTask, planTask } from './answer.ts'
-import {
-  type Ask,
-  decidedBy,
-  type Drift,
-  eachTime,
-  grown,
-  isOpen,
-  joinAsks,
-  type Range,
-  steady,
-  sumOf,
-  type Times,
-} from './ask.ts'
+import { answerEachTime, answerOf, asksOf, isSingle, partsOf, type PlannedTask, planTask } from './answer.ts'
+import { type Ask, decidedBy, type Drift, eachTime, grown, isOpen, joinAsks, type Range, steady, sumOf } from './ask.ts'
 import { createModelPlanner, type ModelPlanner } from './models.ts'
-import type {
-  AgentPlan,
-  AnswerPlan,
-  Decision,
-  FileCount,
-  Plan,
-  PromptPlan,
-  StepPlan,
-  TasksPlan,
-  Total,
-} from './plan.ts'
+import type { AgentPlan, Decision, FileCount, Plan, PromptPlan, StepPlan, TasksPlan, Total } from './plan.ts'
 import {
   createPlanner,
   type PlannedPrompt,
@@ -265,7 +243,7 @@ async function planPrompt(call: PromptCall, planner: Planner, context: PlanConte
   const answered = answerOf(tasks, planner)
   const times = repetition?.times
   const again = (asks: readonly Ask[]): readonly Ask[] => (times === undefined ? asks : eachTime(asks, times))
-  const answer = times === undefined ? answered : repeatedAnswer(answered, times)
+  const answer = times !== undefined && isSingle(answered) ? answerEachTime(answered, times) : answered
   const answerTokens = total(tasks.map((task) => task.answerTokens))
   const called = { settings, instruction: instructionOf(state), drift, answers: answerTokens ?? 0 }
   const summary = isSkipped ? undefined : await repetition?.planSummary(called, planner, own)
@@ -307,13 +285,6 @@ async function planPrompt(call: PromptCall, planner: Planner, context: PlanConte
       skipped: isSkipped ? skipOf(empty ? 'no instruction' : 'no working files', spec) : null,
     },
   }
-}
-
-/** What other strategies answer is not repeated. */
-function repeatedAnswer(answer: AnswerPlan, times: Times): AnswerPlan {
-  if (answer.by === 'model') return { ...answer, asks: eachTime(answer.asks, times) }
-  if (answer.by !== 'agent') return answer
-  return { ...answer, step: { ...answer.step, asks: eachTime(answer.step.asks, times) } }
 }
 
 interface PostParts extends Omit<StageCall, 'stage' | 'extra'> {

@@ -2,8 +2,8 @@ import type { Ensemble } from '../../config/ensemble.ts'
 import { below } from '../../event/context.ts'
 import { nothingSpent } from '../../event/meter.ts'
 import { member as memberPlace, part, placeText } from '../../event/place.ts'
-import { joinSingle, planAlone, type PlannedAlone } from '../../plan/answer.ts'
-import { type Ask, decidedBy, type Drift, grown, type Range } from '../../plan/ask.ts'
+import { answerEachTime, joinSingle, planAlone, type PlannedAlone } from '../../plan/answer.ts'
+import { decidedBy, type Drift, grown } from '../../plan/ask.ts'
 import type { SingleAnswerPlan } from '../../plan/plan.ts'
 import type { AnswerPlanner, PlannedQuestion, Planner, TaskCall, PlanContext } from '../../plan/planner.ts'
 import { judgeQuestion, synthesisQuestion, viewsOf } from './aggregate.ts'
@@ -53,7 +53,9 @@ async function planEnsemble(
   for (const { name, kind, target } of prepared) {
     const one = await planAlone({ ...call, target, state }, planner, below(context, memberPlace(name)))
     planned.push(one)
-    members.push({ name, kind, answer: tried(one.asked.answer, retries + 1) })
+    // a member that fails tries again
+    const answer = answerEachTime(one.asked.answer, { at_least: 1, as_written: 1, at_most: retries + 1 })
+    members.push({ name, kind, answer })
   }
   const tokens = planned.map((one) => one.asked.tokens)
   const [first] = planned
@@ -94,26 +96,6 @@ function driftAfter(drift: Drift, tokens: readonly (number | null)[], { scope }:
     known.reduce((sum, each) => sum + each, 0),
   )
   return known.length === tokens.length ? more : decidedBy(more, placeText(scope.at))
-}
-
-/** The same answer, including retries of a failed member. */
-function tried(answer: SingleAnswerPlan, times: number): SingleAnswerPlan {
-  if (times === 1) return answer
-  const most = (asks: readonly Ask[]): readonly Ask[] =>
-    asks.map((ask) => ({
-      ...ask,
-      requests: raised(ask.requests, times),
-      input_tokens: raised(ask.input_tokens, times),
-      output_tokens: raised(ask.output_tokens, times),
-      usd: ask.usd && raised(ask.usd, times),
-    }))
-  return answer.by === 'model'
-    ? { ...answer, asks: most(answer.asks) }
-    : { ...answer, step: { ...answer.step, asks: most(answer.step.asks) } }
-}
-
-function raised(range: Range, times: number): Range {
-  return { ...range, at_most: range.at_most === null ? null : range.at_most * times }
 }
 
 function join(first: EnsemblePlan, all: readonly EnsemblePlan[]): EnsemblePlan {
