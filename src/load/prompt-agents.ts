@@ -2,7 +2,7 @@ import { entryVariables } from '../agent/prompt-input.ts'
 import type { DataPath } from '../base/data-text.ts'
 import { BatonError, isBatonError, rewordError } from '../base/error.ts'
 import { displayPath } from '../base/files.ts'
-import { type Json, type JsonObject } from '../base/json.ts'
+import { defined, type Json, type JsonObject } from '../base/json.ts'
 import type { Stage } from '../config/agent-config.ts'
 import type { RunSpec } from '../config/run-spec.ts'
 import type { CallerVariables } from '../event/agent.ts'
@@ -84,11 +84,11 @@ export async function findPromptAgents(
     const child = await loadBelow(answerAgent, { options, path: ['agent'] }, spec, lookup)
     starts.push({ agent: answerAgent, options, stages: [], path: ['agent'], child })
   }
-  for (const { name, path, options, isLate = false } of ofStrategy) {
+  for (const { name, path, options, isLate } of ofStrategy) {
     const agent = await placed(spec, path, async () => alone(byName.get(name) ?? (await lookup.find(name))))
     byName.set(name, agent)
     const child = await loadBelow(agent, { options, path }, spec, lookup)
-    starts.push({ agent, options, stages: [], path, isLate, child })
+    starts.push({ agent, options, stages: [], path, child, ...defined({ isLate }) })
   }
   const own = [...byName.values(), ...(answerAgent === undefined ? [] : [answerAgent])]
   const below = starts.flatMap(({ child }) => child?.agents ?? [])

@@ -103,6 +103,19 @@ describe('before anything is paid', () => {
     expect(report.error).toMatchObject({ place: { file: expect.stringContaining(name) } })
   })
 
+  it.each([
+    ['the summarizer of iterations', '[iterate]\ncondition = "2"\nsummarizer = "late.lua"'],
+    ['a worker', '[delegate]\nworkers = ["late.lua"]'],
+    [
+      'what joins the answers',
+      '[ensemble]\naggregator = "late.lua"\n[[ensemble.agents]]\nmodel = "a"\n[[ensemble.agents]]\nmodel = "b"',
+    ],
+  ])('%s that cannot start is found', async (_, table) => {
+    const { report, asked } = await runFiles({ 'main.md': `+++\n${table}\n+++\nSay fine.\n`, 'late.lua': 'return {' })
+    expect([report.stopReason, asked]).toEqual(['error', []])
+    expect(report.error).toMatchObject({ place: { file: expect.stringContaining('late.lua') } })
+  })
+
   it('the price of a model of an agent is missed where dollars are limited', async () => {
     const overrides = ['budget.usd=1']
     const files = {

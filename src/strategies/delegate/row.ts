@@ -7,7 +7,7 @@ export const delegate: PlannedStrategy = {
   readsInput: () => true,
   agents: ({ delegate: table }) =>
     (table?.workers ?? []).flatMap(({ agent, index }) =>
-      index === undefined ? [] : [{ name: agent, options: {}, path: ['delegate', 'workers', index] }],
+      index === undefined ? [] : [{ name: agent, options: {}, path: ['delegate', 'workers', index], isLate: true }],
     ),
   leads: true,
   problems: async (spec) => (await import('./load.ts')).delegateProblems(spec),

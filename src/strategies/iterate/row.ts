@@ -6,7 +6,7 @@ export const iterate: PlannedStrategy = {
   key: 'iterate',
   agents({ iterate: table }) {
     const name = summarizerName(table)
-    return name === undefined ? [] : [{ name, options: {}, path: ['iterate', 'summarizer'] }]
+    return name === undefined ? [] : [{ name, options: {}, path: ['iterate', 'summarizer'], isLate: true }]
   },
   load: async (spec, options) =>
     spec.settings.iterate === undefined && spec.frontMatter['iterate'] === undefined
