@@ -10,7 +10,7 @@ import { type Finding, type Issue, notATable, placeFindings, wrongKey, wrongValu
 import { isReserved, reserved } from './keys.ts'
 import type { HeldTo } from './held-to.ts'
 import { isGuarded } from './orders.ts'
-import { checkStrategies, readersOfParams, type StrategyKey } from './strategies.ts'
+import { checkStrategies, readersOfParams, type AnsweringKey } from './strategies.ts'
 import { checkTrust, exactGlobs, needsTrust, needyKeys, type TrustState, withoutKeys } from './trust.ts'
 import { checkStepOptions, checkWorkflow } from './workflow-check.ts'
 import type { DataPath } from '../base/data-text.ts'
@@ -102,10 +102,10 @@ function withoutWrong(tables: JsonObject, findings: readonly Finding[]): JsonObj
 function checkInside(key: string, value: Json): readonly Finding[] {
   if (!isJsonObject(value)) return []
   if (key === 'input') return checkVariables(value)
-  return Object.hasOwn(inStrategies, key) ? inStrategies[key as StrategyKey](value) : []
+  return Object.hasOwn(inStrategies, key) ? inStrategies[key as AnsweringKey](value) : []
 }
 
-const inStrategies: { readonly [Key in StrategyKey]: (table: JsonObject) => readonly Finding[] } = {
+const inStrategies: { readonly [Key in AnsweringKey]: (table: JsonObject) => readonly Finding[] } = {
   workflow: (table) => [...checkWorkflow(table), ...checkStepOptions(table)],
   ensemble: checkEnsemble,
   delegate: checkDelegate,

@@ -537,7 +537,13 @@ export function withEmptyLists(values: JsonObject): JsonObject {
 }
 
 function isList(key: string): boolean {
-  return isReserved(key) && (/_globs(?:_pre|_post)?$/.test(key) || reserved.get(key)?.isList === true)
+  return isReserved(key) && (globsKind(key) !== undefined || reserved.get(key)?.isList === true)
+}
+
+/** What the files of a list of globs are for; undefined: the key holds no globs. */
+export function globsKind(key: string): 'context' | 'knowledge' | 'structure' | 'working' | undefined {
+  const [, kind] = /^(context|knowledge|structure|working)_globs(?:_pre|_post)?$/.exec(key) ?? []
+  return kind as ReturnType<typeof globsKind>
 }
 
 function isEmptyTable(value: Json): boolean {

@@ -24,12 +24,16 @@ const rows = {
   delegate: { agents: ['workers', 'a worker'], read: readDelegate },
 } as const satisfies { readonly [key: string]: StrategyRow }
 
-export type StrategyKey = keyof typeof rows
+/** The strategies by which several agents answer one task. */
+export type AnsweringKey = keyof typeof rows
+
+/** The tables of a prompt file that say how it is worked on, other than by one call of a model. A file has only one. */
+export type StrategyKey = 'iterate' | AnsweringKey
 
 /** What the tables of the strategies say. */
-export type StrategyTables = { readonly [Key in StrategyKey]: ReturnType<(typeof rows)[Key]['read']> }
+export type StrategyTables = { readonly [Key in AnsweringKey]: ReturnType<(typeof rows)[Key]['read']> }
 
-export const strategyKeys = Object.keys(rows) as readonly StrategyKey[]
+export const strategyKeys = Object.keys(rows) as readonly AnsweringKey[]
 
 /** The strategies whose agents read the parameters of the file. */
 export const readersOfParams: readonly string[] = Object.entries<StrategyRow>(rows).flatMap(([key, { readsParams }]) =>

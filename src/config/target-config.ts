@@ -5,7 +5,7 @@ import type { Json, JsonObject } from '../base/json.ts'
 import type { ReadLog } from '../base/reads.ts'
 import { readConfigFiles } from './config-files.ts'
 import { type Finding, type Issue, throwIssues, withPlace, wrongValue } from './issue.ts'
-import { reserved } from './keys.ts'
+import { globsKind, reserved } from './keys.ts'
 import { type Layer, mergeLayers, originsOf, placeOrigins, type SourcedValue } from './layers.ts'
 import { type Environment, type Surroundings, userConfigFile } from './locate.ts'
 import type { LeftOutServers } from './left-out-servers.ts'
@@ -113,7 +113,7 @@ function ofModels(layer: Layer): Layer {
  */
 export function checkBounds(values: JsonObject, { workspace }: { readonly workspace: string }): readonly Finding[] {
   const baseDir = values['base_dir']
-  const globs = Object.keys(values).filter((key) => /_globs(?:_pre|_post)?$/.test(key))
+  const globs = Object.keys(values).filter((key) => globsKind(key) !== undefined)
   return [
     ...(typeof baseDir === 'string' ? checkBaseDir(baseDir, workspace) : []),
     ...globs.flatMap((key) => checkGlobs(values[key] ?? null, [key])),

@@ -8,6 +8,7 @@ import type { ReadLog } from '../base/reads.ts'
 import type { PromptDocument } from '../prompt/document.ts'
 import { type DataFile, readPrivateDataFile, writePrivateDataFile } from './data-file.ts'
 import type { Finding } from './issue.ts'
+import { globsKind } from './keys.ts'
 import { originText } from './layers.ts'
 import { type Surroundings, userDataFolder } from './locate.ts'
 import type { HeldTo, Loosened } from './held-to.ts'
@@ -43,15 +44,15 @@ export function needyKeys({ guarded, loosened: values, rules }: NeedsTrust): rea
   return [...guarded, ...values.map(({ path }) => pathText(path)), ...(rules ? ['permission'] : [])]
 }
 
-const sentLists = /^(?:context|knowledge|working)_globs(?:_pre|_post)?$/
-
 /**
  * The globs of files whose content is sent, by key, that name files exactly. A file that holds keys is sent without a
  * question only if the file that names it so is trusted.
  */
 export function exactGlobs(data: JsonObject): readonly (readonly [string, readonly string[]])[] {
   return Object.entries(data).flatMap(([key, value]) => {
-    const globs = sentLists.test(key) ? textsIn(value).filter((glob) => pathsNamedBy(glob, '/').exact.length > 0) : []
+    const kind = globsKind(key)
+    if (kind === undefined || kind === 'structure') return []
+    const globs = textsIn(value).filter((glob) => pathsNamedBy(glob, '/').exact.length > 0)
     return globs.length === 0 ? [] : [[key, globs] as const]
   })
 }

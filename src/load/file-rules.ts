@@ -3,7 +3,6 @@ import { type Issue, issuesToError } from '../config/issue.ts'
 import { placeInPrompt, type RunSpec } from '../config/run-spec.ts'
 import { checkMode } from './check-mode.ts'
 import type { StrategyLoader, StrategySurroundings } from './strategy.ts'
-import { isJsonObject } from '../base/json.ts'
 
 /**
  * A rule for prompt files that their schema cannot express: the problems of a file. A run refuses the first one;
@@ -23,7 +22,7 @@ export interface PartSurroundings extends StrategySurroundings {
 }
 
 /** Parts of a file must fit together; they are looked at after its agents were found. */
-export const partRules: readonly FileRule<PartSurroundings>[] = [isolationProblems, templateProblems, strategyProblems]
+export const partRules: readonly FileRule<PartSurroundings>[] = [gateProblems, templateProblems, strategyProblems]
 
 /** @throws BatonError the first problem */
 export async function refuseProblems<Around>(
@@ -94,26 +93,13 @@ async function modeProblems(spec: RunSpec): Promise<readonly BatonError[]> {
   }
 }
 
-/** A gate without a work tree, and commits of iterations in one. */
-async function isolationProblems(spec: RunSpec): Promise<readonly BatonError[]> {
+async function gateProblems(spec: RunSpec): Promise<readonly BatonError[]> {
   const { isolation, gate } = spec.settings
-  const problems: BatonError[] = []
-  if (gate !== undefined && isolation !== 'worktree') {
-    problems.push(
-      new BatonError('CONFIG_INVALID', '"gate" needs isolation = "worktree"', {
-        place: await placeInPrompt(spec, ['gate'], 'key'),
-        hint: 'Add isolation = "worktree", or remove gate.',
-      }),
-    )
-  }
-  const written = spec.frontMatter['iterate']
-  if (isolation === 'worktree' && isJsonObject(written) && written['commits'] === true) {
-    problems.push(
-      new BatonError('CONFIG_INVALID', '"iterate.commits" and isolation = "worktree" cannot be combined', {
-        place: await placeInPrompt(spec, ['iterate', 'commits'], 'key'),
-        hint: 'Remove commits and commit the changes after the run, or remove isolation.',
-      }),
-    )
-  }
-  return problems
+  if (gate === undefined || isolation === 'worktree') return []
+  return [
+    new BatonError('CONFIG_INVALID', '"gate" needs isolation = "worktree"', {
+      place: await placeInPrompt(spec, ['gate'], 'key'),
+      hint: 'Add isolation = "worktree", or remove gate.',
+    }),
+  ]
 }

@@ -5,13 +5,10 @@ import type { Json, JsonObject } from '../base/json.ts'
 import type { ReadLog } from '../base/reads.ts'
 import type { RunSpec } from '../config/run-spec.ts'
 import type { Settings } from '../config/settings.ts'
-import type { StrategyTables } from '../config/strategies.ts'
+import type { StrategyKey } from '../config/strategies.ts'
 import type { LuaCompiler } from '../script/compiler.ts'
 import type { FoundAgent } from './definitions.ts'
 import type { OutputSchema } from './output-schema.ts'
-
-/** The tables of a prompt file that say how it is worked on, other than by one call of a model. A file has only one. */
-type StrategyKey = 'iterate' | keyof StrategyTables
 
 /** An agent that the table of a strategy names. */
 export interface StepAgent {

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../base/json.ts'
 import type { Stage } from '../config/agent-config.ts'
-import type { StrategyKey } from '../config/strategies.ts'
+import type { AnsweringKey } from '../config/strategies.ts'
 import type { Ask, Range } from './ask.ts'
 
 /** What a run would do and may cost, as written: the `--json` output of `baton plan`. */
@@ -118,7 +118,7 @@ export type AnswerPlan = SingleAnswerPlan | PartsPlan | StrategyPlan
 
 /** The answer of a strategy that is planned by code of its own, which also says what else is in it. */
 export interface StrategyPlan {
-  readonly by: StrategyKey
+  readonly by: AnsweringKey
 }
 
 /** The answers that a strategy gets for a task, one after the other. */

@@ -41,10 +41,7 @@ export function createFileConverser(surroundings: ChildSurroundings): NonNullabl
 async function passGate({ settings }: PromptTarget, context: RunContext): Promise<void> {
   const { dry, folders } = context.scope
   if (settings.gate === undefined || dry !== undefined || folders.standsFor === undefined) return
-  const [{ runGate }, { gateOf }] = await Promise.all([
-    import('./isolation/isolated.ts'),
-    import('./isolation/isolated.ts'),
-  ])
+  const { gateOf, runGate } = await import('./isolation/isolated.ts')
   const gate = gateOf(settings)
   if (gate !== undefined) await runGate(gate, context)
 }

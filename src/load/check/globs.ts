@@ -4,6 +4,7 @@ import { isBatonError } from '../../base/error.ts'
 import { listFiles } from '../../base/glob.ts'
 import type { Json } from '../../base/json.ts'
 import type { Finding } from '../../config/issue.ts'
+import { globsKind } from '../../config/keys.ts'
 import type { RunSpec } from '../../config/run-spec.ts'
 
 /** Counts the files that globs match; caches what it has looked up. */
@@ -33,8 +34,7 @@ export function checkGlobs(spec: RunSpec, count: GlobCounter): readonly GlobFind
   const baseDir = settings.base_dir
   if (statSync(baseDir, { throwIfNoEntry: false })?.isDirectory() !== true) return []
   return origins.flatMap(({ path: [key = ''], value }) => {
-    if (typeof key !== 'string' || !/^(?:context|knowledge|structure|working)_globs(?:_pre|_post)?$/.test(key))
-      return []
+    if (typeof key !== 'string' || globsKind(key) === undefined) return []
     return globLists(value, [key]).flatMap((list) => checkList(list, { baseDir, root: workspace }, count))
   })
 }

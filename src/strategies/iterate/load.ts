@@ -76,6 +76,19 @@ export async function loadIteration(spec: RunSpec, options: StrategyLoading): Pr
   }
 }
 
+/** Commits of iterations in a work tree. */
+export async function iterateProblems(spec: RunSpec): Promise<readonly BatonError[]> {
+  const written = spec.frontMatter['iterate']
+  const commits = isJsonObject(written) && written['commits'] === true
+  if (!commits || spec.settings.isolation !== 'worktree') return []
+  return [
+    new BatonError('CONFIG_INVALID', '"iterate.commits" and isolation = "worktree" cannot be combined', {
+      place: await placeInPrompt(spec, ['iterate', 'commits'], 'key'),
+      hint: 'Remove commits and commit the changes after the run, or remove isolation.',
+    }),
+  ]
+}
+
 /** Refuses settings of the context that other settings would disable. */
 async function checkContext({ context }: IterateSettings, spec: RunSpec): Promise<void> {
   const written = spec.frontMatter['iterate']

@@ -8,6 +8,7 @@ export const iterate: PlannedStrategy = {
     const name = summarizerName(table)
     return name === undefined ? [] : [{ name, options: {}, path: ['iterate', 'summarizer'], isLate: true }]
   },
+  problems: async (spec) => (await import('./load.ts')).iterateProblems(spec),
   load: async (spec, options) =>
     spec.settings.iterate === undefined && spec.frontMatter['iterate'] === undefined
       ? undefined

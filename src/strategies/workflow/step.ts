@@ -248,10 +248,7 @@ async function inPlace(
   work: (at: RunContext) => Promise<Given>,
 ): Promise<Given> {
   if (isolation !== 'worktree' || at.scope.dry !== undefined) return work(at)
-  const [{ runIsolated }, { wayOut }] = await Promise.all([
-    import('../../run/isolation/isolated.ts'),
-    import('../../run/isolation/isolated.ts'),
-  ])
+  const { runIsolated, wayOut } = await import('../../run/isolation/isolated.ts')
   return runIsolated({ name: 'step', ...wayOut(at.scope.at), work, verdict: () => 'apply' }, at)
 }
 
