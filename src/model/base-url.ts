@@ -3,7 +3,7 @@ import { BatonError } from '../base/error.ts'
 /**
  * The parts of a base URL. `url` has no query and no trailing slash; `host` includes a port that is not the default.
  */
-interface BaseUrl {
+export interface BaseUrl {
   readonly url: string
   readonly host: string
   readonly query: { readonly [name: string]: string }

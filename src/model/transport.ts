@@ -1,18 +1,15 @@
-import { OpenAI } from 'openai'
 import type { JsonObject } from '../base/json.ts'
-import { isLongJson, jsonChunks } from '../base/json-pieces.ts'
-import { proxyOf } from '../base/proxy.ts'
 import type { Quirks, WireFormat } from './wire/format.ts'
-import { type AnswerReader, readAnswer, readErrorText } from './answer.ts'
+import { type AnswerReader, readAnswer } from './answer.ts'
 import { readBaseUrl } from './base-url.ts'
-import { type Call, connectTimeout, headersTimeout, type ModelTimeouts, openCall } from './call.ts'
-import type { Environment } from './choice.ts'
+import { type Call, connectTimeout, openCall } from './call.ts'
 import { type Endpoint, modelError } from './errors.ts'
-import { exchange, type HttpAnswer } from './exchange.ts'
-import { faultOfStatus, faultOfThrown, retryAfterOf } from './faults.ts'
+import type { HttpAnswer } from './exchange.ts'
+import { faultOfThrown } from './faults.ts'
 import type { ModelEvent, ModelProvider, ModelRequest, UnsentSetting } from './provider.ts'
+import type { SendOptions } from './send.ts'
 
-export interface TransportOptions {
+export interface TransportOptions extends Omit<SendOptions, 'base'> {
   /** The name of the provider: `openai`, `gateway`, or its name in the config. */
   readonly name: string
   /**
@@ -22,15 +19,8 @@ export interface TransportOptions {
   /** Where that comes from, for hints; omitted for built-in addresses. */
   readonly baseUrlName?: string | undefined
   readonly quirks: Quirks
-  /** Sent in the headers that the format uses. If undefined, no such header is sent. */
-  readonly apiKey: string | undefined
   /** The environment variable the key comes from, for hints. */
   readonly apiKeyName?: string | undefined
-  /** Sent with every request. */
-  readonly headers?: { readonly [name: string]: string }
-  readonly timeouts: ModelTimeouts
-  /** Names the proxy, if there is one. */
-  readonly env?: Environment
 }
 
 /**
@@ -48,15 +38,11 @@ export function createTransport(format: WireFormat, options: TransportOptions): 
     keySent: apiKey !== undefined,
     secrets: [...(apiKey === undefined ? [] : [apiKey]), ...Object.values(headers), ...Object.values(base.query)],
   }
-  // only builds URLs: its own transport is much slower, and does not have our headers, limits and faults
-  const client = new OpenAI({ baseURL: base.url, defaultQuery: base.query, apiKey: 'none', logLevel: 'off' })
-  const send = createSender(format, options)
+  const send = format.createSender({ ...options, base })
 
   async function open(request: ModelRequest, call: Call): Promise<HttpAnswer> {
-    const url = client.buildURL(format.path(request), undefined)
-    const body = bodyBytes(format.body(request, quirks))
     const limit = { ms: timeouts.connectMs, fault: connectTimeout }
-    return call.within(limit, () => send(url, body, call))
+    return call.within(limit, () => send(format.path(request), format.body(request, quirks), call))
   }
 
   /** The events of one call. The call starts with the first `next`. */
@@ -105,56 +91,6 @@ export function createTransport(format: WireFormat, options: TransportOptions): 
   }
 
   return { name, stream, unsent: (request) => unsentSettings(request, (one) => format.body(one, quirks)) }
-}
-
-/** Bodies with more characters are not built as one string. */
-const longBody = 256 * 1024
-
-/** The bytes of a body. For a long one there is only one copy, outside the heap. */
-function bodyBytes(body: JsonObject): readonly Buffer[] {
-  if (!isLongJson(body, longBody)) return [Buffer.from(JSON.stringify(body))]
-  const parts: Buffer[] = []
-  jsonChunks(body, 'as written', (chunk) => void parts.push(Buffer.from(chunk)))
-  return parts
-}
-
-type Send = (url: string, body: readonly Buffer[], call: Call) => Promise<HttpAnswer>
-
-/**
- * Sends the requests of one endpoint. Does not follow redirects, because they could leak the key, and turns every
- * unsuccessful status into a fault of the call.
- */
-function createSender(format: WireFormat, { apiKey, headers = {}, timeouts, env = {} }: TransportOptions): Send {
-  const sent = {
-    accept: 'application/json, text/event-stream',
-    'accept-encoding': 'identity',
-    'content-type': 'application/json',
-    'user-agent': 'baton',
-    ...format.headers,
-    ...(apiKey === undefined ? {} : format.keyHeaders(apiKey)),
-    ...Object.fromEntries(Object.entries(headers).map(([header, value]) => [header.toLowerCase(), value])),
-  }
-  const whenConnected = { ms: timeouts.headersMs, fault: headersTimeout }
-
-  return async (url, body, call) => {
-    const answer = await exchange({
-      url,
-      headers: sent,
-      body,
-      proxy: proxyOf(new URL(url), env),
-      onConnected: () => call.limit(whenConnected),
-      onOpened: (close) => call.onEnd(close),
-    })
-    if (answer.status >= 200 && answer.status < 300) return answer
-    return call.fail(
-      faultOfStatus({
-        status: answer.status,
-        body: await readErrorText(answer.body),
-        location: answer.headers.location,
-        retryAfterMs: retryAfterOf(answer.headers, Date.now()),
-      }),
-    )
-  }
 }
 
 type Settings = Pick<ModelRequest, 'reasoning_effort' | 'temperature' | 'top_p' | 'seed' | 'max_tokens'>

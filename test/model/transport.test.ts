@@ -1,5 +1,5 @@
 import { textMessage } from '../../src/event/message.ts'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { defaultTimeouts } from '../../src/model/call.ts'
 import type { ModelEvent, ModelProvider, ModelRequest } from '../../src/model/provider.ts'
 import type { TransportOptions } from '../../src/model/transport.ts'
@@ -12,6 +12,7 @@ const request: ModelRequest = { model: 'm1', messages: [textMessage('user', 'Hel
 
 const servers: ModelServer[] = []
 afterEach(async () => {
+  vi.unstubAllEnvs()
   await Promise.all(servers.splice(0).map((server) => server.close()))
 })
 
@@ -47,6 +48,26 @@ describe('a request', () => {
     const names = Object.keys(server.requests[0]?.headers ?? {})
     expect(names).not.toContain('authorization')
     expect(names.filter((name) => name.startsWith('x-') || name.startsWith('openai'))).toEqual(['x-team'])
+  })
+
+  it('sends nothing that variables of the openai package name', async () => {
+    const variables = {
+      OPENAI_CUSTOM_HEADERS: 'Authorization: Bearer other\nX-Other: 1',
+      OPENAI_ORG_ID: 'org-1',
+      OPENAI_PROJECT_ID: 'proj-1',
+      OPENAI_BASE_URL: 'http://127.0.0.1:9/v1',
+      OPENAI_ADMIN_KEY: 'admin',
+    }
+    for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value)
+    const server = await open([{ text: 'a' }, { text: 'b' }])
+    await collectModelEvents(providerOf(server, { apiKey: 'k-123' }).stream(request, never))
+    await collectModelEvents(providerOf(server).stream(request, never))
+    const [keyed, keyless] = server.requests.map(({ headers }) => headers)
+    expect(keyed?.authorization).toBe('Bearer k-123')
+    expect(keyless).not.toHaveProperty('authorization')
+    for (const headers of [keyed, keyless]) {
+      expect(Object.keys(headers ?? {}).filter((name) => /^(?:x-|openai)/.test(name))).toEqual([])
+    }
   })
 
   it('sends a long body as it is, with its length', async () => {

@@ -13,6 +13,7 @@ import { type AnswerParser, type Emit, nothingFound, type WireFormat } from './f
 import { callInput, callName, namedParts, providerData, schemaInstruction } from './request-parts.ts'
 import type { ModelFault } from '../errors.ts'
 import { faultOfErrorObject, reportedError, unfinished } from '../faults.ts'
+import { createSender } from '../send.ts'
 import type { SseEvent } from '../sse.ts'
 import {
   argumentsText,
@@ -32,8 +33,11 @@ import {
 export const anthropicFormat: WireFormat = {
   name: 'anthropic',
   path: () => '/messages',
-  keyHeaders: (apiKey) => ({ 'x-api-key': apiKey }),
-  headers: { 'anthropic-version': '2023-06-01' },
+  createSender: (options) =>
+    createSender(options, {
+      always: { 'anthropic-version': '2023-06-01' },
+      withKey: (apiKey) => ({ 'x-api-key': apiKey }),
+    }),
   body: messagesBody,
   parser: parseMessage,
 }

@@ -1,6 +1,7 @@
 import { modelText } from '../../base/model-text.ts'
 import { defined, type JsonObject } from '../../base/json.ts'
 import { type Message, type MessagePart, textOf, toolCallsOf, type ToolResultPart } from '../../event/message.ts'
+import { createOpenAiSender } from '../openai-client.ts'
 import type { ModelRequest, ToolDefinition } from '../provider.ts'
 import { type ChatReasoning, parseChat } from './chat-answer.ts'
 import type { Quirks, WireFormat } from './format.ts'
@@ -19,8 +20,7 @@ import {
 export const chatFormat: WireFormat = {
   name: 'chat',
   path: () => '/chat/completions',
-  keyHeaders: (apiKey) => ({ authorization: `Bearer ${apiKey}` }),
-  headers: {},
+  createSender: createOpenAiSender,
   body: chatBody,
   parser: parseChat,
 }

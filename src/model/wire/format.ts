@@ -2,6 +2,7 @@ import type { JsonObject } from '../../base/json.ts'
 import type { Usage, WireFormatName } from '../../event/message.ts'
 import type { ModelFault } from '../errors.ts'
 import type { FinishReason, ModelEvent, ModelRequest } from '../provider.ts'
+import type { Send, SendOptions } from '../send.ts'
 import type { SseEvent } from '../sse.ts'
 
 /** Metadata of an answer, as far as received. */
@@ -37,10 +38,8 @@ export interface WireFormat {
   readonly name: WireFormatName
   /** Path below the base URL with its query, for example `/chat/completions`. */
   path(request: ModelRequest): string
-  /** The headers with the key; names in lower case. */
-  keyHeaders(apiKey: string): Readonly<Record<string, string>>
-  /** Headers every request needs; names in lower case. */
-  readonly headers: Readonly<Record<string, string>>
+  /** The function that sends its requests to an endpoint. */
+  createSender(options: SendOptions): Send
   body(request: ModelRequest, quirks: Quirks): JsonObject
   /** A parser for one answer. Pieces are emitted at once. */
   parser(emit: Emit): AnswerParser

@@ -12,6 +12,7 @@ import { type AnswerParser, type Emit, nothingFound, type Quirks, type WireForma
 import { callInput, callName, namedParts, providerData, schemaInstruction } from './request-parts.ts'
 import type { ModelFault } from '../errors.ts'
 import { faultOfErrorObject, reportedError, unfinished } from '../faults.ts'
+import { createSender } from '../send.ts'
 import {
   argumentsText,
   countAt,
@@ -30,8 +31,7 @@ import {
 export const geminiFormat: WireFormat = {
   name: 'gemini',
   path: ({ model }) => `/${modelPath(model)}:streamGenerateContent?alt=sse`,
-  keyHeaders: (apiKey) => ({ 'x-goog-api-key': apiKey }),
-  headers: {},
+  createSender: (options) => createSender(options, { always: {}, withKey: (apiKey) => ({ 'x-goog-api-key': apiKey }) }),
   body: geminiBody,
   parser: parseGemini,
 }

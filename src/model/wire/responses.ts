@@ -16,6 +16,7 @@ import {
 } from './request-parts.ts'
 import type { ModelFault } from '../errors.ts'
 import { faultOfErrorObject, reportedError, unfinished } from '../faults.ts'
+import { createOpenAiSender } from '../openai-client.ts'
 import type { SseEvent } from '../sse.ts'
 import {
   argumentsText,
@@ -34,8 +35,7 @@ import {
 export const responsesFormat: WireFormat = {
   name: 'responses',
   path: () => '/responses',
-  keyHeaders: (apiKey) => ({ authorization: `Bearer ${apiKey}` }),
-  headers: {},
+  createSender: createOpenAiSender,
   body: responsesBody,
   parser: parseResponse,
 }

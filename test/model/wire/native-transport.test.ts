@@ -145,6 +145,8 @@ describe.each(formats)('a call in the format $format', (format) => {
     const keyed = Object.entries(request?.headers ?? {}).filter(([, value]) => String(value).includes(key))
     expect(keyed).toEqual([format.keyHeader])
     if (format.format !== 'responses') expect(request?.headers).not.toHaveProperty('authorization')
+    const version = request?.headers['anthropic-version']
+    expect(version).toBe(format.format === 'anthropic' ? '2023-06-01' : undefined)
   })
 
   it('reads characters that are split over the writes of the server', async () => {
