@@ -366,6 +366,12 @@ const texts: { readonly [path: string]: string } = {
   'providers.*.base_url': 'The base URL of its API, for example https://host/v1.',
   'providers.*.format': 'The wire format of its API.',
   'providers.*.api_key_env': 'The environment variable that contains the key.',
+  'providers.*.api_key_command':
+    'A command that prints the key, for keys that expire: run at most every five minutes. Not together with api_key_env.',
+  'providers.*.api_version':
+    'The version of the API of Azure OpenAI; base_url then ends in /openai, and models are deployments.',
+  'providers.*.organization': 'The organization of OpenAI whose account is used.',
+  'providers.*.project': 'The project of OpenAI whose account is used.',
   'providers.*.default_model': 'The model if none is named.',
   'providers.*.stream_idle_timeout_ms':
     'Time between two pieces of its answer, in milliseconds. Default: stream_idle of [timeouts].',

@@ -133,9 +133,10 @@ function keyPaths({ providers = null, gateway = null }: JsonObject): readonly Da
     ...named.map(([name, host]) => [['providers', name], host] as const),
     [['gateway'], gateway],
   ]
-  return hosts.flatMap(([path, host]) =>
-    isJsonObject(host) && host['api_key_env'] !== undefined ? [[...path, 'api_key_env']] : [],
-  )
+  return hosts.flatMap(([path, host]) => {
+    if (!isJsonObject(host)) return []
+    return ['api_key_env', 'api_key_command'].filter((key) => host[key] !== undefined).map((key) => [...path, key])
+  })
 }
 
 /** The values of a trusted file: its hosts get no key from the environment. */

@@ -24,7 +24,7 @@ import { checkWritable } from '../journal/writable.ts'
 import { describeOrigins } from '../config/layers.ts'
 import { readBaseUrl, readBaseUrlVariable } from '../model/base-url.ts'
 import { builtInProviders, gatewayKeyEnv, gatewayUrlEnv } from '../model/builtin.ts'
-import { gatewayTarget, type ModelChoice, type ModelSources, readVariable } from '../model/choice.ts'
+import { gatewayTarget, isKey, type ModelChoice, type ModelSources, readVariable } from '../model/choice.ts'
 import { chooseModelFor } from '../model/select.ts'
 import { createProvider } from '../model/create.ts'
 import { askLocalServers, firstLocalModel, type LocalServer, localServersEnv } from '../model/local.ts'
@@ -259,7 +259,7 @@ function wantedKeys({ providers, gateway }: Settings): readonly { readonly varia
 
 /** The same test as before a call: spaces and line breaks get into keys by copying. */
 function checkKey(name: string, env: Patient['env']): readonly Check[] {
-  if (/^[\x21-\x7e]+$/.test(readVariable(env, name) ?? '')) return []
+  if (isKey(readVariable(env, name) ?? '')) return []
   const message = `${name} contains a space or a character that cannot be part of a key`
   return [warn('keys', message, `Set ${name} again, without quotes and line breaks.`)]
 }

@@ -12,6 +12,8 @@ export interface BuiltInProvider {
   readonly baseUrlForm?: 'ollama' | 'without-version'
   /** The first one that is set is used. If empty, no key is sent. */
   readonly apiKeyEnvs: readonly string[]
+  /** The variables with the organization and the project whose account is used; only sent to `baseUrl`. */
+  readonly accountEnvs?: readonly [organization: string, project: string]
   readonly format: WireFormatName
   /** The format of servers at other addresses that use its name, if different. */
   readonly formatElsewhere?: WireFormatName
@@ -44,6 +46,7 @@ function host(
 export const builtInProviders: { readonly [name: string]: BuiltInProvider } = {
   openai: host('https://api.openai.com/v1', ['OPENAI_API_KEY'], {
     baseUrlEnv: 'OPENAI_BASE_URL',
+    accountEnvs: ['OPENAI_ORG_ID', 'OPENAI_PROJECT_ID'],
     format: 'responses',
     formatElsewhere: 'chat',
     quirks: {

@@ -1,6 +1,8 @@
+import { defined } from '../base/json.ts'
 import type { WireFormatName } from '../event/message.ts'
 import type { MaskOptions } from '../journal/secrets.ts'
 import type { serverSecrets } from '../journal/server-secrets.ts'
+import type { Account } from './send.ts'
 import { commonQuirks, type Quirks } from './wire/format.ts'
 import { readBaseUrlVariable } from './base-url.ts'
 import { type BuiltInProvider, builtInProviders, gatewayKeyEnv, gatewayUrlEnv, providerPrefixes } from './builtin.ts'
@@ -13,7 +15,13 @@ interface ProviderSettings {
   readonly format?: WireFormatName | undefined
   /** The environment variable with the key. If given, it must be set. */
   readonly api_key_env?: string | undefined
+  /** A command that prints the key, instead of a variable. */
+  readonly api_key_command?: string | undefined
   readonly default_model?: string | undefined
+  /** The version of the API of Azure OpenAI: only its hosts have one. */
+  readonly api_version?: string | undefined
+  readonly organization?: string | undefined
+  readonly project?: string | undefined
   readonly headers?: { readonly [name: string]: string } | undefined
   readonly stream_idle_timeout_ms?: number | undefined
   /** True for settings from a trusted file of a folder: keys are never sent to that host. */
@@ -31,6 +39,14 @@ export interface ModelSources {
   readonly aliases: { readonly [alias: string]: string }
 }
 
+/** A command that prints a key. */
+export interface KeyCommand {
+  /** A line for `/bin/sh`. */
+  readonly line: string
+  /** The key that sets it, for example `providers.lab.api_key_command`. */
+  readonly from: string
+}
+
 /** A host that uses one of the wire formats. Contains the name of the key's variable, never the key. */
 export interface HostTarget {
   readonly kind: 'host'
@@ -43,8 +59,12 @@ export interface HostTarget {
   /** The variable or config key it comes from; omitted for built-in addresses. */
   readonly baseUrlName?: string
   readonly apiKeyEnv: string | undefined
+  /** The command that prints the key; it takes the place of the variable. */
+  readonly keyCommand?: KeyCommand
   /** Whether calls need the key. */
   readonly keyRequired: boolean
+  /** For hosts with the formats of OpenAI. */
+  readonly account?: Account
   readonly headers: { readonly [name: string]: string }
   /** Its own limit of silence within an answer, and the key that sets it. */
   readonly streamIdle?: { readonly ms: number; readonly key: string }
@@ -68,6 +88,11 @@ export function readVariable(env: Environment, name: string): string | undefined
   return value === '' ? undefined : value
 }
 
+/** A key that can be sent: spaces and line breaks get into keys by copying. */
+export function isKey(text: string): boolean {
+  return /^[\x21-\x7e]+$/.test(text)
+}
+
 /** The gateway, if there is one. The environment takes precedence over the config. */
 export function gatewayTarget({ env, gateway }: ModelSources): HostTarget | undefined {
   const url = readVariable(env, gatewayUrlEnv)
@@ -86,7 +111,7 @@ export function gatewayTarget({ env, gateway }: ModelSources): HostTarget | unde
     apiKeyEnv: gateway.keyless === true ? undefined : (gateway.api_key_env ?? gatewayKeyEnv),
     keyRequired: gateway.api_key_env !== undefined,
     headers: gateway.headers ?? {},
-    ...streamIdleOf(gateway, 'gateway'),
+    ...ownSettings(gateway, 'gateway'),
   }
 }
 
@@ -141,7 +166,13 @@ function officialTarget(name: string, row: BuiltInProvider, { env }: ModelSource
   const { baseUrl, format, quirks, isLocal = false, apiKeyEnvs } = row
   const apiKeyEnv = keyVariableSet(row, env) ?? apiKeyEnvs[0]
   const shared = { kind: 'host', name, format, quirks, isFree: isLocal, baseUrl, headers: {} } as const
-  return { ...shared, apiKeyEnv, keyRequired: apiKeyEnv !== undefined }
+  return { ...shared, apiKeyEnv, keyRequired: apiKeyEnv !== undefined, ...accountIn(env, row) }
+}
+
+function accountIn(env: Environment, { accountEnvs }: BuiltInProvider): Pick<HostTarget, 'account'> {
+  if (accountEnvs === undefined) return {}
+  const [organization, project] = accountEnvs.map((name) => readVariable(env, name))
+  return organization === undefined && project === undefined ? {} : { account: defined({ organization, project }) }
 }
 
 function environmentTarget(name: string, row: BuiltInProvider, sources: ModelSources): HostTarget | undefined {
@@ -150,7 +181,8 @@ function environmentTarget(name: string, row: BuiltInProvider, sources: ModelSou
   const written = row.baseUrlEnv === undefined ? {} : { baseUrlName: row.baseUrlEnv }
   const official = { ...officialTarget(name, row, sources), ...written }
   if (isSameHost(baseUrl, row.baseUrl)) return { ...official, baseUrl }
-  return { ...official, ...dialectElsewhere(row), baseUrl, keyRequired: false }
+  const { account: _, ...elsewhere } = official
+  return { ...elsewhere, ...dialectElsewhere(row), baseUrl, keyRequired: false }
 }
 
 function configuredTarget(name: string, { env, providers }: ModelSources): HostTarget | undefined {
@@ -173,12 +205,25 @@ function configuredTarget(name: string, { env, providers }: ModelSources): HostT
       : (ownKey ?? (row === undefined ? undefined : (keyVariableSet(row, env) ?? row.apiKeyEnvs[0]))),
     keyRequired: ownKey !== undefined,
     headers,
-    ...streamIdleOf(settings, `providers.${name}`),
+    ...ownSettings(settings, `providers.${name}`),
   }
 }
 
-function streamIdleOf({ stream_idle_timeout_ms: ms }: ProviderSettings, table: string): Pick<HostTarget, 'streamIdle'> {
-  return ms === undefined ? {} : { streamIdle: { ms, key: `stream_idle_timeout_ms in [${table}]` } }
+/** Settings that are the same for a provider and the gateway. */
+function ownSettings(
+  settings: ProviderSettings,
+  table: string,
+): Pick<HostTarget, 'keyCommand' | 'account' | 'streamIdle'> {
+  const { api_key_command: line, keyless = false, stream_idle_timeout_ms: ms } = settings
+  const { api_version: apiVersion, organization, project } = settings
+  return defined({
+    keyCommand: line === undefined || keyless ? undefined : { line, from: `${table}.api_key_command` },
+    account:
+      apiVersion === undefined && organization === undefined && project === undefined
+        ? undefined
+        : defined({ apiVersion, organization, project }),
+    streamIdle: ms === undefined ? undefined : { ms, key: `stream_idle_timeout_ms in [${table}]` },
+  })
 }
 
 /**

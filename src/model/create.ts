@@ -1,7 +1,7 @@
 import { BatonError } from '../base/error.ts'
 import { readBaseUrl } from './base-url.ts'
 import { defaultTimeouts, type ModelTimeouts } from './call.ts'
-import { readVariable, type Environment, type ModelChoice } from './choice.ts'
+import { isKey, readVariable, type Environment, type HostTarget, type ModelChoice } from './choice.ts'
 import { keyMissing } from './errors.ts'
 import type { ModelProvider } from './provider.ts'
 import type { WireFormatName } from '../event/message.ts'
@@ -23,27 +23,41 @@ export async function createProvider(choice: ModelChoice, context: ProviderConte
     const { createOfflineProvider } = await import('./offline.ts')
     return createOfflineProvider()
   }
-  const { name, baseUrl, baseUrlName, apiKeyEnv } = provider
-  const apiKey = apiKeyEnv === undefined ? undefined : readVariable(context.env, apiKeyEnv)
-  if (apiKeyEnv !== undefined && apiKey === undefined && provider.keyRequired) {
-    throw keyMissing(apiKeyEnv, { model, host: readBaseUrl(baseUrl, baseUrlName ?? name).host })
-  }
-  if (apiKey !== undefined && !/^[\x21-\x7e]+$/.test(apiKey)) {
-    throw new BatonError('KEY_REFUSED', `${apiKeyEnv} contains a space or a character that keys cannot have`, {
-      hint: `Set ${apiKeyEnv} again, without quotes and line breaks.`,
-    })
-  }
+  const { keyCommand } = provider
+  const key =
+    keyCommand === undefined
+      ? keyInEnvironment(provider, model, context.env)
+      : {
+          apiKey: (await import('./key-command.ts')).createKeySource(keyCommand, context.env),
+          apiKeyName: keyCommand.from,
+        }
   const [{ createTransport }, format] = await Promise.all([import('./transport.ts'), loadFormat(provider.format)])
   const { timeouts = defaultTimeouts, env } = context
   const { streamIdle } = provider
   const own = streamIdle === undefined ? {} : { streamIdleMs: streamIdle.ms, streamIdleKey: streamIdle.key }
   return createTransport(format, {
     ...provider,
-    apiKey,
-    apiKeyName: apiKeyEnv,
+    ...key,
     timeouts: { ...timeouts, ...own },
     env,
   })
+}
+
+function keyInEnvironment(
+  { name, baseUrl, baseUrlName, apiKeyEnv, keyRequired }: HostTarget,
+  model: string,
+  env: Environment,
+): { readonly apiKey: string | undefined; readonly apiKeyName: string | undefined } {
+  const apiKey = apiKeyEnv === undefined ? undefined : readVariable(env, apiKeyEnv)
+  if (apiKeyEnv !== undefined && apiKey === undefined && keyRequired) {
+    throw keyMissing(apiKeyEnv, { model, host: readBaseUrl(baseUrl, baseUrlName ?? name).host })
+  }
+  if (apiKey !== undefined && !isKey(apiKey)) {
+    throw new BatonError('KEY_REFUSED', `${apiKeyEnv} contains a space or a character that keys cannot have`, {
+      hint: `Set ${apiKeyEnv} again, without quotes and line breaks.`,
+    })
+  }
+  return { apiKey, apiKeyName: apiKeyEnv }
 }
 
 async function loadFormat(name: WireFormatName): Promise<WireFormat> {

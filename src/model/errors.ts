@@ -89,11 +89,14 @@ export function modelError(
   })
 }
 
+/** The cause of errors about a key that is not there, or cannot be sent. */
+export const keyFailure: ModelFailure = { kind: 'model-failure', class: 'auth', retryable: false, isOverload: false }
+
 /** The error for a required key whose environment variable is not set. */
 export function keyMissing(keyName: string, call: { readonly model: string; readonly host: string }): BatonError {
   return new BatonError('KEY_MISSING', `${call.model}: ${call.host} needs a key, and ${keyName} is not set`, {
     hint: `Set the environment variable ${keyName}, or use -m offline::extractive, which needs none.`,
-    cause: failure({ class: 'auth', retryable: false }),
+    cause: keyFailure,
   })
 }
 

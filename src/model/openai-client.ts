@@ -1,4 +1,4 @@
-import { OpenAI } from 'openai'
+import { AzureOpenAI, type ClientOptions, OpenAI } from 'openai'
 import { longestTimer } from '../base/clock.ts'
 import type { Call } from './call.ts'
 import type { HttpAnswer } from './exchange.ts'
@@ -21,14 +21,13 @@ type Passed = RequestInit & { readonly errand: Errand }
  * answer, because servers that are only compatible report failures in ways that its reader does not know.
  */
 export function createOpenAiSender(options: SendOptions): Send {
-  const { base, apiKey, timeouts, env } = options
-  const client = new OpenAI({
+  const { base, apiKey, account = {}, timeouts, env } = options
+  const settings: Omit<ClientOptions, 'provider'> = {
     baseURL: base.url,
     defaultQuery: base.query,
-    apiKey: apiKey ?? 'none',
     adminAPIKey: null,
-    organization: null,
-    project: null,
+    organization: account.organization ?? null,
+    project: account.project ?? null,
     maxRetries: 0,
     timeout: longestTimer,
     logLevel: 'off',
@@ -43,11 +42,12 @@ export function createOpenAiSender(options: SendOptions): Send {
       await errand.answer
       return new Response(null)
     },
-  })
+  }
+  const client = createClient(settings, { apiKey, apiVersion: account.apiVersion })
   // set afterwards, because the client adds headers that a variable of the environment names, for every host
   client['_options'].defaultHeaders = {
     ...ownHeaders,
-    ...(apiKey === undefined ? { authorization: null } : {}),
+    ...(apiKey === undefined ? { authorization: null, 'api-key': null } : {}),
     ...givenHeaders(options),
   }
 
@@ -64,4 +64,14 @@ export function createOpenAiSender(options: SendOptions): Send {
     if (errand.answer === undefined) throw new Error('the client has sent nothing')
     return errand.answer
   }
+}
+
+/** A host of Azure gets a key in a header of its own, and a token that expires, as every other host, as a bearer token. */
+function createClient(
+  settings: Omit<ClientOptions, 'provider'>,
+  { apiKey = 'none', apiVersion }: Pick<SendOptions, 'apiKey'> & { readonly apiVersion: string | undefined },
+): OpenAI {
+  if (apiVersion === undefined) return new OpenAI({ ...settings, apiKey })
+  const key = typeof apiKey === 'string' ? { apiKey } : { azureADTokenProvider: apiKey, apiKey: undefined }
+  return new AzureOpenAI({ ...settings, ...key, apiVersion })
 }

@@ -8,11 +8,21 @@ import type { Environment } from './choice.ts'
 import { exchange, type HttpAnswer } from './exchange.ts'
 import { faultOfStatus, retryAfterOf } from './faults.ts'
 
+/** Which account of a host with OpenAI's formats is used. */
+export interface Account {
+  /** The host is one of Azure OpenAI, and this is the version of its API. */
+  readonly apiVersion?: string
+  readonly organization?: string
+  readonly project?: string
+}
+
 /** What the requests to one endpoint have in common. */
 export interface SendOptions {
   readonly base: BaseUrl
-  /** If undefined, no header with a key is sent. */
-  readonly apiKey: string | undefined
+  /** The key, or the function that gets one that expires. If undefined, no header with a key is sent. */
+  readonly apiKey: string | (() => Promise<string>) | undefined
+  /** Only for OpenAI's formats. */
+  readonly account?: Account | undefined
   /** Sent with every request. */
   readonly headers?: { readonly [name: string]: string }
   readonly timeouts: ModelTimeouts
@@ -35,15 +45,14 @@ interface FormatHeaders {
 /** Sends the requests of a format that has no client of its own. */
 export function createSender(options: SendOptions, { always, withKey }: FormatHeaders): Send {
   const { base, apiKey, timeouts, env } = options
-  const headers = {
-    'content-type': 'application/json',
-    ...ownHeaders,
-    ...always,
-    ...(apiKey === undefined ? {} : withKey(apiKey)),
-    ...givenHeaders(options),
+  const before = { 'content-type': 'application/json', ...ownHeaders, ...always }
+  const after = givenHeaders(options)
+  const keyHeaders = async () =>
+    apiKey === undefined ? {} : withKey(typeof apiKey === 'string' ? apiKey : await apiKey())
+  return async (path, body, call) => {
+    const headers = { ...before, ...(await keyHeaders()), ...after }
+    return post({ url: addressOf(base, path), headers, body: bodyBytes(body) }, call, { timeouts, env })
   }
-  return (path, body, call) =>
-    post({ url: addressOf(base, path), headers, body: bodyBytes(body) }, call, { timeouts, env })
 }
 
 /** The headers of every request, whatever its format. Names are in lower case. */

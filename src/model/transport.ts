@@ -1,3 +1,4 @@
+import { isBatonError } from '../base/error.ts'
 import type { JsonObject } from '../base/json.ts'
 import type { Quirks, WireFormat } from './wire/format.ts'
 import { type AnswerReader, readAnswer } from './answer.ts'
@@ -9,7 +10,9 @@ import { faultOfThrown } from './faults.ts'
 import type { ModelEvent, ModelProvider, ModelRequest, UnsentSetting } from './provider.ts'
 import type { SendOptions } from './send.ts'
 
-export interface TransportOptions extends Omit<SendOptions, 'base'> {
+export interface TransportOptions extends Omit<SendOptions, 'base' | 'apiKey'> {
+  /** The key, or the function that gets one that expires. If undefined, no header with a key is sent. */
+  readonly apiKey: string | ((signal: AbortSignal) => Promise<string>) | undefined
   /** The name of the provider: `openai`, `gateway`, or its name in the config. */
   readonly name: string
   /**
@@ -19,7 +22,7 @@ export interface TransportOptions extends Omit<SendOptions, 'base'> {
   /** Where that comes from, for hints; omitted for built-in addresses. */
   readonly baseUrlName?: string | undefined
   readonly quirks: Quirks
-  /** The environment variable the key comes from, for hints. */
+  /** The environment variable or the setting that the key comes from, for hints. */
   readonly apiKeyName?: string | undefined
 }
 
@@ -29,18 +32,24 @@ export interface TransportOptions extends Omit<SendOptions, 'base'> {
  * @throws BatonError CONFIG_INVALID if the base URL is invalid
  */
 export function createTransport(format: WireFormat, options: TransportOptions): ModelProvider {
-  const { name, apiKey, headers = {}, timeouts, quirks } = options
+  const { name, apiKey: given, headers = {}, timeouts, quirks } = options
   const base = readBaseUrl(options.baseUrl, options.baseUrlName ?? name)
-  const endpoint: Endpoint = {
+  let current = typeof given === 'string' ? given : ''
+  const endpoint = (): Endpoint => ({
     host: base.host,
     addressName: options.baseUrlName,
     keyName: options.apiKeyName,
-    keySent: apiKey !== undefined,
-    secrets: [...(apiKey === undefined ? [] : [apiKey]), ...Object.values(headers), ...Object.values(base.query)],
-  }
-  const send = format.createSender({ ...options, base })
+    keySent: given !== undefined,
+    secrets: [...(current === '' ? [] : [current]), ...Object.values(headers), ...Object.values(base.query)],
+  })
+  const send = format.createSender({
+    ...options,
+    base,
+    apiKey: typeof given === 'function' ? async () => current : given,
+  })
 
-  async function open(request: ModelRequest, call: Call): Promise<HttpAnswer> {
+  async function open(request: ModelRequest, call: Call, signal: AbortSignal): Promise<HttpAnswer> {
+    if (typeof given === 'function') current = await given(signal)
     const limit = { ms: timeouts.connectMs, fault: connectTimeout }
     return call.within(limit, () => send(format.path(request), format.body(request, quirks), call))
   }
@@ -65,7 +74,7 @@ export function createTransport(format: WireFormat, options: TransportOptions): 
         try {
           signal.throwIfAborted()
           call ??= openCall(signal, timeouts)
-          answer ??= await open(request, call)
+          answer ??= await open(request, call, signal)
           reader ??= await readAnswer(answer, { format, call, timeouts })
           while (events?.length === position) {
             events = await reader.next()
@@ -78,8 +87,9 @@ export function createTransport(format: WireFormat, options: TransportOptions): 
         } catch (error) {
           end()
           signal.throwIfAborted()
-          const answering = answer !== undefined
-          throw modelError(call?.fault() ?? faultOfThrown(error, { answering }), { model: request.model, endpoint })
+          if (isBatonError(error)) throw error
+          const fault = call?.fault() ?? faultOfThrown(error, { answering: answer !== undefined })
+          throw modelError(fault, { model: request.model, endpoint: endpoint() })
         }
       },
       return: async () => end(),

@@ -152,7 +152,7 @@ async function replyFor(
   script: ModelScript,
   { request, index }: { readonly request: ModelServerRequest; readonly index: number },
 ): Promise<ModelReply> {
-  if (request.method !== 'POST' || !request.path.startsWith('/v1/chat/completions')) {
+  if (request.method !== 'POST' || !/^\/v1(?:\/deployments\/[^/]+)?\/chat\/completions/.test(request.path)) {
     return { status: 404, body: { error: { message: `no route for ${request.method} ${request.path}` } } }
   }
   if (typeof script === 'function') return script(request, index)
