@@ -1,12 +1,12 @@
 import { BatonError, isSuspension, messageOf } from '../base/error.ts'
 import { defined } from '../base/json.ts'
 import type { AgentSession, ModelAgent, ModelEnd, ModelResult, SessionStatus, SubmissionId } from '../event/agent.ts'
-import { emit, type RunContext, withScope } from '../event/context.ts'
+import { type ContextWith, emit, type Gate, type RunContext, withScope } from '../event/context.ts'
 import { errorInfo } from '../event/error-info.ts'
-import { type Message, noUsage, textMessage } from '../event/message.ts'
+import { type Message, noUsage, textMessage, textOf } from '../event/message.ts'
 import { formerRounds } from '../event/limits.ts'
 import { answerOf, type Prompt, type PromptChoice } from '../event/prompt.ts'
-import { conversationPlace, part, placeText } from '../event/place.ts'
+import { conversationPlace, item, part, type Place, placeText } from '../event/place.ts'
 import { answerPrompt } from './loop.ts'
 import { historyMessages } from './message-log.ts'
 import { knownModes, modeNamed, refuseOptions } from './modes/known.ts'
@@ -15,7 +15,6 @@ import { createPluginExecutor } from './modes/plugin-mode.ts'
 import { type OpenPrompt, openPrompt } from './open-prompt.ts'
 import type { AgentParts } from './parts.ts'
 import { noPlugins, type Plugins } from './plugins/plugin.ts'
-import { preparedMessages } from './plugins/prepare.ts'
 import { createTurns, type TurnPlaces } from './turns.ts'
 
 /**
@@ -233,4 +232,47 @@ function withEarlier(messages: readonly Message[], earlier: readonly Message[]):
   const first = messages.findIndex(({ role }) => role !== 'system')
   const split = first === -1 ? messages.length : first
   return [...messages.slice(0, split), ...earlier, ...messages.slice(split)]
+}
+
+export interface Preparing {
+  readonly plugins: Plugins
+  readonly mode: string
+  readonly userId: string
+  /** Of the prompt. */
+  readonly messages: readonly Message[]
+}
+
+/**
+ * The context that plug-ins add to a prompt, one message each. It is recorded below the place of the next turn.
+ * @throws BatonError AGENT_FAILED for one that throws
+ */
+export async function preparedMessages(
+  { plugins, mode, userId, messages }: Preparing,
+  turn: Place,
+  { scope, services }: ContextWith<'folders', Gate>,
+  signal: AbortSignal,
+): Promise<readonly Message[]> {
+  if (plugins.preparing.length === 0) return []
+  const { workspace } = scope.folders
+  const input = messages
+    .filter(({ role }) => role === 'user')
+    .map(textOf)
+    .join('\n\n')
+  const said: Message[] = []
+  for (const [index, { id, prepare }] of plugins.preparing.entries()) {
+    const at = [...turn, part('context'), item(index)]
+    const text = await services.effects.observeAsync(at, { name: 'plugin.prepare', args: { plugin: id } }, async () => {
+      try {
+        return (await prepare({ input, mode, userId, workspace, signal })) ?? ''
+      } catch (error) {
+        signal.throwIfAborted()
+        throw new BatonError('AGENT_FAILED', `the plug-in ${id} failed in prepare: ${messageOf(error)}`, {
+          hint: 'Fix it, or remove it from plugins in your config file.',
+          cause: error,
+        })
+      }
+    })
+    if (text !== '') said.push(textMessage('user', `# From ${id}\n\n${text}`))
+  }
+  return said
 }

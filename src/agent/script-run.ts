@@ -12,7 +12,7 @@ import { fromLua, shownOptions } from './options.ts'
 import type { AgentParts, ScriptParts } from './parts.ts'
 import { toldError } from '../script/told-error.ts'
 import { luaToJson } from '../script/values.ts'
-import { requestFor } from './prompt-agent.ts'
+import { requestFor } from './agent-call.ts'
 import { callPromptInput } from './prompt-input.ts'
 
 /** A running script agent: its request, its merged options, and a way to run its sections. */

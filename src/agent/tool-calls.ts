@@ -1,12 +1,12 @@
 import { modelText } from '../base/model-text.ts'
 import { messageOf, stopsRun } from '../base/error.ts'
-import { defined } from '../base/json.ts'
+import { defined, type Json, parseSentJson } from '../base/json.ts'
 import { cutText } from '../base/cut-text.ts'
 import { isOffered, type OnToolProgress, type Tool, type ToolResult } from '../event/agent.ts'
 import { emit, type RunContext, withServices } from '../event/context.ts'
-import { inputOf } from './call-input.ts'
 import type { Place } from '../event/place.ts'
 import type { Timeline } from './modes/timeline.ts'
+import type { ToolCallPart } from '../event/message.ts'
 
 /** A tool call: `id` as in events, `input` the JSON text as it was written, which may be invalid. */
 interface AskedTool {
@@ -83,5 +83,14 @@ async function runTool(
     context.services.signal.throwIfAborted()
     if (stopsRun(error)) throw error
     return { text: messageOf(error), isError: true }
+  }
+}
+
+/** The arguments of a call, or its raw text if that is not JSON. */
+export function inputOf({ input }: Pick<ToolCallPart, 'input'>): Json {
+  try {
+    return parseSentJson(input)
+  } catch {
+    return input
   }
 }

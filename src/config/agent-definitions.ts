@@ -1,6 +1,5 @@
 import type { DataPath } from '../base/data-text.ts'
 import { canonicalJson, defined, isJsonObject, type Json, type JsonObject } from '../base/json.ts'
-import { tomlLines } from '../base/toml-line.ts'
 import { commandKeys, definitionKeys, isCommand, usualStdinOver } from './agent-tables.ts'
 import { parseDuration } from './duration.ts'
 import { tableLine } from './table-line.ts'
@@ -230,4 +229,33 @@ function textOf(value: Json | undefined): string | undefined {
 
 function textsOf(value: Json | undefined): readonly string[] | undefined {
   return Array.isArray(value) ? value.filter((each): each is string => typeof each === 'string') : undefined
+}
+
+/** Data as TOML with each key on its own line, tables inside braces. Nulls are omitted. */
+function tomlLines(data: JsonObject): string {
+  return entriesOf(data)
+    .map((entry) => `${entry}\n`)
+    .join('')
+}
+
+function entriesOf(data: JsonObject): readonly string[] {
+  return Object.entries(data).flatMap(([key, value]) =>
+    value === null ? [] : [`${keyText(key)} = ${valueText(value)}`],
+  )
+}
+
+function keyText(key: string): string {
+  return /^[\w-]+$/.test(key) ? key : tomlText(key)
+}
+
+function valueText(value: Json): string {
+  if (typeof value === 'string') return tomlText(value)
+  if (Array.isArray(value)) return `[${value.map(valueText).join(', ')}]`
+  if (value !== null && typeof value === 'object') return `{ ${entriesOf(value as JsonObject).join(', ')} }`
+  return String(value)
+}
+
+/** Of JSON strings, TOML refuses only a raw DEL. */
+function tomlText(text: string): string {
+  return JSON.stringify(text).replaceAll('\u007F', String.raw`\u007F`)
 }

@@ -1,5 +1,4 @@
-import { failedInput, valueOfScript } from '../agent/failed-input.ts'
-import { requestFor } from '../agent/prompt-agent.ts'
+import { failedInput, requestFor, valueOfScript } from '../agent/agent-call.ts'
 import { questionPromptInput } from '../agent/prompt-input.ts'
 import { timeLimitOf, withTimeLimit } from '../agent/time-limit.ts'
 import { BatonError, isBatonError, rewordError, stopsRun } from '../base/error.ts'
@@ -15,7 +14,7 @@ import type {
   ScriptResult,
   TextAgent,
 } from '../event/agent.ts'
-import { type ContextWith, type Gate, below, emit, narrow, type RunContext } from '../event/context.ts'
+import { below, type ContextWith, emit, type Gate, narrow, type RunContext } from '../event/context.ts'
 import type { Spent } from '../event/meter.ts'
 import { part } from '../event/place.ts'
 import { placeOf } from '../prompt/document.ts'

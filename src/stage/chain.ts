@@ -1,5 +1,4 @@
-import { failedInput, valueOfScript } from '../agent/failed-input.ts'
-import { isScript, requestFor } from '../agent/prompt-agent.ts'
+import { failedInput, isScript, requestFor, valueOfScript } from '../agent/agent-call.ts'
 import { chainPromptInput } from '../agent/prompt-input.ts'
 import { BatonError, isBatonError, isSuspension, rewordError, type SourcePlace, stopsRun } from '../base/error.ts'
 import { equalJson, isJsonObject, type Json, type JsonObject } from '../base/json.ts'

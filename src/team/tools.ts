@@ -6,15 +6,17 @@ import { passesFilters } from '../tool/tool-filter.ts'
 import { chosenTools } from '../tool/toolbox/choose-tools.ts'
 import { teamToolNames, type ToolName } from '../tool/toolbox/rows.ts'
 import { verdictOnAny } from '../tool/tool-rules.ts'
-import type { Toolbox } from '../tool/toolbox/kind.ts'
+import type { Toolbox, ToolKind } from '../tool/toolbox/kind.ts'
 import { createToolbox, openTools, type ToolboxOptions } from '../tool/toolbox/toolbox.ts'
-import { pluginTools } from '../agent/plugins/tools.ts'
 import type { TaskSurroundings, TaskTools } from './task/tools.ts'
 import { boxableTools } from '../tool/sandbox/needs-box.ts'
 import { otherToolsIn, refuseUnknownTools, tellKeptTools } from '../agent/tool-names.ts'
 import type { AgentDefinition } from '../config/agent-definitions.ts'
 import type { Settings } from '../config/settings.ts'
 import type { CollabSettings } from '../event/collab.ts'
+import { callPlace } from '../event/place.ts'
+import type { PluginTool } from '../event/plugin-tool.ts'
+import { bindTool } from '../tool/toolbox/bind.ts'
 
 export interface GivenTools extends Pick<ModelAgent, 'inbox'> {
   readonly tools: readonly Tool[]
@@ -161,4 +163,46 @@ export async function withTeam(settings: LedBy, roles: Roles, context: RunContex
   }
   const { openCollab } = await import('./collab/open.ts')
   return openCollab(led, context)
+}
+
+/** The plug-in tools of a model: those that its agent names, within its rights (R28). */
+export function pluginTools(
+  { tools: named = [], disallowed_tools }: ToolFilter,
+  box: Toolbox,
+  { scope, services: { broughtTools: tools = [] } }: RunContext,
+): readonly Tool[] {
+  if (tools.length === 0) return []
+  const { rights } = scope
+  return tools
+    .filter(({ name }) => passesFilters(name, [{ tools: named, disallowed_tools }, ...(rights.tools ?? [])]))
+    .filter(({ name }) => verdictOnAny(name, scope).kind !== 'deny')
+    .map((tool) => bindTool(kindOf(tool), box))
+}
+
+/** A call is one effect: what the plug-in does in it is not recorded separately. */
+function kindOf(tool: PluginTool): ToolKind {
+  const { name, description, parameters, readOnly = false } = tool
+  return {
+    name,
+    description,
+    parameters,
+    async run(input, { at, context, permit }) {
+      const { services, scope } = context
+      const text = await services.effects.perform(
+        callPlace(at, 0),
+        {
+          kind: 'tool',
+          request: { tool: name, input },
+          action: { kind: 'tool', tool: name, input },
+          repeat: readOnly ? 'safe' : 'unsafe',
+        },
+        async (stop) => {
+          const signal = AbortSignal.any([stop, services.signal])
+          return String(await tool.run(input, { workspace: scope.folders.workspace, signal }))
+        },
+        permit,
+      )
+      return { text }
+    },
+  }
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { inputOf } from '../../src/agent/call-input.ts'
+import { inputOf } from '../../src/agent/tool-calls.ts'
 import { parseSentJson } from '../../src/base/json.ts'
 import { checkBySchema, compileSchema } from '../../src/base/json-schema.ts'
 import { createHub } from '../../src/mcp/wire/open.ts'

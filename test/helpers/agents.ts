@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { createAgentExecutor } from '../../src/agent/executor.ts'
-import { requestFor } from '../../src/agent/prompt-agent.ts'
+import { requestFor } from '../../src/agent/agent-call.ts'
 import { callPromptInput } from '../../src/agent/prompt-input.ts'
 import { defined, type Json, type JsonObject } from '../../src/base/json.ts'
 import { systemClock } from '../../src/base/clock.ts'

@@ -1,7 +1,7 @@
 import { textIn } from '../helpers/messages.ts'
 import { textOf } from '../../src/event/message.ts'
 import { describe, expect, it } from 'vitest'
-import { requestFor } from '../../src/agent/prompt-agent.ts'
+import { requestFor } from '../../src/agent/agent-call.ts'
 import { callPromptInput } from '../../src/agent/prompt-input.ts'
 import { defined, type Json, type JsonObject } from '../../src/base/json.ts'
 import { type RunScope, withScope } from '../../src/event/context.ts'

@@ -7,9 +7,7 @@ import type { Granted } from '../../event/effects.ts'
 import type { Spent } from '../../event/meter.ts'
 import { callPlace, placeText } from '../../event/place.ts'
 import { type Heard, listenToEvents, listenToText } from './listen.ts'
-import { commandSandbox, type CommandSandbox } from './mode.ts'
 import { type Preset, presets } from './presets/preset.ts'
-import { type CommandEnd, mostPrinted, runCommand } from './process.ts'
 import { estimateOf, type Pricing, spentOf } from './spent.ts'
 import { durationText } from '../../base/clock.ts'
 import { cutText } from '../../base/cut-text.ts'
@@ -20,6 +18,9 @@ import { commandEnvironment } from '../../base/command.ts'
 import { withReferences } from '../../base/references.ts'
 import { passesVariable } from '../../event/permission.ts'
 import { ownWorkspace } from '../../tool/worktree/tree-paths.ts'
+import { narrowSandbox, type SandboxMode, strictestSandbox } from '../../event/sandbox-rights.ts'
+import { signalOf, underWatch } from '../../base/process-watch.ts'
+import { type NotStarted, type StartedProcess, startProcess, untilEnded } from '../../base/process.ts'
 
 export interface CommandQuestion {
   readonly agent: CommandAgent
@@ -431,4 +432,108 @@ function environmentOf(
       Object.entries(line.env).map(([variable, text]) => [variable, withReferences(text, services.env, missing)]),
     ),
   }
+}
+
+/** What a program is allowed to do; `open`: it gets no restriction and has all of the user's rights. */
+type CommandSandbox = SandboxMode | 'open'
+
+/**
+ * Determines what a program may do. It runs outside of our sandbox. A known program gets our sandbox mode as its own
+ * flag: that of the run, or of its definition if that is stricter. It is read-only if answers change no files, if the
+ * user is asked first, and in a dry run. Any other program needs the mode danger-full-access.
+ * @throws BatonError SANDBOX if it does not have that
+ */
+function commandSandbox({ name, line }: CommandAgent, { scope }: RunContext): CommandSandbox {
+  const { rights, dry } = scope
+  const sandbox = rights.sandbox ?? strictestSandbox
+  if (line.preset === undefined) {
+    if (sandbox.mode === 'danger-full-access' || line.mode === 'danger-full-access') return 'open'
+    throw new BatonError(
+      'SANDBOX',
+      `agent "${name}" runs ${line.command}, which Baton cannot restrict to the sandbox mode ${sandbox.mode}`,
+      {
+        hint: `It runs with all of your rights. If you trust it with them, set sandbox = { mode = "danger-full-access" } in [agents.${name}].`,
+      },
+    )
+  }
+  if (!rights.write || rights.asks === true || dry !== undefined) return 'read-only'
+  return line.mode === undefined ? sandbox.mode : narrowSandbox(sandbox, { mode: line.mode }).mode
+}
+
+/** Bytes that a program may print, on both streams together. */
+const mostPrinted = 64 * 1024 * 1024
+/** Bytes kept of the end of its error output. */
+const keptWords = 8_192
+
+interface CommandProcess {
+  readonly command: string
+  readonly args: readonly string[]
+  /** Absolute. */
+  readonly cwd: string
+  readonly environment: Readonly<Record<string, string>>
+  /** If omitted, stdin is empty. */
+  readonly input?: string
+  /** If omitted, there is no time limit. */
+  readonly timeLimitMs?: number
+  /** Called with its process id, which is also its group id, before it starts. */
+  readonly onStart: (pid: number) => void
+  readonly onOutput: (bytes: Buffer) => void
+}
+
+/** How the program ended. `flooded`: it printed more than `mostPrinted` and was stopped. */
+type CommandEnd = (
+  | { readonly kind: 'exited'; readonly code: number }
+  | { readonly kind: 'killed'; readonly signal: string }
+  | { readonly kind: 'timed_out' }
+  | { readonly kind: 'flooded' }
+  | NotStarted
+) & {
+  /** The end of its error output. */
+  readonly words: string
+}
+
+/**
+ * Runs a program to its end in its own process group, outside of the sandbox. Both of its streams are read before it
+ * gets any input, and its stdin is always closed, so neither side can block the other (R268). When it ends, reaches its
+ * time limit or prints too much, or when `signal` is aborted, its whole group is stopped: TERM, and KILL after 5 s
+ * (R272, R273). If this process is killed, the program is ended 5 s later. Rejects only with the signal's reason.
+ */
+async function runCommand(options: CommandProcess, signal: AbortSignal): Promise<CommandEnd> {
+  signal.throwIfAborted()
+  const { input, onOutput, ...program } = options
+  let started: StartedProcess | undefined
+  let printed = 0
+  let words = Buffer.alloc(0)
+
+  function counted(take: (bytes: Buffer) => void): (bytes: Buffer) => void {
+    return (bytes) => {
+      printed += bytes.length
+      if (printed <= mostPrinted) take(bytes)
+      else void started?.stop()
+    }
+  }
+
+  const begun = await startProcess({
+    ...program,
+    ...underWatch(program),
+    ...(input === undefined ? {} : { readsInput: true as const }),
+    onOutput: {
+      stdout: counted(onOutput),
+      stderr: counted((bytes) => {
+        // a copy, because a slice would keep the whole buffer in memory
+        words = Buffer.from(Buffer.concat([words, bytes.subarray(-keptWords)]).subarray(-keptWords))
+      }),
+    },
+  })
+  const text = (): string => words.toString('utf8').replace(/^\uFFFD+/, '')
+  if (begun.kind === 'not_started') return { ...begun, words: '' }
+  started = begun
+  if (input !== undefined) {
+    begun.write(input)
+    begun.endInput()
+  }
+  const { end } = await untilEnded(begun, signal)
+  if (printed > mostPrinted) return { kind: 'flooded', words: text() }
+  const signalName = end.kind === 'exited' ? signalOf(end.code) : undefined
+  return signalName === undefined ? { ...end, words: text() } : { kind: 'killed', signal: signalName, words: text() }
 }

@@ -1,14 +1,16 @@
 import type { VNode } from 'preact'
-import { useCallback, useEffect, useMemo, useState } from 'preact/hooks'
+import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { type RunStatus, runStatuses } from '../../journal/summary.ts'
 import { costText, countText, durationText, splitPath, whenText } from '../data/format.ts'
 import type { RunSummary } from '../live/wire.ts'
-import { useRuns } from '../live/use-runs.ts'
 import type { Route } from '../route.ts'
 import { ConnectionBanner } from './connection-banner.tsx'
 import { StateBadge, stateOf } from './state-badge.tsx'
 import { useNow } from './use-now.ts'
 import { type GridRow, VirtualGrid } from './virtual-grid.tsx'
+import { type RunFilter, withOlder, withRun } from '../data/run-list.ts'
+import { errorText, fetchRuns } from '../live/api.ts'
+import { listen, type StreamState } from '../live/listen.ts'
 
 /** State of the list that is kept while another view is open. */
 export interface RunsMemory {
@@ -203,4 +205,63 @@ function useMedia(query: string): boolean {
 /** Whether the page is as narrow as on a phone. page.css uses the same width. */
 function useIsNarrow(): boolean {
   return useMedia('(max-width: 720px)')
+}
+
+interface LiveRuns {
+  readonly runs: readonly RunSummary[]
+  readonly status: 'loading' | 'more' | 'all' | { readonly error: string }
+  readonly stream: StreamState
+  /** Call when the end of the list becomes visible. */
+  readonly loadMore: () => void
+}
+
+const pageSize = 200
+
+/** The runs that match a filter, loaded page by page, and new runs as they start. */
+function useRuns(filter: RunFilter): LiveRuns {
+  const { text, state } = filter
+  const [runs, setRuns] = useState<readonly RunSummary[]>([])
+  const [status, setStatus] = useState<LiveRuns['status']>('loading')
+  const [stream, setStream] = useState<StreamState>('connecting')
+  const asked = useRef(0)
+
+  const load = useCallback(
+    async (before: string | undefined): Promise<void> => {
+      const number = (asked.current += 1)
+      setStatus('loading')
+      try {
+        const page = await fetchRuns({ text, state }, before, pageSize)
+        // the filter has changed in the meantime
+        if (number !== asked.current) return
+        setRuns((known) => (before === undefined ? page.runs : withOlder(known, page.runs)))
+        setStatus(page.more ? 'more' : 'all')
+      } catch (error) {
+        if (number === asked.current) setStatus({ error: errorText(error) })
+      }
+    },
+    [text, state],
+  )
+
+  useEffect(() => void load(undefined), [load])
+  useEffect(() => {
+    let isAgain = false
+    return listen('/api/events', {
+      onState: setStream,
+      on: {
+        // the list may have missed runs while the connection was lost
+        hello: () => {
+          if (isAgain) void load(undefined)
+          isAgain = true
+        },
+        run: (data) => {
+          const run: RunSummary = JSON.parse(data)
+          setRuns((known) => withRun(known, run, { text, state }))
+        },
+      },
+    })
+  }, [load])
+
+  const last = runs.at(-1)?.id
+  const loadMore = useCallback(() => void (status === 'more' && load(last)), [status, load, last])
+  return { runs, status, stream, loadMore }
 }

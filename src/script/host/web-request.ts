@@ -6,7 +6,7 @@ import type { Action } from '../../event/permission.ts'
 import type { LuaValue } from '../engine.ts'
 import { type ActCall, type HostCall, isTable, luaTypeName, Options, text } from './call.ts'
 import { jsonText, withoutTopNull } from './json.ts'
-import { readUrl, userAgents } from './web-url.ts'
+import { readUrl, userAgents } from './web.ts'
 
 /** Far more than a page has: following them is work of the script, which no limit of it interrupts. */
 const mostRedirects = 100

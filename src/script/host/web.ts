@@ -1,7 +1,13 @@
 import type { LuaValue } from '../engine.ts'
 import type { HostCall } from './call.ts'
 import { type HostModule, pure, waiting } from './module.ts'
-import { readUrl, userAgents } from './web-url.ts'
+
+/** The user agents of requests by scripts. */
+export const userAgents = {
+  aipack: 'aipack',
+  browser:
+    'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120.0.0.0 Safari/537.36',
+} as const
 
 /** `aip.web`. Any HTTP status is a result; only a missing response is an error. */
 export const webModule: HostModule = {
@@ -78,4 +84,10 @@ function resolveHref(call: HostCall): LuaValue {
   const page = readUrl(call.text(1, 'the base'), call)
   if (URL.canParse(given, page.href)) return new URL(given, page).href
   throw call.error(`Cannot join '${given}' to '${page.href}'`)
+}
+
+/** @throws BatonError if the text is not an absolute URL */
+export function readUrl(given: string, call: HostCall): URL {
+  if (URL.canParse(given)) return new URL(given)
+  throw call.error(`Cannot parse url '${given}': it must be a full URL, like https://example.com/page`)
 }

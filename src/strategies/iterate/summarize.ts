@@ -1,7 +1,6 @@
 import { extname } from 'node:path'
-import { requestFor } from '../../agent/prompt-agent.ts'
+import { requestFor, valueOfScript } from '../../agent/agent-call.ts'
 import { callPromptInput } from '../../agent/prompt-input.ts'
-import { valueOfScript } from '../../agent/failed-input.ts'
 import { messageOf, stopsRun } from '../../base/error.ts'
 import { defined } from '../../base/json.ts'
 import type { Settings } from '../../config/settings.ts'

@@ -1,5 +1,4 @@
-import { failedInput, valueOfScript } from '../../agent/failed-input.ts'
-import { requestFor } from '../../agent/prompt-agent.ts'
+import { failedInput, requestFor, valueOfScript } from '../../agent/agent-call.ts'
 import { BatonError } from '../../base/error.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
 import type { Settings } from '../../config/settings.ts'

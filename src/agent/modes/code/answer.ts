@@ -6,11 +6,9 @@ import { type Fence, fenceOf } from '../../../script/javascript/fence.ts'
 import { toolFunctions } from '../../../script/javascript/tool-functions.ts'
 import type { ModeGiven, OpenMode, ProgramStep, Reply, Step } from '../mode.ts'
 import { type BuiltInHost, createProgramState, takenNames } from './built-ins.ts'
-import { errorText, feedbackText } from './feedback.ts'
+import { errorText, evalTypeOf, feedbackText, limitsOf, type Ran, runModelProgram } from './program.ts'
 import { instructionsOf } from './instructions.ts'
-import { evalTypeOf, limitsOf } from './limits.ts'
 import { interpreterName } from './names.ts'
-import { type Ran, runModelProgram } from './program.ts'
 
 /**
  * The model answers with programs until one calls `done()`; each is run, and the model gets its result (R174 to R178).

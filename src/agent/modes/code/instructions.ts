@@ -4,7 +4,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../../base/json.ts'
 import type { BoxFunction } from '../../../script/javascript/program.ts'
 import { toolFunctions, type ToolFunctions } from '../../../script/javascript/tool-functions.ts'
 import { builtIns, takenNames } from './built-ins.ts'
-import { isTextTool } from './results.ts'
+import { isTextTool } from './program.ts'
 import type { PluginFunction } from '../../../event/plugin-tool.ts'
 
 interface Told {

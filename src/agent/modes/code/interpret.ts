@@ -4,11 +4,9 @@ import type { Program } from '../../../script/javascript/program.ts'
 import { toolFunctions } from '../../../script/javascript/tool-functions.ts'
 import type { ProgramWork } from '../../program-work.ts'
 import { createProgramState, takenNames } from './built-ins.ts'
-import { feedbackText } from './feedback.ts'
+import { evalTypeOf, feedbackText, limitsOf, runModelProgram } from './program.ts'
 import { sharedBox } from '../../../script/javascript/box.ts'
-import { evalTypeOf, limitsOf } from './limits.ts'
 import type { PluginFunction } from '../../../event/plugin-tool.ts'
-import { runModelProgram } from './program.ts'
 
 interface Interpreting {
   readonly tools: readonly Tool[]

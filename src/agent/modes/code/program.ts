@@ -1,21 +1,25 @@
 import { modelText } from '../../../base/model-text.ts'
 import { messageOf, stopsRun } from '../../../base/error.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../../base/json.ts'
+import { isJsonObject, type Json, type JsonObject, parseSentJson } from '../../../base/json.ts'
 import type { Tool } from '../../../event/agent.ts'
 import type { FilePart } from '../../../event/message.ts'
 import type { PluginFunction } from '../../../event/plugin-tool.ts'
 import type { JavaScriptBox } from '../../../script/javascript/box.ts'
-import type {
-  BoxAnswer,
-  BoxFunction,
-  ProgramEnd,
-  ProgramHost,
-  ProgramLimits,
+import {
+  type BoxAnswer,
+  type BoxFunction,
+  type Program,
+  type ProgramEnd,
+  type ProgramHost,
+  type ProgramLimits,
+  usualLimits,
 } from '../../../script/javascript/program.ts'
 import { toolAnswer, type ToolFunctions } from '../../../script/javascript/tool-functions.ts'
 import type { ProgramWork } from '../../program-work.ts'
 import { type BuiltInHost, builtIns } from './built-ins.ts'
-import { resultOf } from './results.ts'
+import { toolNames } from '../../../tool/toolbox/rows.ts'
+import { cutText } from '../../../base/cut-text.ts'
+import { parseDuration } from '../../../config/duration.ts'
 
 /** A program written by a model, with everything it can use. */
 export interface ModelProgram {
@@ -152,4 +156,58 @@ async function callToolOf(name: string, [input = {}]: readonly Json[], work: Pro
   if (!isJsonObject(input)) return toolAnswer(name, { text: modelText`its input must be an object`, isError: true })
   const { now, files = [], ...result } = await work.call(name, input)
   return { ...toolAnswer(name, result, resultOf), now, files }
+}
+
+/** Whether the tool's result is always text, even if it looks like JSON. */
+export function isTextTool(name: string): boolean {
+  return (toolNames as readonly string[]).includes(name)
+}
+
+/**
+ * The result of a tool for a program: text from built-in tools, else the parsed value if the text is a JSON object or
+ * list.
+ */
+function resultOf(name: string, text: string): Json {
+  if (isTextTool(name) || !/^\s*[[{]/.test(text)) return text
+  try {
+    return parseSentJson(text)
+  } catch {
+    return text
+  }
+}
+
+/** Characters of each part of the feedback to the model. */
+const mostCharacters = 50_000
+
+/** The feedback to the model about its program: the logs and the result. */
+export function feedbackText(logs: readonly string[], end: ProgramEnd): string {
+  const told = logs.length === 0 ? [] : [cutText(modelText`Logs:\n${logs.join('\n')}`, mostCharacters)]
+  return [...told, endText(end)].join('\n\n')
+}
+
+/** `Execution error: …` with its position, or `Execution result: …` as JSON. */
+function endText(end: ProgramEnd): string {
+  if (end.kind === 'error') return modelText`Execution error: ${errorText(end)}`
+  return cutText(modelText`Execution result: ${JSON.stringify(end.value)}`, mostCharacters)
+}
+
+export function errorText({ message, line, column }: Extract<ProgramEnd, { readonly kind: 'error' }>): string {
+  const place =
+    line === undefined ? '' : modelText` (line ${line}${column === undefined ? '' : modelText`, column ${column}`})`
+  return `${cutText(message, mostCharacters)}${place}`
+}
+
+/** The program limits in `[code]`. */
+export function limitsOf({ timeout, memory_mb: memoryMb }: JsonObject): ProgramLimits {
+  const timeMs = typeof timeout === 'string' ? parseDuration(timeout) : undefined
+  return {
+    ...usualLimits,
+    ...(timeMs === undefined ? {} : { timeMs }),
+    ...(typeof memoryMb === 'number' ? { memoryMb } : {}),
+  }
+}
+
+/** How programs are parsed, if `[code]` sets it. */
+export function evalTypeOf({ eval_type: evalType }: JsonObject): Pick<Program, 'evalType'> {
+  return evalType === 'global' || evalType === 'module' ? { evalType } : {}
 }
