@@ -14,17 +14,14 @@ import { type CommandIo, jsonLine, openWorkplace, surroundings, type Workplace }
 import { describeReported } from '../report.ts'
 import { compareBytes } from '../../base/byte-order.ts'
 import { type ListedTool, listTeamTools, listTools } from '../../authoring/tools.ts'
-import { type ConfigOptions, loadTargetConfig } from '../../config/target-config.ts'
+import type { ConfigOptions } from '../../config/target-config.ts'
 import type { AgentDefinition } from '../../config/agent-definitions.ts'
 import type { ChatCommand } from '../../config/chat-commands.ts'
 import { issuesToError } from '../../config/issue.ts'
 import { chatCommandsHere } from '../../pack/chat-commands.ts'
 import { definitionsHere } from '../../pack/definitions.ts'
+import { builtInModes, pluginsHere } from '../../load/plugins-here.ts'
 import { builtinCommands } from '../chat/slash/builtin.ts'
-import { knownModes } from '../../agent/modes/known.ts'
-import type { KnownMode } from '../../agent/modes/mode.ts'
-import { loadPlugins } from '../../agent/plugins/load.ts'
-import { noPlugins, type Plugins } from '../../agent/plugins/plugin.ts'
 
 /**
  * `baton list [WORD]`: everything that can be run or named here, the tools for models, the modes and the chat commands,
@@ -340,39 +337,5 @@ function toolItem(tool: ListedTool & { readonly plugin?: string }): OfferedItem 
     name,
     description: `${summary} (${notes.join(', ')})`,
     record: { kind: 'tool', name, description: summary, ...facts },
-  }
-}
-
-/** One thing that a plug-in adds. */
-export interface Brought extends Pick<Plugins, 'modes' | 'tools'> {
-  /** Name of the plug-in. */
-  readonly id: string
-}
-
-/** The built-in modes. */
-export function builtInModes(): readonly KnownMode[] {
-  return knownModes().list()
-}
-
-/** What the plug-ins of the config add, for lists. Plug-ins that cannot be used are reported to `onProblem`. */
-export async function pluginsHere(
-  options: ConfigOptions,
-  onProblem: (error: unknown) => void,
-): Promise<readonly Brought[]> {
-  const files = await orProblem([], onProblem, async () => (await loadTargetConfig(options)).settings.plugins ?? [])
-  const brought: Brought[] = []
-  for (const file of files) {
-    const { ids, modes, tools } = await orProblem(noPlugins, onProblem, () => loadPlugins([file]))
-    brought.push(...ids.map((id) => ({ id, modes, tools })))
-  }
-  return brought
-}
-
-async function orProblem<T>(usual: T, onProblem: (error: unknown) => void, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    onProblem(error)
-    return usual
   }
 }
