@@ -9,8 +9,8 @@ import { parsePrompt } from '../../prompt/document.ts'
 import type { Surroundings } from '../io.ts'
 import type { Session } from './session.ts'
 import { builtinCommands } from './slash/builtin.ts'
+import { toolsInBoth } from '../../load/tools-in-both.ts'
 import { wordsOf } from './slash/words.ts'
-import { passesFilters } from '../../tool/tool-filter.ts'
 
 /** The commands defined by files, as they are now. */
 export function fileCommands(around: Surroundings): Promise<ChatCommands> {
@@ -76,16 +76,4 @@ function filledIn(text: string, rest: string): string {
 function settingsOf({ settings, from }: ChatCommand, chatTools: readonly string[]): ChatCommandSettings {
   const { tools } = settings
   return tools === undefined || from === 'user' ? settings : { ...settings, tools: toolsInBoth(tools, chatTools) }
-}
-
-/**
- * The tools in both of two lists of names and patterns: the names and patterns of each list that the other one covers
- * completely. Patterns that overlap only partly are omitted, so the result never exceeds either list.
- */
-function toolsInBoth(left: readonly string[], right: readonly string[]): readonly string[] {
-  return [...new Set([...left.filter((name) => lets(name, right)), ...right.filter((name) => lets(name, left))])]
-}
-
-function lets(name: string, tools: readonly string[]): boolean {
-  return passesFilters(name, [{ tools }])
 }
