@@ -1,9 +1,18 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { startLimit } from '../base/clock.ts'
-import { manyListeners } from '../base/concurrency.ts'
-import { defined, isObject } from '../base/json.ts'
+import { atMost, manyListeners } from '../base/concurrency.ts'
+import { defined, isObject, type Json, type JsonObject } from '../base/json.ts'
 import { sizeText } from '../base/size.ts'
-import type { McpTransport } from '../event/mcp.ts'
+import type {
+  McpContent,
+  McpPrompt,
+  McpPromptMessage,
+  McpResource,
+  McpResourceContent,
+  McpResult,
+  McpTool,
+  McpTransport,
+} from '../event/mcp.ts'
 import { openChannel, openHttp } from './wire/open.ts'
 import type { Channel, Handlers, McpAuthProvider, Wire } from './wire/wire.ts'
 import {
@@ -11,20 +20,15 @@ import {
   type Connection,
   ConnectionFailure,
   type ConnectionProblem,
+  type Flood,
   type Listed,
   type ListName,
+  type ServerEnd,
 } from './connection.ts'
-import {
-  itemsOf,
-  promptMessageOf,
-  promptOf,
-  resourceContentOf,
-  resourceOf,
-  resultOf,
-  templateOf,
-  toolOf,
-} from './from-wire.ts'
-import { startStdio, type StdioServer } from './stdio.ts'
+import { signalOf, underWatch } from '../base/process-watch.ts'
+import { startProcess } from '../base/process.ts'
+import { createFloodLimit, isTooDeep } from './flood-limit.ts'
+import { createLineReader } from './line-reader.ts'
 
 export interface ConnectOptions extends Omit<Handlers, 'ask' | 'onBroken'> {
   readonly transport: McpTransport
@@ -223,4 +227,285 @@ function withoutTemplates(error: unknown): Listed<never> {
 
 function invalid(reason: string): never {
   throw new ConnectionFailure({ kind: 'invalid', reason })
+}
+
+// Data from servers is not trusted: fields of the wrong type are dropped, and so are items without a name.
+
+type Fields = { readonly [key: string]: unknown }
+
+/** The items of one page of a list, without those for which `read` returns undefined. */
+export function itemsOf<Item>(
+  page: unknown,
+  list: string,
+  read: (fields: Fields) => Item | undefined,
+): readonly Item[] {
+  return objects(isObject(page) ? page[list] : undefined).flatMap((fields) => read(fields) ?? [])
+}
+
+export function toolOf(fields: Fields): McpTool | undefined {
+  const name = text(fields['name'])
+  const schema = fields['inputSchema']
+  if (name === undefined || name === '' || !(schema === undefined || isObject(schema))) return undefined
+  const notes = isObject(fields['annotations']) ? fields['annotations'] : {}
+  const execution = isObject(fields['execution']) ? fields['execution'] : {}
+  return {
+    name,
+    ...defined({
+      title: text(fields['title']) ?? text(notes['title']),
+      description: text(fields['description']),
+      output: object(fields['outputSchema']),
+      readOnly: flag(notes['readOnlyHint']),
+      destructive: flag(notes['destructiveHint']),
+      idempotent: flag(notes['idempotentHint']),
+      openWorld: flag(notes['openWorldHint']),
+      onlyAsTask: execution['taskSupport'] === 'required' ? (true as const) : undefined,
+    }),
+    input: { type: 'object', ...(schema as JsonObject | undefined) },
+  }
+}
+
+export function resourceOf(fields: Fields): McpResource | undefined {
+  const uri = text(fields['uri'])
+  return uri === undefined ? undefined : { ...about(fields, uri), uri, ...defined({ size: number(fields['size']) }) }
+}
+
+export function templateOf(fields: Fields): McpResource | undefined {
+  const uri = text(fields['uriTemplate'])
+  return uri === undefined ? undefined : { ...about(fields, uri), uri, isTemplate: true }
+}
+
+function about(fields: Fields, uri: string): Pick<McpResource, 'name' | 'title' | 'description' | 'mimeType'> {
+  const [title, description, mimeType] = ['title', 'description', 'mimeType'].map((name) => text(fields[name]))
+  return { name: text(fields['name']) ?? uri, ...defined({ title, description, mimeType }) }
+}
+
+export function promptOf(fields: Fields): McpPrompt | undefined {
+  const name = text(fields['name'])
+  if (name === undefined || name === '') return undefined
+  return {
+    name,
+    ...defined({ title: text(fields['title']), description: text(fields['description']) }),
+    arguments: objects(fields['arguments']).flatMap((argument) => {
+      const called = text(argument['name'])
+      if (called === undefined) return []
+      const rest = { description: text(argument['description']), required: flag(argument['required']) }
+      return [{ name: called, ...defined(rest) }]
+    }),
+  }
+}
+
+/** Undefined if it is not a tool result. */
+export function resultOf(value: unknown): McpResult | undefined {
+  if (!isObject(value)) return undefined
+  const structured = value['structuredContent'] as Json | undefined
+  const listed = value['content']
+  if (!(listed === undefined || Array.isArray(listed)) || (listed === undefined && structured === undefined)) {
+    return undefined
+  }
+  const content = objects(listed).map(contentOf)
+  const other = structured !== undefined && !isObject(structured) && content.length === 0
+  return {
+    content: other ? [{ type: 'text', text: JSON.stringify(structured) }] : content,
+    ...(isObject(structured) && { structured: structured as JsonObject }),
+    ...(value['isError'] === true && { isError: true as const }),
+  }
+}
+
+/** Content of an unknown type is shown as its JSON. */
+function contentOf(block: Fields): McpContent {
+  const { type } = block
+  const [said, data, mimeType] = [text(block['text']), text(block['data']), text(block['mimeType'])]
+  if (type === 'text' && said !== undefined) return { type, text: said }
+  if ((type === 'image' || type === 'audio') && data !== undefined) {
+    return { type, data, mimeType: mimeType ?? (type === 'image' ? 'image/png' : 'audio/wav') }
+  }
+  const uri = text(block['uri'])
+  if (type === 'resource_link' && uri !== undefined) {
+    const description = text(block['description'])
+    return { type, uri, name: text(block['name']) ?? uri, ...defined({ description, mimeType }) }
+  }
+  const resource = isObject(block['resource']) ? resourceContentOf(block['resource']) : undefined
+  if (type === 'resource' && resource !== undefined) return { type, resource }
+  return { type: 'text', text: JSON.stringify(block) }
+}
+
+export function resourceContentOf(fields: Fields): McpResourceContent | undefined {
+  const uri = text(fields['uri'])
+  const [mimeType, said, blob] = ['mimeType', 'text', 'blob'].map((name) => text(fields[name]))
+  return uri === undefined ? undefined : { uri, ...defined({ mimeType, text: said, blob }) }
+}
+
+export function promptMessageOf(fields: Fields): McpPromptMessage | undefined {
+  const { role, content } = fields
+  if (!(role === 'user' || role === 'assistant') || !isObject(content)) return undefined
+  return { role, content: contentOf(content) }
+}
+
+function objects(value: unknown): readonly Fields[] {
+  return Array.isArray(value) ? value.filter(isObject) : []
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}
+
+function flag(value: unknown): boolean | undefined {
+  return typeof value === 'boolean' ? value : undefined
+}
+
+function number(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isFinite(value) ? value : undefined
+}
+
+function object(value: unknown): JsonObject | undefined {
+  return isObject(value) ? (value as JsonObject) : undefined
+}
+
+export interface StdioOptions {
+  /** An absolute path, or a name that is looked up in `PATH` of `environment`. */
+  readonly command: string
+  readonly args: readonly string[]
+  /** Absolute. */
+  readonly cwd: string
+  /** The complete environment. */
+  readonly environment: Readonly<Record<string, string>>
+  /**
+   * Limit for one message, and for output without any message in it; a server that sends more is stopped, and so is one
+   * that sends thousands of messages that nobody asked for, or thousands of nested levels.
+   */
+  readonly maxBytes: number
+  /** Called with the process id, which is also the process group id, before the server reads anything. */
+  readonly onStart: (pid: number) => void
+  readonly onMessage: (message: JsonObject) => void
+  /** Called with the first line that is not a message: such lines are skipped. */
+  readonly onJunk: (line: string) => void
+  /** Called once. */
+  readonly onEnd: (end: ServerEnd) => void
+}
+
+/** A running server that accepts messages on its stdin. */
+export interface StdioServer {
+  readonly pid: number
+  readonly send: (message: object) => void
+  /** The tail of its stderr. */
+  readonly words: () => string
+  /** Closes its stdin; sends TERM to its group after 1 s, and KILL after 5 s more. Never rejects. */
+  readonly close: () => Promise<void>
+}
+
+/** How long a server has to exit on its own after its stdin is closed. */
+const leaveMs = 1_000
+const keptWords = 8_192
+
+/**
+ * Starts a server that reads and writes one JSON message per line. It has its own process group, and nothing of it is
+ * left when it ends or is closed. Memory is bounded whatever it writes. Rejects with ConnectionFailure if it cannot be
+ * started.
+ */
+export async function startStdio(options: StdioOptions): Promise<StdioServer> {
+  const { cwd, environment, maxBytes, onStart, onMessage, onJunk, onEnd } = options
+  const words = createTail(keptWords)
+  const limit = createFloodLimit()
+  let flooded: Flood | undefined
+  let closing: Promise<void> | undefined
+  let junkBytes = 0
+  let isJunkTold = false
+
+  const lines = createLineReader({
+    maxBytes,
+    onTooLong: () => flood({ of: 'bytes', bytes: maxBytes }),
+    onLine(line, bytes) {
+      if (flooded !== undefined) return
+      if (isTooDeep(line)) return flood({ of: 'levels' })
+      const messages = messagesIn(line)
+      if (messages.length > 0) {
+        junkBytes = 0
+        for (const message of messages) {
+          if (!limit.take()) return flood({ of: 'messages' })
+          onMessage(message)
+        }
+        return
+      }
+      if (line.trim() === '') return
+      junkBytes += bytes
+      if (junkBytes > maxBytes) return flood({ of: 'bytes', bytes: maxBytes })
+      if (isJunkTold) return
+      isJunkTold = true
+      onJunk(line)
+    },
+  })
+
+  function flood(by: Flood): void {
+    if (flooded !== undefined) return
+    flooded = by
+    void started.stop()
+  }
+
+  const started = await startProcess({
+    ...underWatch(options),
+    cwd,
+    environment,
+    readsInput: true,
+    onStart,
+    onOutput: { stdout: (bytes) => (flooded === undefined ? lines.add(bytes) : undefined), stderr: words.add },
+  }).then((result) => {
+    if (result.kind === 'started') return result
+    throw new ConnectionFailure({ kind: 'not_started', reason: result.reason })
+  })
+
+  void started.ended.then(({ end }) => {
+    const said = { words: words.text() }
+    if (flooded !== undefined) return onEnd({ kind: 'flooded', flood: flooded, ...said })
+    if (closing !== undefined) return onEnd({ kind: 'stopped', ...said })
+    if (end.kind === 'timed_out') return onEnd({ kind: 'stopped', ...said })
+    const signal = end.kind === 'exited' ? signalOf(end.code) : undefined
+    onEnd(signal === undefined ? { ...end, ...said } : { kind: 'killed', signal, ...said })
+  })
+
+  async function leave(): Promise<void> {
+    started.endInput()
+    await atMost(leaveMs, started.ended)
+    await started.stop()
+    await started.ended
+  }
+
+  return {
+    pid: started.pid,
+    send(message) {
+      limit.expect()
+      started.write(`${JSON.stringify(message)}\n`)
+    },
+    words: words.text,
+    close: () => (closing ??= leave()),
+  }
+}
+
+/** Empty if the line is something else. An older protocol sends several messages as a list. */
+function messagesIn(line: string): readonly JsonObject[] {
+  const first = line.trimStart()[0]
+  if (first !== '{' && first !== '[') return []
+  try {
+    const value: unknown = JSON.parse(line)
+    const all = Array.isArray(value) ? (value as readonly unknown[]) : [value]
+    return all.every(isMessage) ? all : []
+  } catch {
+    return []
+  }
+}
+
+function isMessage(value: unknown): value is JsonObject {
+  return isObject(value) && value['jsonrpc'] === '2.0'
+}
+
+/** Keeps the tail of a text stream. */
+function createTail(maxBytes: number) {
+  let kept = Buffer.alloc(0)
+  return {
+    add: (chunk: Buffer): void => {
+      const all = Buffer.concat([kept, chunk.subarray(-maxBytes)])
+      // a copy, because a slice would keep the whole buffer alive
+      kept = Buffer.from(all.subarray(-maxBytes))
+    },
+    text: (): string => kept.toString('utf8').replace(/^\uFFFD+/, ''),
+  }
 }

@@ -1,16 +1,41 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, join, relative, resolve } from 'node:path'
 import { refuseLeavingLink } from '../base/leaving.ts'
-import { BatonError, isBatonError, messageOf, type SourcePlace } from '../base/error.ts'
-import type { RunReport, Surroundings } from '../wiring/conduct.ts'
+import { BatonError, hasSystemCode, isBatonError, messageOf, type SourcePlace } from '../base/error.ts'
+import type { OpenedRun, OpenParts, RunReport, Surroundings } from '../wiring/conduct.ts'
 import { type Asking, expectedExit, unmetExpectations, type Verdict } from './expectations.ts'
 import type { TestCase, TestedFile } from './load-tests.ts'
-import { runForTest, sourceOf, type TestRun } from './runs.ts'
-import { copyWorkspace, type WorkspaceCopy } from './workspace-copy.ts'
-import { readSourceFile } from '../base/files.ts'
-import { isObject, type Json, type JsonObject, parseSentJson } from '../base/json.ts'
+import { displayPath, isInside, readSourceFile, realPath } from '../base/files.ts'
+import { defined, isObject, type Json, type JsonObject, parseSentJson } from '../base/json.ts'
 import { variableFlags } from '../config/input-variables.ts'
+import type { Listener } from '../event/bus.ts'
+import { decorate, type EffectKind } from '../event/effects.ts'
+import { createEffects } from '../journal/effects.ts'
+import { isCassette } from '../journal/is-cassette.ts'
+import { createMemoryJournal } from '../journal/memory.ts'
+import type { SecretMask } from '../journal/secrets.ts'
+import { serverNames } from '../load/other-tools.ts'
+import { silentServers } from '../run/recorded-servers.ts'
+import type { Target } from '../load/target.ts'
+import { strategies } from '../strategies/strategies.ts'
+import { targetInPlace } from '../run/isolation/placed-target.ts'
+import { type StartOptions, startRun } from '../runner.ts'
+import { replayRun } from '../wiring/replay.ts'
+import { compareBytes } from '../base/byte-order.ts'
+import { listFiles } from '../base/glob.ts'
+import { sha256 } from '../base/hash.ts'
+import { hashPrompt } from '../prompt/document.ts'
 
 export interface RunTestOptions extends Surroundings {
   /** `-c key=value`. */
@@ -290,4 +315,259 @@ async function judge(
     | undefined
   if (value === undefined) throw new BatonError('TASK_FAILED', 'the judge model did not answer')
   return { verdicts: value.verdicts, costUsd }
+}
+
+/** Where the answers of a test come from: nowhere, a cassette, or live calls, which are recorded into `folder`. */
+type TestSource =
+  | { readonly kind: 'nothing' }
+  | { readonly kind: 'cassette'; readonly file: string }
+  | { readonly kind: 'world'; readonly folder: string }
+
+interface TestRunOptions extends Surroundings, Pick<StartOptions, 'text' | 'model' | 'outputSchema'> {
+  /** The prompt file or agent in the copy of the workspace, absolute. With `text`, only a name. */
+  readonly file: string
+  readonly cwd: string
+  readonly vars: readonly string[]
+  readonly inputs: readonly Json[]
+  readonly params: JsonObject
+  /** `-c key=value`. */
+  readonly overrides: readonly string[]
+  readonly source: TestSource
+}
+
+interface TestRun {
+  readonly report: RunReport
+  /** Number of model calls; retries and fallbacks count as one. */
+  readonly calls: number
+  /** Cost of the calls in US dollars; for a cassette, the cost when it was recorded. Null if unknown. */
+  readonly costUsd: number | null
+  /** The folder of its record, if the run was live. */
+  readonly record?: string
+}
+
+/** Where the answers of a test come from. `recording`: the folder for the record of a live run. */
+async function sourceOf(
+  { cassette: file, placeOf }: Pick<TestCase, 'cassette' | 'placeOf'>,
+  { workspace, recording }: { readonly workspace: string; readonly recording: string | undefined },
+): Promise<TestSource> {
+  if (file === undefined) return { kind: 'nothing' }
+  const shown = displayPath(workspace, file)
+  if (recording !== undefined) {
+    if (!existsSync(file) || isCassette(file)) return { kind: 'world', folder: recording }
+    throw new BatonError('USAGE', `${shown} exists and is not a cassette, so it is not overwritten`, {
+      place: await placeOf(['cassette']),
+      hint: 'Name a different file, or move this one away.',
+    })
+  }
+  if (existsSync(file)) return { kind: 'cassette', file }
+  throw new BatonError('USAGE', `cassette ${shown} does not exist`, {
+    place: await placeOf(['cassette']),
+    hint: 'Record it with baton test --record, which calls the models.',
+  })
+}
+
+/** How long the recording of a test waits for a host: one that is overloaded may take requests soon, a failing one not. */
+const patience = { patienceMs: 10 * 60_000, mostOutageMs: 0 }
+
+/**
+ * Runs a test's prompt file once.
+ * @throws BatonError USAGE, JOURNAL_FAILED for a cassette that cannot be replayed
+ */
+async function runForTest(options: TestRunOptions): Promise<TestRun> {
+  let calls = 0
+  const listener: Listener = (event) => {
+    if (event.type === 'item.started' && event.item.type === 'agent_message') calls += 1
+  }
+  const { source, file, cwd, vars, inputs, overrides } = options
+  // in the workspace, so that records name it independently of the place of the copy
+  const placed = { ...options, aipackBase: join(cwd, '.aipack', 'base') }
+  const prepare = withParams(options)
+  if (source.kind === 'cassette') {
+    const { text, model, outputSchema } = options
+    const given = { vars, overrides, ...defined({ text, model, outputSchema }), ...(inputs.length > 0 && { inputs }) }
+    const replay = { ...placed, cwd, record: source, observations: 'live-files', given, prepare } as const
+    const report = await replayRun(text === undefined ? file : undefined, replay, listener)
+    return { report, calls, costUsd: report.recordedCostUsd }
+  }
+  let record: string | undefined
+  const { signal = new AbortController().signal } = options
+  const opening =
+    source.kind === 'world'
+      ? { runs: source.folder }
+      : { open: async (target: Target, { mask }: OpenParts) => openWithoutCassette(target, { mask, signal }) }
+  const onRecord = (folder: string): void => void (record = folder)
+  const report = await startRun(file, { ...placed, ...opening, ...patience, prepare, onRecord }, listener)
+  return { report, calls, costUsd: report.costUsd, ...defined({ record }) }
+}
+
+/** A test has its own copy of the workspace, which is not in a git repository: a work tree is of no use there. */
+function withParams({ params }: Pick<TestRunOptions, 'params'>): (target: Target) => Target {
+  return (target) =>
+    target.kind === 'agent'
+      ? target
+      : targetInPlace({ ...target, spec: { ...target.spec, params: { ...target.spec.params, ...params } } }, strategies)
+}
+
+const whatIsDone: { readonly [kind in EffectKind]?: string } = {
+  model: 'calls a model',
+  http: 'sends an HTTP request',
+  command: 'runs a command',
+  mcp: 'calls a tool of an MCP server',
+}
+
+/**
+ * For a test without a cassette: its run may only read and change files. It fails with the first other effect, even if
+ * a script catches the error.
+ */
+function openWithoutCassette(
+  { settings }: Target,
+  options: { readonly mask: SecretMask; readonly signal: AbortSignal },
+): OpenedRun {
+  const journal = createMemoryJournal(options)
+  const live = createEffects({
+    journal,
+    signal: options.signal,
+    permission: { check: () => ({ kind: 'allow' }) },
+    onSpent: () => {},
+  })
+  let refused: BatonError | undefined
+
+  function refuse(what: string): never {
+    refused ??= new BatonError('DIVERGED', `this test has no cassette, and its run ${what}`, {
+      hint: 'Set cassette = "…", and record it with baton test --record.',
+    })
+    throw refused
+  }
+
+  const offline = decorate(live, () => ({
+    async perform(_at, { kind, request }) {
+      return refuse(`${whatIsDone[kind] ?? `has an outside effect (${kind})`}${named(request)}`)
+    },
+  }))
+  return {
+    journal,
+    replay: {
+      effects: offline,
+      chooseModel: async (name) => refuse(`calls ${name === undefined ? 'a model' : `the model ${name}`}`),
+      mcp: silentServers(
+        serverNames(settings).map((name) => ({ name, isTrusted: false })),
+        () => refuse('calls an MCP server'),
+      ),
+      settle(error) {
+        if (refused !== undefined && !(isBatonError(error) && error.code === 'DIVERGED')) throw refused
+      },
+    },
+  }
+}
+
+function named(request: unknown): string {
+  const name = isObject(request) ? (request['url'] ?? request['program'] ?? request['command']) : undefined
+  return typeof name === 'string' ? `: ${name.slice(0, 200)}` : ''
+}
+
+/** A workspace for one test. Paths are absolute, links resolved. */
+interface WorkspaceCopy {
+  /** Contains all files of the test. */
+  readonly folder: string
+  readonly workspace: string
+  /** Maps a path of the original workspace to its path in the copy. */
+  readonly at: (path: string) => string
+  /** The text of a file of the copy by its path in the workspace; undefined if it does not exist. */
+  readonly read: (path: string) => string | undefined
+  /** Sorted paths of the files that were created, changed or deleted since the copy was made. */
+  readonly changed: () => readonly string[]
+  readonly remove: () => void
+}
+
+/**
+ * Creates a temporary folder in `within` with everything that a test needs. The caller removes it.
+ * @throws BatonError OUTSIDE_WORKSPACE for files that are not in the workspace, FILE_UNREADABLE for a glob that matches
+ * nothing
+ */
+async function copyWorkspace(
+  test: Pick<TestCase, 'files' | 'placeOf'>,
+  { workspace: original, needed, within }: Pick<TestedFile, 'workspace' | 'needed'> & { readonly within: string },
+): Promise<WorkspaceCopy> {
+  const folder = realpathSync(mkdtempSync(join(within, 'baton-prompt-test-')))
+  const workspace = join(folder, 'workspace')
+  const at = (path: string): string => join(workspace, relative(original, path))
+  const remove = (): void => rmSync(folder, { recursive: true, force: true })
+  const copy = (path: string): void => {
+    mkdirSync(dirname(at(path)), { recursive: true })
+    cpSync(path, at(path), { recursive: true, dereference: true })
+  }
+  try {
+    // marks the folder as a workspace; no glob matches it
+    mkdirSync(join(workspace, '.aipack'), { recursive: true })
+    for (const path of needed) copy(path)
+    const { files } = test
+    if (Array.isArray(files)) for (const path of await listed(test, files as readonly string[], original)) copy(path)
+    else for (const [path, text] of Object.entries(files)) writeOwn(await ownPath(path, test, workspace), text)
+  } catch (error) {
+    remove()
+    throw error
+  }
+  const before = contentsOf(workspace)
+  const changed = (): readonly string[] => {
+    const after = contentsOf(workspace)
+    const paths = new Set([...before.keys(), ...after.keys()])
+    return [...paths].filter((path) => before.get(path) !== after.get(path)).toSorted(compareBytes)
+  }
+  return { folder, workspace, at, changed, remove, read: (path) => readInside(resolve(workspace, path), workspace) }
+}
+
+/** The hash of every file by its path in the workspace. Ignores what a run adds to a prompt file below `====`. */
+function contentsOf(workspace: string): ReadonlyMap<string, string> {
+  const all = readdirSync(workspace, { recursive: true, withFileTypes: true, encoding: 'utf8' })
+  return new Map(
+    all.flatMap((entry): readonly [string, string][] => {
+      const absolute = join(entry.parentPath, entry.name)
+      const path = relative(workspace, absolute)
+      if (!entry.isFile() || path.startsWith('.aipack/')) return []
+      const bytes = readFileSync(absolute)
+      return [[path, path.endsWith('.md') ? hashPrompt(bytes.toString('utf8')) : sha256(bytes)]]
+    }),
+  )
+}
+
+async function listed(
+  { placeOf }: Pick<TestCase, 'placeOf'>,
+  globs: readonly string[],
+  workspace: string,
+): Promise<readonly string[]> {
+  const list = (patterns: readonly string[]) => listFiles(patterns, { baseDir: workspace, root: workspace })
+  const found = list(globs)
+  for (const [index, glob] of globs.entries()) {
+    if (glob.startsWith('!') || found.some((file) => file.glob === index) || list([glob]).length > 0) continue
+    throw new BatonError('FILE_UNREADABLE', `no file in the workspace matches ${JSON.stringify(glob)}`, {
+      place: await placeOf(['files', index]),
+      hint: 'Paths in "files" are relative to the workspace.',
+    })
+  }
+  return found.map(({ absolute }) => absolute)
+}
+
+async function ownPath(path: string, { placeOf }: Pick<TestCase, 'placeOf'>, workspace: string): Promise<string> {
+  const absolute = resolve(workspace, path)
+  if (absolute !== workspace && isInside(workspace, realPath(absolute))) return absolute
+  throw new BatonError('OUTSIDE_WORKSPACE', `the file ${JSON.stringify(path)} of a test is outside the workspace`, {
+    place: await placeOf(['files', path]),
+    hint: 'Paths in "files" are relative to the workspace.',
+  })
+}
+
+function writeOwn(path: string, text: string): void {
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, text)
+}
+
+/** For a test, links that lead out of the copy do not exist. */
+function readInside(path: string, workspace: string): string | undefined {
+  if (!existsSync(path) || !isInside(workspace, realPath(path))) return undefined
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    if (hasSystemCode(error, 'EISDIR')) return undefined
+    throw error
+  }
 }

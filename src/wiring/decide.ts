@@ -1,4 +1,5 @@
 import { basename } from 'node:path'
+import { readlinkSync } from 'node:fs'
 import { BatonError, exitCodes } from '../base/error.ts'
 import { defined } from '../base/json.ts'
 import type { ApprovalView } from '../event/asked-action.ts'
@@ -14,8 +15,8 @@ import { withdrawEpoch } from '../journal/segment.ts'
 import { openSigningKey } from '../journal/signing.ts'
 import { openFileRecords } from '../journal/source.ts'
 import { openRun } from '../journal/store.ts'
-import { terminalOf } from '../journal/terminal-of.ts'
 import { refuseUndone } from './resume.ts'
+import { type Owner, processOwners } from '../journal/owner.ts'
 
 /** What the user decides about a call that a run waits for. `reason`: sent to the model. */
 export type Verdict =
@@ -166,4 +167,15 @@ function copyEnd({ records, source }: RunIndex, journal: RunJournal, stillWaits:
     ...(facts === undefined ? {} : { facts: source.value(facts) }),
     ...(error === undefined ? {} : { error: openError(source, error) }),
   })
+}
+
+/** The terminal that a process reads from; undefined if it does not read from one, or that cannot be seen from here. */
+export function terminalOf(owner: Owner): string | undefined {
+  if (!processOwners.isVisible(owner)) return undefined
+  try {
+    const input = readlinkSync(`/proc/${owner.pid}/fd/0`)
+    return /^\/dev\/(?:pts\/\d+|tty\w*|console)$/.test(input) ? input : undefined
+  } catch {
+    return undefined
+  }
 }

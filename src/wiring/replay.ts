@@ -20,13 +20,18 @@ import { createMask, type SecretMask } from '../journal/secrets.ts'
 import { environmentOf, type Invocation, invocationOf, recordedCost, resultHash, withOverrides } from '../run/record.ts'
 import { recordedServers } from '../run/recorded-servers.ts'
 import { recordedTools } from '../run/recorded-tools.ts'
-import { createReplayedChooser } from '../run/replayed-chooser.ts'
 import { createScratch, type Scratch } from '../run/scratch.ts'
 import { createStoredSources } from '../run/stored-sources.ts'
 import type { Target } from '../load/target.ts'
 import { packageRoot } from '../package-root.ts'
 import type { Replay } from './run-effects.ts'
 import { runFolders } from './load-run.ts'
+import type { AgentParts } from '../agent/parts.ts'
+import type { ModelSources } from '../model/choice.ts'
+import type { ModelProvider } from '../model/provider.ts'
+import { chooseModelFor } from '../model/select.ts'
+import { loadModelTable } from '../model/table.ts'
+import { type Choice, choiceOf, choicePlace } from '../run/model-choices.ts'
 
 /** A recorded run: its folder, or the cassette made from it. */
 export type RecordedRun =
@@ -254,4 +259,52 @@ async function summary(
         : [toTokens, (text: string) => toTokens(restore(text))].some((map) => facts.result === resultHash(report, map)),
     scratch: folder === undefined ? undefined : { folder, files, unlike },
   }
+}
+
+interface ReplayedChoices {
+  readonly index: RunIndex
+  readonly sources: ModelSources
+  /** `agents/models.toml`, absolute. */
+  readonly tableFile: string
+}
+
+/**
+ * Returns what a name meant in the recorded run. For a name that the run did not use: what it means here, as far as
+ * that is known without calling a server; the request then differs, which the replay reports. Never rejects.
+ */
+function createReplayedChooser({ index, sources, tableFile }: ReplayedChoices): AgentParts['chooseModel'] {
+  return async (name) => {
+    const { p } = choicePlace(name, sources.aliases)
+    const location = index.tree.find(p)?.answer
+    const record = location === undefined ? undefined : index.source.at(location)
+    const choice =
+      record?.k === 'obs' && record.status === 'ok'
+        ? (index.source.value(record.value) as Choice)
+        : await choiceHere(name, { sources, tableFile })
+    return {
+      ...choice,
+      provider: silent,
+      priced: { provider: 'replay', baseUrl: undefined, model: choice.model, isFree: true },
+    }
+  }
+}
+
+async function choiceHere(
+  name: string | undefined,
+  { sources, tableFile }: Pick<ReplayedChoices, 'sources' | 'tableFile'>,
+): Promise<Choice> {
+  try {
+    const options = { loadTable: () => loadModelTable(tableFile), findLocal: async () => undefined, isAttended: true }
+    return choiceOf(await chooseModelFor(name, sources, options))
+  } catch {
+    const label = name ?? 'the default model'
+    return { model: label, label }
+  }
+}
+
+const silent: ModelProvider = {
+  name: 'replay',
+  stream() {
+    throw new BatonError('MODEL_FAILED', 'a replayed run calls no model')
+  },
 }

@@ -9,7 +9,6 @@ import { damageText } from '../journal/damage.ts'
 import { indexRun, type RunIndex } from '../journal/run-index.ts'
 import { createMask, type SecretMask, secretNames } from '../journal/secrets.ts'
 import { withdrawEpoch } from '../journal/segment.ts'
-import { endLeftProcesses, leftProcessesText } from '../journal/left-processes.ts'
 import { openSigningKey } from '../journal/signing.ts'
 import { openFileRecords, type RecordSource } from '../journal/source.ts'
 import { openRun } from '../journal/store.ts'
@@ -28,6 +27,9 @@ import { presentText, settleChange } from '../tool/change-state.ts'
 import { ownChangesHook } from '../tool/own-changes.ts'
 import { conduct, type OpenedRun, type RunPlan, type RunReport, type Surroundings } from './conduct.ts'
 import { strategies } from '../strategies/strategies.ts'
+import { endGroup } from '../base/process-group.ts'
+import { processOwners } from '../journal/owner.ts'
+import type { LeftProcess } from '../journal/process-list.ts'
 
 export interface ResumeOptions extends Surroundings {
   /** The folder of the run; see `findRun`. */
@@ -341,4 +343,30 @@ function namesText(names: readonly string[]): string {
 /** A bare number means an iteration: `--from 2` is `--from iteration/2`. */
 function iterationPlace(from: string): string {
   return /^\d+$/.test(from) ? `iteration/${from}` : from
+}
+
+/**
+ * Terminates the process groups that a killed process of the run left running: those on this machine whose leader still
+ * exists, identified by its pid and start time. Returns those that were terminated.
+ */
+export async function endLeftProcesses({ processes }: Pick<RunIndex, 'processes'>): Promise<readonly LeftProcess[]> {
+  const here = processes().filter(({ writer }) => processOwners.isVisible(writer))
+  const ended = await Promise.all(here.map(async (left) => ((await endGroup(left)) ? [left] : [])))
+  return ended.flat()
+}
+
+/** One line about the terminated processes; undefined: none. */
+export function leftProcessesText(ended: readonly LeftProcess[]): string | undefined {
+  if (ended.length === 0) return undefined
+  const shown = ended.map(({ pid, place }) => `process ${pid} of ${place}`)
+  return `the killed run left ${whatRan(ended)} running, which ${ended.length === 1 ? 'was' : 'were'} terminated: ${shown.join(', ')}`
+}
+
+/** A server is recorded at its own place (src/wiring/servers.ts): no agent and no task is called `mcp`. */
+function whatRan(ended: readonly LeftProcess[]): string {
+  const isServer = ended.map(({ place }) => place.startsWith('mcp/'))
+  const [one, many] = isServer.every(Boolean)
+    ? ['an MCP server', 'MCP servers']
+    : ['a command', isServer.some(Boolean) ? 'commands and MCP servers' : 'commands']
+  return ended.length === 1 ? one : many
 }

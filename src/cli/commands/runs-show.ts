@@ -8,7 +8,7 @@ import { readRunSummary } from '../../history/run-list.ts'
 import { findPart, readTree } from '../../history/run-tree.ts'
 import { findAnyRun } from '../../journal/find-run.ts'
 import { summaryIn } from '../../journal/index-file.ts'
-import { noMask } from '../../journal/secrets.ts'
+import { noMask, type SecretMask } from '../../journal/secrets.ts'
 import type { RunSummary } from '../../journal/summary.ts'
 import { harmless, harmlessName } from '../../base/terminal-text.ts'
 import { countOf } from '../../render/format.ts'
@@ -32,7 +32,6 @@ import { agentsIn, readTranscript } from '../../history/agent-transcript.ts'
 import { messageText } from '../../history/recorded.ts'
 import { jsonLine } from '../io.ts'
 import { fileDiffs } from '../../undo/diff.ts'
-import { readLeftOut } from '../../undo/left-out.ts'
 import { openChanges } from '../../undo/open-changes.ts'
 import { runGit } from '../../base/git.ts'
 import { iterationFacts } from '../../history/iteration.ts'
@@ -41,6 +40,7 @@ import { readTeams, type Team } from '../../history/team.ts'
 import { sequenceLines } from '../../render/sequence.ts'
 import { ganttText, sequenceText } from '../../render/team-mermaid.ts'
 import { timelineLines } from '../../render/timeline.ts'
+import { isObject } from '../../base/json.ts'
 
 /** Reads `RUN:2`, iteration 2 of a run. Undefined for a whole run. */
 export function iterationOf(word: string): { readonly run: string; readonly iteration: number } | undefined {
@@ -385,4 +385,34 @@ export async function showTeams(
 
 function titleOf({ members: [leader] }: Team): string {
   return harmlessName(leader?.place ?? '')
+}
+
+/** Changes made in a work tree that were not applied to the workspace. */
+export interface LeftOutTree {
+  /** The place in the run where the work was done, as text. */
+  readonly place: string
+  readonly reason: string
+  /** In the format of `git apply`, with paths relative to the workspace. */
+  readonly diff: string
+}
+
+/** The changes of a run that exist only in work trees, one entry per place. */
+export async function readLeftOut(folder: string, mask: SecretMask): Promise<readonly LeftOutTree[]> {
+  const source = openFileRecords(folder, { mask })
+  const found = new Map<string, LeftOutTree>()
+  try {
+    await source.scan((record) => {
+      if (record.k !== 'show') return
+      const event = source.value(record.event)
+      if (!isObject(event)) return
+      // a resumed run may have applied later what was left out before
+      if (event['type'] === 'isolation.applied') found.delete(record.p)
+      if (event['type'] !== 'isolation.left_out') return
+      const { reason, diff } = event
+      if (typeof reason === 'string' && typeof diff === 'string') found.set(record.p, { place: record.p, reason, diff })
+    })
+  } finally {
+    source.close()
+  }
+  return [...found.values()]
 }

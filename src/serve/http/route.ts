@@ -1,5 +1,4 @@
 import type { z } from 'zod'
-import { checked } from './checked.ts'
 import { Refusal } from '../refusal.ts'
 
 /** A route with its handler and its schemas, which validate requests and are published in the OpenAPI description. */
@@ -112,4 +111,18 @@ async function readJson(request: Request): Promise<unknown> {
 
 function queryOf({ url }: Request): object {
   return Object.fromEntries(new URL(url).searchParams)
+}
+
+/**
+ * Validates what a client has sent against a schema.
+ * @throws Refusal 400 that names the field and the problem
+ */
+function checked<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
+  const { success, data, error } = schema.safeParse(value)
+  if (success) return data
+  const [issue] = error.issues
+  const where = issue === undefined || issue.path.length === 0 ? '' : `${issue.path.map(String).join('.')}: `
+  throw new Refusal(400, `${where}${issue?.message ?? 'invalid'}`, {
+    hint: '/openapi describes the expected format.',
+  })
 }
