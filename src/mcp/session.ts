@@ -234,15 +234,11 @@ function invalid(reason: string): never {
 type Fields = { readonly [key: string]: unknown }
 
 /** The items of one page of a list, without those for which `read` returns undefined. */
-export function itemsOf<Item>(
-  page: unknown,
-  list: string,
-  read: (fields: Fields) => Item | undefined,
-): readonly Item[] {
+function itemsOf<Item>(page: unknown, list: string, read: (fields: Fields) => Item | undefined): readonly Item[] {
   return objects(isObject(page) ? page[list] : undefined).flatMap((fields) => read(fields) ?? [])
 }
 
-export function toolOf(fields: Fields): McpTool | undefined {
+function toolOf(fields: Fields): McpTool | undefined {
   const name = text(fields['name'])
   const schema = fields['inputSchema']
   if (name === undefined || name === '' || !(schema === undefined || isObject(schema))) return undefined
@@ -264,12 +260,12 @@ export function toolOf(fields: Fields): McpTool | undefined {
   }
 }
 
-export function resourceOf(fields: Fields): McpResource | undefined {
+function resourceOf(fields: Fields): McpResource | undefined {
   const uri = text(fields['uri'])
   return uri === undefined ? undefined : { ...about(fields, uri), uri, ...defined({ size: number(fields['size']) }) }
 }
 
-export function templateOf(fields: Fields): McpResource | undefined {
+function templateOf(fields: Fields): McpResource | undefined {
   const uri = text(fields['uriTemplate'])
   return uri === undefined ? undefined : { ...about(fields, uri), uri, isTemplate: true }
 }
@@ -279,7 +275,7 @@ function about(fields: Fields, uri: string): Pick<McpResource, 'name' | 'title' 
   return { name: text(fields['name']) ?? uri, ...defined({ title, description, mimeType }) }
 }
 
-export function promptOf(fields: Fields): McpPrompt | undefined {
+function promptOf(fields: Fields): McpPrompt | undefined {
   const name = text(fields['name'])
   if (name === undefined || name === '') return undefined
   return {
@@ -295,7 +291,7 @@ export function promptOf(fields: Fields): McpPrompt | undefined {
 }
 
 /** Undefined if it is not a tool result. */
-export function resultOf(value: unknown): McpResult | undefined {
+function resultOf(value: unknown): McpResult | undefined {
   if (!isObject(value)) return undefined
   const structured = value['structuredContent'] as Json | undefined
   const listed = value['content']
@@ -329,13 +325,13 @@ function contentOf(block: Fields): McpContent {
   return { type: 'text', text: JSON.stringify(block) }
 }
 
-export function resourceContentOf(fields: Fields): McpResourceContent | undefined {
+function resourceContentOf(fields: Fields): McpResourceContent | undefined {
   const uri = text(fields['uri'])
   const [mimeType, said, blob] = ['mimeType', 'text', 'blob'].map((name) => text(fields[name]))
   return uri === undefined ? undefined : { uri, ...defined({ mimeType, text: said, blob }) }
 }
 
-export function promptMessageOf(fields: Fields): McpPromptMessage | undefined {
+function promptMessageOf(fields: Fields): McpPromptMessage | undefined {
   const { role, content } = fields
   if (!(role === 'user' || role === 'assistant') || !isObject(content)) return undefined
   return { role, content: contentOf(content) }
@@ -361,7 +357,7 @@ function object(value: unknown): JsonObject | undefined {
   return isObject(value) ? (value as JsonObject) : undefined
 }
 
-export interface StdioOptions {
+interface StdioOptions {
   /** An absolute path, or a name that is looked up in `PATH` of `environment`. */
   readonly command: string
   readonly args: readonly string[]
@@ -384,7 +380,7 @@ export interface StdioOptions {
 }
 
 /** A running server that accepts messages on its stdin. */
-export interface StdioServer {
+interface StdioServer {
   readonly pid: number
   readonly send: (message: object) => void
   /** The tail of its stderr. */
@@ -402,7 +398,7 @@ const keptWords = 8_192
  * left when it ends or is closed. Memory is bounded whatever it writes. Rejects with ConnectionFailure if it cannot be
  * started.
  */
-export async function startStdio(options: StdioOptions): Promise<StdioServer> {
+async function startStdio(options: StdioOptions): Promise<StdioServer> {
   const { cwd, environment, maxBytes, onStart, onMessage, onJunk, onEnd } = options
   const words = createTail(keptWords)
   const limit = createFloodLimit()

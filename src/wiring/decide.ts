@@ -170,7 +170,7 @@ function copyEnd({ records, source }: RunIndex, journal: RunJournal, stillWaits:
 }
 
 /** The terminal that a process reads from; undefined if it does not read from one, or that cannot be seen from here. */
-export function terminalOf(owner: Owner): string | undefined {
+function terminalOf(owner: Owner): string | undefined {
   if (!processOwners.isVisible(owner)) return undefined
   try {
     const input = readlinkSync(`/proc/${owner.pid}/fd/0`)
