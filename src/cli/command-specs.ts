@@ -12,7 +12,7 @@ const requestFlags = {
   stdin: { kind: 'switch', describe: 'give standard input to the model as context; with -p, a pipe is always context' },
   var: { kind: 'list', describe: 'set a variable of [input]: name=value' },
   model: { kind: 'text', short: 'm', describe: 'model of the main agent' },
-  mode: { kind: 'text', describe: 'execution mode: classic, code, or one from a plug-in' },
+  mode: { kind: 'text', describe: 'execution mode, as listed by baton list modes' },
   sandbox: {
     kind: 'text',
     choices: ['read-only', 'workspace-write', 'danger-full-access'],

@@ -87,7 +87,7 @@ const options: JsonObject = {
 }
 
 /** The mode in which the model answers with programs, which are run until one calls `done()` (R167). */
-export function codeMode(added: readonly PluginFunction[] = []): Mode {
+function codeMode(added: readonly PluginFunction[] = []): Mode {
   return {
     id: 'code',
     name: 'Code (JavaScript sandbox)',

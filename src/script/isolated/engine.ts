@@ -43,7 +43,7 @@ const ownWorker = import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js
 const idleThreads = 2
 const idleMs = 10_000
 
-export interface ThreadPool {
+interface ThreadPool {
   /** A thread without a state, with this heap limit. */
   take(heapMb: number): Thread
   /** Returns a thread whose state has confirmed that it is closed. */
@@ -84,7 +84,7 @@ interface EngineOptions {
 }
 
 /** One worker thread with an engine in it. */
-export interface Thread extends EngineThread {
+interface Thread extends EngineThread {
   readonly heapMb: number
 }
 
@@ -109,7 +109,7 @@ interface Run {
 }
 
 /** The main thread's side of a state that lives in a worker. */
-export function createIsolatedState(options: LuaStateOptions, pool: ThreadPool): LuaState {
+function createIsolatedState(options: LuaStateOptions, pool: ThreadPool): LuaState {
   const { functions, modules, limits } = options
   const thread = pool.take(Math.ceil(limits.memoryBytes / 2 ** 20) + engineMb)
   const calls = createHostCalls(thread, options)

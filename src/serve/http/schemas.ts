@@ -186,7 +186,7 @@ export const noBody = z.looseObject({})
 export const promptBody = z.strictObject({
   input: z.string().min(1).describe('The prompt.'),
   model: z.string().min(1).max(500).optional(),
-  mode: z.string().min(1).max(100).optional().describe('The execution mode: classic, code, or one of a plug-in.'),
+  mode: z.string().min(1).max(100).optional().describe('The execution mode, as listed by `baton list modes`.'),
   conversationId: z.string().min(1).max(100).optional().describe('If omitted, a new conversation is started.'),
   file: path.optional().describe('A prompt file whose front matter applies to a new conversation.'),
 })
