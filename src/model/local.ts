@@ -19,8 +19,11 @@ export interface LocalSearch {
 
 /** If this variable is `off`, no local server is searched for. */
 export const localServersEnv = 'BATON_LOCAL_SERVERS'
-/** How long a local server may take to list its models, in milliseconds. */
-const limitMs = 200
+/**
+ * How long a local server may take to list its models, in milliseconds, which is long for a busy machine. Where no
+ * server listens, nobody waits.
+ */
+const limitMs = 1000
 
 /** A local server that was asked for its models. */
 export interface LocalServer {

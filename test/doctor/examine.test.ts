@@ -133,8 +133,7 @@ describe('doctor with a key', () => {
   })
 })
 
-// the product waits 200 ms for such a server; a machine under load may need longer just to answer
-describe('doctor with a local server', { retry: 3 }, () => {
+describe('doctor with a local server', () => {
   it('asks it for its models without a key, and says that the first one answers', async () => {
     const server = await localServer(['embed-small', 'small:8b', 'big:70b'])
     try {
