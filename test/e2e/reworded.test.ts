@@ -94,9 +94,7 @@ for (const name of goldenRunNames()) {
     })
 
     it('says nothing to models that is not marked as its text', async () => {
-      // the shared process has no standard input
-      const isAlone = shape.steps.some(({ input }) => input !== undefined)
-      const requests = await requestsOf(name, isAlone ? `${folder}/main.js` : later)
+      const requests = await requestsOf(name, later)
       const messages = requests.flatMap((body) => body.messages as readonly Said[])
       const answers = [messages.filter(({ role }) => role === 'assistant'), answersIn(golden.journals)]
       const names = requests.flatMap(({ tools }) => JSON.stringify(tools ?? []).match(/(?<="name":")[^"]+/g) ?? [])

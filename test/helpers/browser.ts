@@ -40,7 +40,10 @@ export async function openPage(
   { serving }: Pick<HttpServed, 'serving'>,
   { route = '', address = serving.newAddress(), ...options }: BrowserContextOptions & PageOptions = {},
 ): Promise<Opened> {
-  shared.browser ??= chromium.launch({ executablePath: program ?? '', args: ['--no-sandbox'] })
+  shared.browser ??= chromium.launch({
+    executablePath: program ?? '',
+    args: ['--no-sandbox', '--disable-gpu', '--in-process-gpu'],
+  })
   const browser = await shared.browser
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options })
   onTestFinished(() => context.close())

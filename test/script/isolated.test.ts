@@ -5,6 +5,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { createIsolatedEngine } from '../../src/script/isolated/engine.ts'
 import { describeLuaEngine, failLua, hostFunction, openState, runLua } from '../contract/lua-engine.ts'
 import { buildLuaWorker } from '../helpers/lua-worker.ts'
+import { core } from '../helpers/series.ts'
 
 const wasmFile = createRequire(import.meta.url).resolve('wasmoon/dist/glue.wasm')
 const worker = buildLuaWorker()
@@ -20,7 +21,8 @@ const pathological = '("a"):rep(40):find(("a?"):rep(40) .. ("a"):rep(40))'
 // thread; a run has 20 at the same time by default.
 describeLuaEngine('lua54, isolated', async () => engines.lua54, { states: 24 })
 
-describe.each(['lua54', 'fengari'] as const)('threads with %s', (name) => {
+// the whole series repeats it with the second engine, whose threads test/script/ways-out.test.ts ends in npm test too
+describe.each(core(['lua54'] as const, ['lua54', 'fengari'] as const))('threads with %s', (name) => {
   it('let agents run agents, eight levels deep and two at a time', async () => {
     const engine = await engines[name]
     const nested = hostFunction('agent', async ([depth]) =>

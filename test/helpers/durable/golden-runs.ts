@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { openSigningKey } from '../../../src/journal/signing.ts'
-import { baton, type BatonResult, root } from '../baton.ts'
+import { baton, type BatonResult, inputOf, root } from '../baton.ts'
 import { gitIn } from '../git-world.ts'
 import { type ModelServer, startModelServer } from '../model-server.ts'
 import { signRun } from '../sign-run.ts'
@@ -239,7 +239,7 @@ export function viewsOf(
 type RequestBody = NonNullable<ModelServer['requests'][number]['body']>
 
 /** The bodies of the requests that a build makes for a shape, run anew. */
-export function requestsOf(name: string, command: string | WarmCommand): Promise<readonly RequestBody[]> {
+export function requestsOf(name: string, command: WarmCommand): Promise<readonly RequestBody[]> {
   const shape = shapeOf(name)
   return inPlace(`run-${name}`, async (place) => {
     const world = makeRunWorld(shape, place)
@@ -402,9 +402,13 @@ function runCommand(
   if (command === undefined)
     return baton(args, { cwd: world.workspace, env, ...(input === undefined ? {} : { input }) })
   const all = { PATH: process.env['PATH'], NO_COLOR: '1', BATON_LOCAL_SERVERS: 'off', ...env }
-  const warm = typeof command === 'string' ? undefined : command.run({ args, cwd: world.workspace, env: all })
-  if (warm !== undefined) return warm.then((ended) => ({ ...ended, home: world.home }))
-  const child = spawn(process.execPath, [...node, command as string, ...args], { cwd: world.workspace, env: all })
+  if (typeof command !== 'string') {
+    const given = inputOf(args, input)
+    const warm = given === 'own' ? undefined : command.run({ args, cwd: world.workspace, env: all, ...given })
+    if (warm === undefined) throw new Error(`the shared process cannot run ${args.join(' ')}`)
+    return warm.then((ended) => ({ ...ended, home: world.home }))
+  }
+  const child = spawn(process.execPath, [...node, command, ...args], { cwd: world.workspace, env: all })
   child.stdin.on('error', () => undefined).end(input)
   let [stdout, stderr] = ['', '']
   child.stdout.setEncoding('utf8').on('data', (piece: string) => (stdout += piece))
