@@ -51,6 +51,7 @@ import type { TaskPlan } from '../run/plan.ts'
 import type { Settings } from '../config/settings.ts'
 import type { ChainState } from '../stage/state.ts'
 import type { AnswerPlan, PartPlan, PromptPlan, StrategyPlan, SummaryPlan } from './plan.ts'
+import type { AnswerOptions } from './text.ts'
 
 interface ScriptFacts {
   /** Undefined for a `.lua` file. */
@@ -146,6 +147,10 @@ export interface AnswerPlanner<Plan extends StrategyPlan = StrategyPlan> {
   join(first: Plan, all: readonly Plan[]): Plan
   /** What it asks of agents and models, in order. */
   partsOf(plan: Plan): readonly PartPlan[]
+  /** Its lines in the text of a plan: a heading, and what is in it. */
+  lines(plan: Plan, options: AnswerOptions): readonly string[]
+  /** The graph that it is; omitted: it is none. */
+  draw?(plan: Plan, language: 'mermaid' | 'dot'): string
 }
 
 export interface RepetitionPlanner {
@@ -202,7 +207,10 @@ export async function createPlanner({ options, ...shared }: PlannerOptions): Pro
   }
 }
 
-async function answerPlannersOf(strategies: readonly PlannedStrategy[]): Promise<ReadonlyMap<string, AnswerPlanner>> {
+/** The planners of all strategies that have one, by key. */
+export async function answerPlannersOf(
+  strategies: readonly PlannedStrategy[],
+): Promise<ReadonlyMap<string, AnswerPlanner>> {
   const found = new Map<string, AnswerPlanner>()
   for (const { key, answerPlanner } of strategies)
     if (answerPlanner !== undefined) found.set(key, await answerPlanner())

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { planTree } from '../../src/cli/plan-tree.ts'
+import { answerPlannersOf } from '../../src/plan/planner.ts'
+import { planTree } from '../../src/plan/text.ts'
+import { strategies } from '../../src/strategies/strategies.ts'
 import { createPaint } from '../../src/render/style.ts'
 import { allRights, type ToolFilter, type ToolRule } from '../../src/event/permission.ts'
 import { planTools } from '../../src/plan/tools.ts'
@@ -12,7 +14,12 @@ const paint = createPaint({ env: {}, isTerminal: false })
 async function planned(files: Readonly<Record<string, string>>, file = 'ask.md') {
   const folder = workspaceOf(files)
   const plan = await planIn(folder, { file })
-  const lines = planTree(plan.target, { paint, limits: plan.limits })
+  const planners = await answerPlannersOf(strategies)
+  const lines = planTree(plan.target, {
+    paint,
+    limits: plan.limits,
+    linesOf: (answer, options) => planners.get(answer.by)?.lines(answer, options) ?? [],
+  })
   return { lines: lines.map((line) => line.trim()).filter((line) => line.startsWith('tools')), plan }
 }
 

@@ -12,9 +12,8 @@ import { defined } from '../../base/json.ts'
 import { type CommandIo, jsonLine, openWorkplace } from '../io.ts'
 import { withMeant } from '../meant-command.ts'
 import { overridesOf } from '../../config/request-overrides.ts'
-import { dotText, mermaidText } from '../plan-graph.ts'
-import { planTree, shown, shownAnswer } from '../plan-tree.ts'
-import type { WorkflowStepPlan } from '../../strategies/workflow/plan.ts'
+import { type AnswerPlanner, answerPlannersOf } from '../../plan/planner.ts'
+import { planTree, shown } from '../../plan/text.ts'
 import { promptSource, refuseEmptyNames } from '../prompt-source.ts'
 import { strategies } from '../../strategies/strategies.ts'
 
@@ -39,30 +38,30 @@ export async function planCommand(flags: Flags<'plan'>, io: CommandIo): Promise<
   const { plan, secrets } = await planned.catch((error: unknown) => Promise.reject(withMeant(error, file)))
   const { hide } = createMask(env, secrets)
   const { format = flags.json ? 'json' : 'text' } = flags
-  io.out(hide(written(plan, format, paint)))
+  io.out(hide(await written(plan, format, paint)))
   return 0
 }
 
-function written(plan: Plan, format: 'text' | 'json' | 'mermaid' | 'dot', paint: Paint): string {
-  switch (format) {
-    case 'json':
-      return jsonLine(plan)
-    case 'text':
-      return planText(plan, paint)
-    case 'mermaid':
-      return mermaidText(stepsOf(plan))
-    case 'dot':
-      return dotText(stepsOf(plan))
-  }
+async function written(plan: Plan, format: 'text' | 'json' | 'mermaid' | 'dot', paint: Paint): Promise<string> {
+  if (format === 'json') return jsonLine(plan)
+  const planners = await answerPlannersOf(strategies)
+  return format === 'text' ? planText(plan, { paint, planners }) : drawing(plan, { language: format, planners })
 }
 
-function stepsOf({ target, file }: Plan): readonly WorkflowStepPlan[] {
-  const answer = target.kind === 'prompt' ? shownAnswer(target) : undefined
-  if (answer?.by === 'workflow') return answer.steps
+type Planners = ReadonlyMap<string, AnswerPlanner>
+
+function drawing(
+  { target, file }: Plan,
+  { language, planners }: { readonly language: 'mermaid' | 'dot'; readonly planners: Planners },
+): string {
+  const answer = target.kind === 'prompt' ? target.answer : undefined
+  const isOwn = answer !== undefined && answer.by !== 'model' && answer.by !== 'agent' && answer.by !== 'parts'
+  const drawn = isOwn ? planners.get(answer.by)?.draw?.(answer, language) : undefined
+  if (drawn !== undefined) return drawn
   throw new BatonError('USAGE', `${file} has no [workflow] to draw`, { hint: 'Leave --format out.' })
 }
 
-function planText(plan: Plan, paint: Paint): string {
+function planText(plan: Plan, { paint, planners }: { readonly paint: Paint; readonly planners: Planners }): string {
   const { file, target, open, notes, limits, asks } = plan
   const indented = (line: string): string => `  ${line}`
   const section = (title: string, lines: readonly string[]): readonly string[] =>
@@ -70,7 +69,11 @@ function planText(plan: Plan, paint: Paint): string {
   const decided = open.map(({ by, what }) => `decided by ${shown(by)}: ${shown(what.join(', '))}`)
   const parts = [
     [`${paint('bold', `plan of ${shown(file)}`)}: as written; nothing was run or sent`],
-    planTree(target, { paint, limits }),
+    planTree(target, {
+      paint,
+      limits,
+      linesOf: (answer, options) => planners.get(answer.by)?.lines(answer, options) ?? [],
+    }),
     section('limits', limitLines(limits)),
     section('decided at run time', decided),
     notes.map((note) => `${paint('yellow', 'note')}: ${shown(note)}`),

@@ -5,6 +5,8 @@ import { member as memberPlace, part, placeText } from '../../event/place.ts'
 import { answerEachTime, joinSingle, planAlone, type PlannedAlone } from '../../plan/answer.ts'
 import { decidedBy, type Drift, grown } from '../../plan/ask.ts'
 import type { SingleAnswerPlan } from '../../plan/plan.ts'
+import { type AnswerOptions, indented, shown, singleLines } from '../../plan/text.ts'
+import { countOf } from '../../render/format.ts'
 import type { AnswerPlanner, PlannedQuestion, Planner, TaskCall, PlanContext } from '../../plan/planner.ts'
 import { judgeQuestion, synthesisQuestion, viewsOf } from './aggregate.ts'
 import { aggregateTarget, prepareMembers, withoutEnsemble } from './member.ts'
@@ -33,6 +35,7 @@ export const ensemblePlanner: AnswerPlanner<EnsemblePlan> = {
   },
   join,
   partsOf: ({ members, joined_by: last }) => [...members.map(({ answer }) => answer), ...(last === null ? [] : [last])],
+  lines: ensembleLines,
 }
 
 interface EnsembleCall extends TaskCall {
@@ -108,4 +111,17 @@ function join(first: EnsemblePlan, all: readonly EnsemblePlan[]): EnsemblePlan {
   }))
   const last = all.flatMap((one) => one.joined_by ?? [])
   return { ...first, members, joined_by: first.joined_by && joinSingle(first.joined_by, last) }
+}
+
+function ensembleLines(
+  { members, aggregate, quorum, joined_by: last }: EnsemblePlan,
+  options: AnswerOptions,
+): readonly string[] {
+  const { length } = members
+  const facts = aggregate === 'first' ? 'the first answer is used' : `${quorum} of ${length} must answer`
+  return [
+    `${options.paint('bold', 'ensemble')}  ${countOf(length, 'member')} at once · ${facts}`,
+    ...members.flatMap(({ name, answer }) => singleLines(answer, shown(name), options)).map(indented),
+    ...(last === null ? [] : singleLines(last, aggregate, options)),
+  ]
 }

@@ -6,6 +6,7 @@ import type { Workflow, WorkflowStep } from '../../config/workflow.ts'
 import { below, withScope, withServices } from '../../event/context.ts'
 import { placeText, workflowStep } from '../../event/place.ts'
 import { runMainStep } from './agents.ts'
+import { dotText, mermaidText, workflowLines } from './drawing.ts'
 import { conditionOf, graphOf, sinksOf, type StepNode } from './graph.ts'
 import { instructionOf } from '../../stage/state.ts'
 import {
@@ -67,6 +68,8 @@ export const workflowPlanner: AnswerPlanner<WorkflowPlan> = {
   // there is one task
   join: (first) => first,
   partsOf: ({ steps }) => steps.map((step) => ({ by: 'agent', step })),
+  lines: workflowLines,
+  draw: ({ steps }, language) => (language === 'dot' ? dotText(steps) : mermaidText(steps)),
 }
 
 interface WorkflowCall extends Pick<TaskCall, 'target' | 'state' | 'files' | 'drift'> {

@@ -1,7 +1,7 @@
 import { harmless } from '../base/terminal-text.ts'
 import { countOf, formatCount, oneLine } from '../render/format.ts'
 import type { Paint } from '../render/style.ts'
-import type { Ask, Range } from '../plan/ask.ts'
+import type { Ask, Range } from './ask.ts'
 import type {
   AgentPlan,
   FileCount,
@@ -10,19 +10,25 @@ import type {
   PromptPlan,
   SingleAnswerPlan,
   StepPlan,
+  StrategyPlan,
   TaskPlanned,
   TeamPlan,
   ToolPlan,
-} from '../plan/plan.ts'
-import type { EnsemblePlan } from '../strategies/ensemble/plan.ts'
-import type { WorkflowPlan, WorkflowStepPlan } from '../strategies/workflow/plan.ts'
-import { type DrawnStep, graphLines } from './plan-graph.ts'
+} from './plan.ts'
 
-interface TreeOptions {
+/** How a plan is written. */
+export interface TreeOptions {
   readonly paint: Paint
   readonly limits: Pick<Limits, 'input_concurrency'>
   /** Places that the surrounding lines have already named. */
   readonly named: readonly string[]
+  /** The lines of the answer of a strategy. */
+  readonly linesOf: (answer: StrategyPlan, options: AnswerOptions) => readonly string[]
+}
+
+export interface AnswerOptions extends TreeOptions {
+  /** Whether there is more than one answer. */
+  readonly isRepeated: boolean
 }
 
 const mostTasks = 8
@@ -32,7 +38,8 @@ export function planTree(target: PromptPlan | AgentPlan, options: Omit<TreeOptio
   return target.kind === 'prompt' ? promptTree(target, { ...options, named: [] }) : agentTree(target, options.paint)
 }
 
-function promptTree(plan: PromptPlan, options: TreeOptions): readonly string[] {
+/** What a prompt file runs. */
+export function promptTree(plan: PromptPlan, options: TreeOptions): readonly string[] {
   const { paint, named } = options
   const decided = decidedBy(plan.decided_by, named)
   const { stages, files, tasks, skipped } = plan
@@ -89,26 +96,21 @@ function taskLines(list: readonly TaskPlanned[]): readonly string[] {
   return more === 0 ? named : [...named, `… and ${more} more`]
 }
 
-/** The plan of a strategy is of its own kind. */
-export function shownAnswer({ answer }: PromptPlan): SingleAnswerPlan | PartsPlan | WorkflowPlan | EnsemblePlan {
-  return answer as ReturnType<typeof shownAnswer>
+function answerLines({ answer, tasks, iterations }: PromptPlan, options: TreeOptions): readonly string[] {
+  const inAnswer = { ...options, isRepeated: tasks.list.length > 1 || iterations !== undefined }
+  switch (answer.by) {
+    case 'model':
+    case 'agent':
+      return singleLines(answer, 'ask', inAnswer)
+    case 'parts':
+      return partLines(answer, inAnswer)
+    default:
+      return options.linesOf(answer, inAnswer)
+  }
 }
 
-function answerLines(plan: PromptPlan, options: TreeOptions): readonly string[] {
-  const isRepeated = plan.tasks.list.length > 1 || plan.iterations !== undefined
-  const answer = shownAnswer(plan)
-  if (answer.by === 'workflow') return workflowLines(answer, options)
-  if (answer.by === 'ensemble') return ensembleLines(answer, { ...options, isRepeated })
-  if (answer.by === 'parts') return partLines(answer, { ...options, isRepeated })
-  return singleLines(answer, 'ask', { ...options, isRepeated })
-}
-
-interface AnswerOptions extends TreeOptions {
-  /** Whether there is more than one answer. */
-  readonly isRepeated: boolean
-}
-
-function singleLines(answer: SingleAnswerPlan, name: string, options: AnswerOptions): readonly string[] {
+/** The lines of one answer of a model or an agent. */
+export function singleLines(answer: SingleAnswerPlan, name: string, options: AnswerOptions): readonly string[] {
   const { isRepeated } = options
   if (answer.by === 'agent') return [options.paint('bold', name), ...stepLines(answer.step, options).map(indented)]
   const [main, ...others] = answer.asks
@@ -148,19 +150,6 @@ function roleLine({ name, agent, model, tools }: TeamPlan['roles'][number]): str
   return `${shown(name)}  ${facts.join(' · ')}`
 }
 
-function ensembleLines(
-  { members, aggregate, quorum, joined_by: last }: EnsemblePlan,
-  options: AnswerOptions,
-): readonly string[] {
-  const { length } = members
-  const facts = aggregate === 'first' ? 'the first answer is used' : `${quorum} of ${length} must answer`
-  return [
-    `${options.paint('bold', 'ensemble')}  ${countOf(length, 'member')} at once · ${facts}`,
-    ...members.flatMap(({ name, answer }) => singleLines(answer, shown(name), options)).map(indented),
-    ...(last === null ? [] : singleLines(last, aggregate, options)),
-  ]
-}
-
 /** `relay  2 answers, one after the other`, and the lines of each. */
 function partLines({ strategy, parts }: PartsPlan, options: AnswerOptions): readonly string[] {
   return [
@@ -170,7 +159,7 @@ function partLines({ strategy, parts }: PartsPlan, options: AnswerOptions): read
 }
 
 /** `tools  todo · webfetch (ask, 2 rules by pattern) · not offered: edit (write_mode is not set)`. */
-function toolLines(tools: readonly ToolPlan[], paint: Paint): readonly string[] {
+export function toolLines(tools: readonly ToolPlan[], paint: Paint): readonly string[] {
   if (tools.length === 0) return []
   const offered = tools.filter(({ not_offered: reason }) => reason === null).map(toolText)
   const others = tools.flatMap(({ name, not_offered: reason }) =>
@@ -190,35 +179,6 @@ function toolText({ name, permission, patterns, agents = [] }: ToolPlan): string
   const named = agents.length === 0 ? [] : [`starts ${[...agents.slice(0, mostAgents).map(shown), ...more].join(', ')}`]
   const facts = [...named, ...needs, ...(patterns === 0 ? [] : [`${countOf(patterns, 'rule')} by pattern`])]
   return facts.length === 0 ? name : `${name} (${facts.join(', ')})`
-}
-
-function workflowLines({ steps, concurrency }: WorkflowPlan, options: TreeOptions): readonly string[] {
-  const { length } = steps
-  const atOnce = length > 1 ? `, ${Math.min(length, concurrency)} at once` : ''
-  return [
-    `${options.paint('bold', 'workflow')}  ${countOf(length, 'step')}${atOnce}`,
-    ...graphLines(steps, (step) => drawnStep(step, options)).map(indented),
-  ]
-}
-
-function drawnStep(step: WorkflowStepPlan, options: TreeOptions): DrawnStep {
-  const { agent, at, when, for_each: list, fallback, decided_by: by, asks } = step
-  const asked = agent?.kind === 'prompt' ? [] : asks.filter(({ requests }) => requests.as_written > 0).map(askText)
-  const head = [
-    agent === null ? 'main agent' : kindText(agent),
-    ...(when.trim() === 'success' ? [] : [`when ${shown(when)}`]),
-    ...(list === null ? [] : [`for each of ${shown(list)}`]),
-    ...(fallback.length === 0 ? [] : [`fallback ${fallback.map(shown).join(', ')}`]),
-    ...(step.on_error === 'continue' ? ['continues after errors'] : []),
-    ...(step.isolation === null ? [] : ['in a work tree']),
-    ...asked,
-  ].join(' · ')
-  const named = [...options.named, at, ...by]
-  const inner =
-    agent?.kind === 'prompt'
-      ? promptTree(agent, { ...options, named })
-      : toolLines(agent?.tools ?? step.tools, options.paint)
-  return { head, inner }
 }
 
 function stage(name: string, steps: readonly StepPlan[], options: TreeOptions): readonly string[] {
@@ -241,7 +201,7 @@ function stepLines(step: StepPlan, options: TreeOptions): readonly string[] {
   return [`${name}  ${head}${decidedBy(by, options.named)}`, ...[...effect, ...inner].map(indented)]
 }
 
-function kindText(agent: AgentPlan | PromptPlan): string {
+export function kindText(agent: AgentPlan | PromptPlan): string {
   if (agent.kind === 'prompt') return `prompt file ${shown(agent.file)}`
   if (agent.kind === 'command') return `command line ${shown(agent.command ?? agent.name)}`
   return agent.source === 'built-in' ? `built-in .${agent.kind}` : `.${agent.kind} ${shown(agent.file)}`
@@ -280,7 +240,7 @@ function agentFacts(agent: AgentPlan, { asks, paint }: AgentDrawing): readonly s
   return [...own, ...toolLines(agent.tools, paint), ...names, ...decides]
 }
 
-function askText({ model, model_kind: kind, requests, input_tokens: input }: Ask): string {
+export function askText({ model, model_kind: kind, requests, input_tokens: input }: Ask): string {
   const chosen = kind === 'at_start' ? ' (chosen at the start)' : kind === 'unknown' ? ' (unknown model)' : ''
   return `${shown(model)}${chosen} · ${countOf(requests.as_written, 'request')} · ${formatCount(input.as_written)} tokens in`
 }
@@ -307,6 +267,6 @@ export function shown(text: string): string {
   return harmless(oneLine(text))
 }
 
-function indented(line: string): string {
+export function indented(line: string): string {
   return `  ${line}`
 }

@@ -1,9 +1,40 @@
-import type { WorkflowStepPlan } from '../strategies/workflow/plan.ts'
-import { oneLine } from '../render/format.ts'
-import { harmless } from '../base/terminal-text.ts'
+import { harmless } from '../../base/terminal-text.ts'
+import { askText, indented, kindText, promptTree, shown, toolLines, type TreeOptions } from '../../plan/text.ts'
+import { countOf, oneLine } from '../../render/format.ts'
+import type { WorkflowPlan, WorkflowStepPlan } from './plan.ts'
+
+/** The steps in the text of a plan. */
+export function workflowLines({ steps, concurrency }: WorkflowPlan, options: TreeOptions): readonly string[] {
+  const { length } = steps
+  const atOnce = length > 1 ? `, ${Math.min(length, concurrency)} at once` : ''
+  return [
+    `${options.paint('bold', 'workflow')}  ${countOf(length, 'step')}${atOnce}`,
+    ...graphLines(steps, (step) => drawnStep(step, options)).map(indented),
+  ]
+}
+
+function drawnStep(step: WorkflowStepPlan, options: TreeOptions): DrawnStep {
+  const { agent, at, when, for_each: list, fallback, decided_by: by, asks } = step
+  const asked = agent?.kind === 'prompt' ? [] : asks.filter(({ requests }) => requests.as_written > 0).map(askText)
+  const head = [
+    agent === null ? 'main agent' : kindText(agent),
+    ...(when.trim() === 'success' ? [] : [`when ${shown(when)}`]),
+    ...(list === null ? [] : [`for each of ${shown(list)}`]),
+    ...(fallback.length === 0 ? [] : [`fallback ${fallback.map(shown).join(', ')}`]),
+    ...(step.on_error === 'continue' ? ['continues after errors'] : []),
+    ...(step.isolation === null ? [] : ['in a work tree']),
+    ...asked,
+  ].join(' · ')
+  const named = [...options.named, at, ...by]
+  const inner =
+    agent?.kind === 'prompt'
+      ? promptTree(agent, { ...options, named })
+      : toolLines(agent?.tools ?? step.tools, options.paint)
+  return { head, inner }
+}
 
 /** How a step is drawn: its line, and the lines below it. */
-export interface DrawnStep {
+interface DrawnStep {
   readonly head: string
   readonly inner: readonly string[]
 }
@@ -12,7 +43,7 @@ export interface DrawnStep {
  * The steps as a tree, each below the last step that it needs; a step with several needs lists them all. Every step is
  * listed after the steps that it needs.
  */
-export function graphLines(
+function graphLines(
   steps: readonly WorkflowStepPlan[],
   describe: (step: WorkflowStepPlan) => DrawnStep,
 ): readonly string[] {
