@@ -68,10 +68,10 @@ function wrong(message: string): BatonError {
 }
 
 /** Default limit of programs for one message (R207). */
-const usualRounds = 10
+const codeRounds = 10
 
 /** The keys of `[code]` (R215). */
-const options: JsonObject = {
+const codeOptions: JsonObject = {
   type: 'object',
   properties: {
     timeout: {
@@ -91,8 +91,8 @@ function codeMode(added: readonly PluginFunction[] = []): Mode {
   return {
     id: 'code',
     name: 'Code (JavaScript sandbox)',
-    options,
-    rounds: usualRounds,
+    options: codeOptions,
+    rounds: codeRounds,
     async open(given) {
       // loaded late, because most runs have no programs
       const { openCodeMode } = await import('./code/answer.ts')
