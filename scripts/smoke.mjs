@@ -11,11 +11,15 @@ const [packed, ...named] = process.argv.slice(2)
 const majors = named.length > 0 ? named : ['20', '22', '24']
 const command = 'node_modules/batonrun/dist/bin/baton.js'
 const attempts = [
-  ['the version', [command, '--version'], /^\d+\.\d+\.\d+\S*\nended with 0$/],
-  ['a script', [command, 'run', 'add.lua'], /^42\n[^]*ended with 0$/],
-  ['a script in a thread', [command, 'run', 'add.lua', '-c', 'lua.isolated=true'], /^42\n[^]*ended with 0$/],
-  ['a prompt', [command, 'run', 'ask.md'], /The lighthouse is white\.[^]*ended with 0$/],
-  ['the library', ['library.mjs'], /The lighthouse is white\.\nexit code 0\nended with 0$/],
+  { what: 'the version', args: [command, '--version'], expected: /^\d+\.\d+\.\d+\S*\nended with 0$/ },
+  { what: 'a script', args: [command, 'run', 'add.lua'], expected: /^42\n[^]*ended with 0$/ },
+  {
+    what: 'a script in a thread',
+    args: [command, 'run', 'add.lua', '-c', 'lua.isolated=true'],
+    expected: /^42\n[^]*ended with 0$/,
+  },
+  { what: 'a prompt', args: [command, 'run', 'ask.md'], expected: /The lighthouse is white\.[^]*ended with 0$/ },
+  { what: 'the library', args: ['library.mjs'], expected: /The lighthouse is white\.\nexit code 0\nended with 0$/ },
 ]
 const folder = mkdtempSync(join(tmpdir(), 'baton-smoke-'))
 const model = await startModel('The lighthouse is white.')
@@ -31,11 +35,11 @@ try {
   checkTypes()
   for (const major of majors) {
     const node = nodeOf(major)
-    for (const [what, args, expected] of attempts) {
+    for (const { what, args, expected } of attempts) {
       const output = await outputOf(node, args)
       if (!expected.test(output)) throw new Error(`${what} on Node ${major} printed:\n${output}`)
     }
-    console.log(`Node ${major}: ${attempts.map(([what]) => what).join(', ')}`)
+    console.log(`Node ${major}: ${attempts.map(({ what }) => what).join(', ')}`)
   }
 } finally {
   model.close()
