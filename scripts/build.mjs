@@ -1,14 +1,17 @@
-// Builds dist/: the library file by file (tsc), and the command as lazily loaded chunks (esbuild).
-import { spawnSync } from 'node:child_process'
-import { chmodSync, copyFileSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+// Builds dist/: lib/ is the library and bin/ the command of the package, as lazily loaded chunks (esbuild). Beside them is
+// each module by itself (tsc), for tests, benchmarks and the types; it is not packed.
+import { execFile, spawnSync } from 'node:child_process'
+import { chmodSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
 import { build } from 'esbuild'
 import { checkCommand } from './check-command.mjs'
 import { tidyChunks } from './chunks.mjs'
 import { clock, toCommonJs } from './commonjs.mjs'
 import { layeredChunks } from './layers.mjs'
+import { buildLibrary } from './library.mjs'
 import { checkLoadOrder } from './load-order.mjs'
 import { leanPackages } from './lean-packages.mjs'
 import { buildPage } from './page.mjs'
@@ -23,6 +26,9 @@ const tsc = join(dirname(require.resolve('typescript/package.json')), 'bin/tsc')
 const project = join(root, 'scripts/tsconfig.build.json')
 const compiled = spawnSync(process.execPath, [tsc, '-p', project, '--outDir', out], { stdio: 'inherit' })
 if (compiled.status !== 0) process.exit(compiled.status ?? 1)
+// takes as long as all that follows, which needs it only at the end
+const types = [join(root, 'scripts/types.mjs'), join(out, 'index.d.ts'), join(out, 'lib/index.d.ts')]
+const typesWritten = promisify(execFile)(process.execPath, types)
 
 const run = ['process.ts', 'cli/commands/run.ts', 'script/host/index.ts', 'script/lua54/engine.ts']
 /**
@@ -122,31 +128,14 @@ const options = {
   format: 'esm',
   platform: 'node',
   target: 'node20.19',
+  // large and seldom needed: loaded from the installed packages
+  external: ['@cantoo/pdf-lib', 'mammoth', 'sucrase'],
   plugins: [...leanPackages(root), compiledCode, ownConstants],
   logLevel: 'warning',
   // of the layers
   logOverride: { 'ignored-bare-import': 'silent' },
 }
-/**
- * A worker thread has its own module instances, so sharing chunks with the command would only split its code into
- * smaller files. It uses top-level await, so it remains an ES module; the code that starts it finds it next to the
- * command.
- */
-await build({
-  ...options,
-  entryPoints: {
-    worker: join(root, 'src/script/isolated/worker.ts'),
-    code: join(root, 'src/script/javascript/worker.ts'),
-    apart: join(root, 'src/apart-worker.ts'),
-  },
-  outdir: join(out, 'bin/worker'),
-  outExtension: { '.js': '.mjs' },
-  // packages with CommonJS code call require for Node's built-in modules
-  banner: { js: 'const require=process.getBuiltinModule;' },
-})
-writeFileSync(join(out, 'bin/lua-worker.js'), "import('./worker/worker.mjs')\n")
-writeFileSync(join(out, 'bin/code-worker.js'), "import('./worker/code.mjs')\n")
-writeFileSync(join(out, 'bin/apart.js'), "import('./worker/apart.mjs')\n")
+await buildLibrary(root, join(out, 'lib'))
 const command = { ...options, define: clock.define, entryPoints: { baton: join(root, 'src/main.ts') } }
 const layered = await layeredChunks(command, { folder: join(root, 'src'), layers })
 const chunked = { ...command, plugins: [...command.plugins, layered] }
@@ -155,9 +144,12 @@ const { metafile } = await build({ ...chunked, metafile: true })
 const files = tidyChunks(metafile.outputs, root)
 await toCommonJs(files, join(out, 'bin/baton.js'))
 await buildPage(root, join(out, 'bin/page'))
-copyFileSync(wasm, join(out, 'bin/glue.wasm'))
-copyFileSync(require.resolve('@jitl/quickjs-ng-wasmfile-release-sync/wasm'), join(out, 'bin/quickjs.wasm'))
+// the threads of the command are those of the library, which are ES modules
+for (const thread of ['lua-worker', 'code-worker', 'apart']) {
+  writeFileSync(join(out, `bin/${thread}.js`), `import('../lib/${thread}.js')\n`)
+}
 chmodSync(join(out, 'bin/baton.js'), 0o755)
 checkCommand(join(out, 'bin/baton.js'))
+await typesWritten
 rmSync(join(root, 'dist'), { recursive: true, force: true })
 renameSync(out, join(root, 'dist'))

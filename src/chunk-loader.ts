@@ -22,9 +22,13 @@ export function createChunkLoader(options: CodeCacheOptions): (path: string) => 
   const loaded = new Map<string, unknown>()
   let compile: ReturnType<typeof openCodeCache> | undefined
 
+  /** Loads what is not a file of the build. */
+  function byNode(name: string): unknown {
+    return process.getBuiltinModule('node:module').createRequire(entry)(name)
+  }
+
   /** Imports a module of the user: on Node 20 cached code cannot, so a file that Node itself has loaded does it. */
   function importModule(address: string): Promise<unknown> {
-    const byNode = process.getBuiltinModule('node:module').createRequire(entry)
     const { load } = byNode(`${dirname(entry)}/import-module.js`) as { load: (address: string) => Promise<unknown> }
     return load(address)
   }
@@ -41,7 +45,8 @@ export function createChunkLoader(options: CodeCacheOptions): (path: string) => 
   }
 
   function requireIn(folder: string): (name: string) => unknown {
-    return (name) => (name.startsWith('./') ? load(join(folder, name)) : process.getBuiltinModule(name))
+    return (name) =>
+      name.startsWith('./') ? load(join(folder, name)) : (process.getBuiltinModule(name) ?? byNode(name))
   }
 
   return requireIn(dirname(entry))

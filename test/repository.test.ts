@@ -1,6 +1,8 @@
+import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
 
 const root = join(import.meta.dirname, '..')
 const notOurs = new Set(['.git', 'node_modules', 'dist', 'coverage'])
@@ -59,6 +61,42 @@ describe('what the repository names', () => {
     const missing = named.filter(({ page }) => !existsSync(join(root, page)))
     expect(missing).toEqual([])
   })
+})
+
+it.skipIf(!existsSync(join(root, '.git')))('the top level has what tools look for there, and nothing else', () => {
+  const tracked = execFileSync('git', ['ls-files'], { cwd: root, encoding: 'utf8' }).trim().split('\n')
+  const top = new Set(tracked.map((path) => path.split('/')[0]))
+  const content = ['src', 'test', 'agents', 'pipelines', 'starters', 'docs', 'bench', 'scripts']
+  const readFirst = ['README.md', 'ARCHITECTURE.md', 'AGENTS.md', 'CHANGELOG.md', 'LICENSE']
+  const ofNpm = ['package.json', 'package-lock.json', '.npmrc', 'tsconfig.json']
+  const ofChecks = ['.oxfmtrc.json', '.oxlintrc.json', 'knip.json', 'vitest.config.ts', '.ci']
+  const ofGit = ['.gitattributes', '.gitignore']
+  // of GitHub (also how to contribute and how to report a vulnerability), and of editors
+  const ofOthers = ['.github', '.editorconfig', '.vscode', '.devcontainer']
+  const known = [content, readFirst, ofNpm, ofChecks, ofGit, ofOthers].flat()
+  expect([...top].toSorted()).toEqual(known.toSorted())
+})
+
+it('CI runs what .ci/run runs, on the versions of Node that are supported', () => {
+  const { jobs } = parse(read(join(root, '.github/workflows/ci.yml'))) as {
+    readonly jobs: { readonly check: { readonly strategy: { readonly matrix: { readonly node: readonly string[] } } } }
+  }
+  expect(read(join(root, '.github/workflows/ci.yml'))).toMatch(/^ +- run: \.ci\/run$/m)
+  const { engines } = JSON.parse(read(join(root, 'package.json'))) as { readonly engines: { readonly node: string } }
+  const [oldest, ...later] = jobs.check.strategy.matrix.node
+  expect(`>=${oldest}`).toBe(engines.node)
+  expect(read(join(root, 'scripts/smoke.mjs'))).toContain(['20', ...later].map((major) => `'${major}'`).join(', '))
+})
+
+it.each(['bug', 'idea'])('the issue form %s has a name and fields with labels', (name) => {
+  const form = parse(read(join(root, `.github/ISSUE_TEMPLATE/${name}.yml`))) as {
+    readonly name: string
+    readonly body: readonly { readonly type: string; readonly attributes: { readonly label?: string } }[]
+  }
+  const fields = form.body.filter(({ type }) => type !== 'markdown')
+  expect(form.name).toMatch(/\w/)
+  expect(fields.length).toBeGreaterThan(1)
+  expect(fields.filter(({ attributes }) => attributes.label === undefined)).toEqual([])
 })
 
 it('ARCHITECTURE.md and docs/design/ name only files that exist', () => {

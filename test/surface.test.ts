@@ -64,6 +64,9 @@ it('has one version', () => {
   expect(version).toBe(packaged)
 })
 
+/** What the repository has for those who change Baton. Links to it from the packed pages work in the repository only. */
+const forDevelopers = /^(?:ARCHITECTURE\.md$|\.github\/|docs\/(?:decisions|design|images)(?:\/|$)|docs\/requirements\.md$)/
+
 it('packs the command, the library, its documents, agents, pipelines and starters, and nothing else', () => {
   const [packed] = JSON.parse(
     execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
@@ -71,15 +74,17 @@ it('packs the command, the library, its documents, agents, pipelines and starter
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'ignore'],
     }),
-  ) as [{ files: { path: string }[] }]
-  const folders = new Set(packed.files.map(({ path }) => (path.includes('/') ? `${path.split('/')[0]}/` : path)))
+  ) as [{ files: { path: string }[]; size: number }]
+  expect(packed.files.length).toBeLessThanOrEqual(500)
+  expect(packed.size).toBeLessThanOrEqual(3_000_000)
+  const folders = new Set(packed.files.map(({ path }) => /^(?:dist\/)?[^/]+\/?/.exec(path)?.[0]))
   expect([...folders].toSorted()).toEqual([
-    'ARCHITECTURE.md',
     'CHANGELOG.md',
     'LICENSE',
     'README.md',
     'agents/',
-    'dist/',
+    'dist/bin/',
+    'dist/lib/',
     'docs/',
     'package.json',
     'pipelines/',
@@ -89,10 +94,8 @@ it('packs the command, the library, its documents, agents, pipelines and starter
   expect(paths).toEqual(
     expect.arrayContaining([
       'dist/bin/baton.js',
-      'dist/bin/glue.wasm',
-      'dist/bin/quickjs.wasm',
-      'dist/index.js',
-      'dist/index.d.ts',
+      'dist/lib/index.js',
+      'dist/lib/index.d.ts',
       'docs/library.md',
       'agents/context-builder.aip',
       'pipelines/quickstart.md',
@@ -102,13 +105,16 @@ it('packs the command, the library, its documents, agents, pipelines and starter
 
   // a map without its source is useless
   expect(paths.filter((path) => path.endsWith('.map'))).toEqual([])
+  // one file of declarations for each entry of `exports`, which uses nothing beside it
+  expect(paths.filter((path) => path.endsWith('.d.ts'))).toEqual(['dist/lib/index.d.ts'])
+  expect(readFileSync(join(root, 'dist/lib/index.d.ts'), 'utf8')).not.toMatch(/(?:from|import\()\s*["']\./)
   for (const document of paths.filter((path) => path.endsWith('.md') && /^(?:docs\/|[A-Z]+\.md$)/.test(path))) {
     const text = readFileSync(join(root, document), 'utf8')
     const links = [...text.matchAll(/\]\(([^)#:\s]+)(?:#[^)]*)?\)/g)].map(([, target = '']) => target)
     const targets = links.map((target) => join(dirname(document), target).replace(/\/$/, ''))
     const isPacked = (target: string): boolean => paths.some((path) => path === target || path.startsWith(`${target}/`))
     expect(
-      targets.filter((target) => !isPacked(target)),
+      targets.filter((target) => !isPacked(target) && !forDevelopers.test(target)),
       document,
     ).toEqual([])
   }

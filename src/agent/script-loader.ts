@@ -49,16 +49,15 @@ function roughLimit(megabytes: number): { readonly message: string; readonly hin
 }
 
 /**
- * Loads the configured engine. The bundled command has its wasm and worker files next to it; otherwise they are found
+ * Loads the configured engine. Bundles have the file of their threads next to them; otherwise it is found
  * automatically. Without WebAssembly (`node --jitless`) it is fengari, which does not need it.
  */
 async function loadEngine(engine: Settings['lua']['engine'], isolated: boolean): Promise<LuaEngine> {
   const chosen = 'WebAssembly' in globalThis ? engine : 'fengari'
-  const wasm = defined({ wasmFile: besideUs('glue.wasm') })
   if (isolated) {
     const { createIsolatedEngine } = await import('../script/isolated/engine.ts')
-    return createIsolatedEngine({ engine: chosen, ...wasm, ...defined({ workerFile: besideUs('lua-worker.js') }) })
+    return createIsolatedEngine({ engine: chosen, ...defined({ workerFile: besideUs('lua-worker.js') }) })
   }
   if (chosen === 'fengari') return (await import('../script/fengari/engine.ts')).loadFengari()
-  return (await import('../script/lua54/engine.ts')).loadLua54(wasm)
+  return (await import('../script/lua54/engine.ts')).loadLua54()
 }

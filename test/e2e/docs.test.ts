@@ -18,8 +18,8 @@ import { tempTree } from '../helpers/temp.ts'
 
 const tested = new Set(['docs/events.md', 'docs/requirements.md']) // these have separate tests
 const guides = markdownIn('docs').filter((document) => !tested.has(document))
-const documents = ['README.md', 'ARCHITECTURE.md', 'AGENTS.md', ...guides]
-const everything = [...documents, ...tested, 'CHANGELOG.md', ...markdownIn('docs/decisions')]
+const documents = ['README.md', 'ARCHITECTURE.md', 'AGENTS.md', '.github/CONTRIBUTING.md', ...guides]
+const everything = [...documents, ...tested, 'CHANGELOG.md', '.github/SECURITY.md', ...markdownIn('docs/decisions')]
 
 /** Placeholder for the scripted model server in commands, files and output. */
 const exampleUrl = 'https://gateway.example/v1'
@@ -355,14 +355,14 @@ function anchorsOf(document: string): ReadonlySet<string> {
   )
 }
 
-it('README.md lists the commands and flags, all and no others', () => {
+it('docs/commands.md lists the commands and flags, all and no others', () => {
   const tables = [globalFlagSpecs, ...commandTable.map(({ flags }) => flags)]
   const shown = tables.flatMap((flags) => Object.entries(flags).filter(([, { hidden }]) => hidden === undefined))
   const flags = ['--help', '--version', ...shown.map(([name]) => `--${name}`)]
-  const readme = read('README.md')
-  const listed = [...readme.matchAll(/^\| `(?:-\w, )?(--[a-z-]+)/gm)].map(([, flag]) => flag)
+  const page = read('docs/commands.md')
+  const listed = [...page.matchAll(/^\| `(?:-\w, )?(--[a-z-]+)/gm)].map(([, flag]) => flag)
   expect(listed.toSorted()).toEqual([...new Set(flags)].toSorted())
-  const commands = [...readme.matchAll(/^\| `baton (\w+)/gm)].map(([, name]) => name)
+  const commands = [...page.matchAll(/^\| `baton (\w+)/gm)].map(([, name]) => name)
   expect(commands.toSorted()).toEqual(commandTable.map(({ name }) => name).toSorted())
 })
 

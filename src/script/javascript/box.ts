@@ -97,7 +97,7 @@ function startBoxThread(heapMb: number): BoxThread {
   const thread = startThread<ToWorker, FromWorker, Answer>({
     file: workerFile(),
     name: 'the JavaScript box',
-    setup: { wasmFile: besideUs('quickjs.wasm') },
+    setup: {},
     limits: { maxOldGenerationSizeMb: heapMb, stackSizeMb: stackMb },
   })
   return { ...thread, heapMb }

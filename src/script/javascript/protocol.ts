@@ -1,11 +1,4 @@
-import type { ThreadSetup } from '../thread/thread.ts'
 import type { BoxFunction, Program, ProgramError, ProgramLimits } from './program.ts'
-
-/** What the worker is started with. */
-export interface WorkerSetup extends ThreadSetup {
-  /** Absolute path of the engine's wasm file; default: the one in the installed package. */
-  readonly wasmFile: string | undefined
-}
 
 /** What determines a program's behavior, besides the answers to its calls. */
 export interface Fixed {

@@ -47,10 +47,10 @@ const pageBytes = 65_536
 const initialPages = 256
 
 /** @throws Error when the wasm file cannot be read */
-export function loadQuickJS(wasmFile = installedFile()): QuickJS {
+export function loadQuickJS(): QuickJS {
   setFlagsFromString(wasmFlags)
   const { Module, Memory } = (globalThis as unknown as { readonly WebAssembly: WebAssemblyHost }).WebAssembly
-  const wasmModule = new Module(readFileSync(wasmFile))
+  const wasmModule = new Module(readFileSync(wasmFile()))
   return {
     async open({ memoryMb, stackKb }) {
       const maximum = Math.max(initialPages, Math.floor((memoryMb * 2 ** 20) / pageBytes))
@@ -68,6 +68,6 @@ export function loadQuickJS(wasmFile = installedFile()): QuickJS {
   }
 }
 
-function installedFile(): string {
+function wasmFile(): string {
   return createRequire(import.meta.url).resolve('@jitl/quickjs-ng-wasmfile-release-sync/wasm')
 }

@@ -42,7 +42,7 @@ function copyBuild(name: string): string {
   const dist = join(folder, 'dist')
   cpSync(join(root, 'dist'), dist, {
     recursive: true,
-    filter: (path) => !path.endsWith('.d.ts') && path !== join(root, 'dist/bin'),
+    filter: (path) => !path.endsWith('.d.ts') && !['bin', 'lib'].some((name) => path === join(root, 'dist', name)),
   })
   for (const linked of ['package.json', 'agents', 'pipelines', 'starters', 'docs']) {
     symlinkSync(join(root, linked), join(folder, linked))
