@@ -35,6 +35,7 @@ const seldom = {
   yargs: 'Not enough non-option arguments',
   fengari: 'FENGARICONF',
   'answers of prompt files': 'the answer was truncated at its output limit, so it does not match',
+  re2js: 'invalid or unsupported Perl syntax',
   'runs that go on': 'counts as failed, as chosen with --uncertain',
   'programs in JavaScript': 'the JavaScript box was closed',
   'replayed runs': 'a replayed run calls no model',
