@@ -42,7 +42,7 @@ export async function start({ command, folder, small }) {
   return [
     figure('baton --version', { of, ratios: quotients(version, node), aim: { atMost: 1.15 } }),
     figure('baton --help', { of, ratios: quotients(help, node) }),
-    figure('baton run, script-only .aip', { of, ratios: quotients(script, node), aim: { atMost: 3.5 } }),
+    figure('baton run, script-only .aip', { of, ratios: quotients(script, node), aim: { atMost: 4 } }),
     figure('the same without compiled code', { of, ratios: quotients(first, node) }),
   ]
 }

@@ -73,7 +73,6 @@ const { createWasmRuntime } = await builtFile('script/lua54/engine.js')
 const { hostModules } = await builtFile('script/host/index.js')
 const { absentModule } = await builtFile('script/lua54/absent-code.js')
 const { accounting, bridgeModule, calledByBridge } = await builtFile('script/lua54/bridge-code.js')
-const { layout, sha256Module } = await builtFile('base/sha256-code.js')
 const wasm = require.resolve('wasmoon/dist/glue.wasm')
 const backend = createWasmRuntime(new WebAssembly.Module(readFileSync(wasm)))
 const base64 = (bytes) => Buffer.from(bytes).toString('base64')
@@ -90,7 +89,6 @@ const compiledCode = {
     onLoad({ filter: /[\\/]lua54[\\/]bridge-code\.ts$/ }, () =>
       assembled({ accounting, calledByBridge }, { bridgeModule }),
     )
-    onLoad({ filter: /[\\/]base[\\/]sha256-code\.ts$/ }, () => assembled({ layout }, { sha256Module }))
   },
 }
 

@@ -1,6 +1,6 @@
 /**
  * Twelve hex digits that no other process gets, for names of files in our own folders. Not secret; names that must not
- * be guessable use `node:crypto`, which a short run does not load.
+ * be guessable use `node:crypto`.
  */
 export function randomName(): string {
   return randomDigits() + randomDigits()

@@ -89,7 +89,5 @@ function readTaken(file: string, key: SigningKey): TakenMessage | undefined {
 }
 
 function signatureOf(text: string, key: SigningKey): string {
-  const signer = createSigner(key)
-  signer.update(`message of a chat\n${text}`)
-  return signer.digest()
+  return createSigner(key).update(`message of a chat\n${text}`).digest('hex')
 }

@@ -136,7 +136,7 @@ export function createSeal(key: SigningKey): Seal {
     },
     take({ folder, epoch, number }) {
       signer.update(`${basename(folder)} ${epoch} ${number}`)
-      const signature = signer.digest()
+      const signature = signer.digest('hex')
       signer = createSigner(key)
       return signature
     },

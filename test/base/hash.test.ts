@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { canonicalHash, sha256 } from '../../src/base/hash.ts'
+import { canonicalHash, createSigner, sha256 } from '../../src/base/hash.ts'
 import { canonicalJson, type Json } from '../../src/base/json.ts'
 
 const long = 64 * 1024
@@ -16,5 +16,17 @@ describe('the hash of a value', () => {
     ['many small values', Array.from({ length: 20_000 }, (_, index) => ({ index, text: `t${index}` }))],
   ])('is that of its canonical text: %s', (_, value) => {
     expect(canonicalHash(value)).toBe(sha256(canonicalJson(value)))
+  })
+})
+
+describe('hashes and signatures, which earlier records contain', () => {
+  it('are SHA-256 of the text in UTF-8, in which half a pair is the replacement character', () => {
+    expect(sha256('abc')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad')
+    expect(sha256('é😀\ud800')).toBe(sha256(Buffer.from('é😀\ufffd')))
+  })
+
+  it('are HMAC with SHA-256 of all pieces', () => {
+    const signer = createSigner(Buffer.from('Jefe')).update('what do ya want ').update(Buffer.from('for nothing?'))
+    expect(signer.digest('hex')).toBe('5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843')
   })
 })

@@ -125,6 +125,16 @@ describe('a damaged zip file', () => {
     ['smaller than declared', rawZip([{ name: 'a', data: 'abc', method: 8, size: 9 }]), 'has 3 bytes, but declares 9'],
     ['of another checksum', rawZip([{ name: 'a', data: 'abc', crc: 1 }]), '"a" is damaged: its checksum is wrong'],
     ['no deflate', rawZip([{ name: 'a', packed: Buffer.from([7, 7, 7]), method: 8, size: 3 }]), '"a" is damaged: '],
+    [
+      'a stored block of contradictory lengths',
+      rawZip([{ name: 'a', data: 'abc', packed: Buffer.from([1, 3, 0, 0, 0, 97, 98, 99]), method: 8 }]),
+      '"a" is damaged: invalid stored block lengths',
+    ],
+    [
+      'a reference to what is before its start',
+      rawZip([{ name: 'a', data: 'abc', packed: Buffer.from([0x03, 0x02, 0x00]), method: 8 }]),
+      '"a" is damaged: invalid distance',
+    ],
     ['packed otherwise', rawZip([{ name: 'a', data: 'abc', method: 93 }]), '"a" is packed with method 93'],
     ['encrypted', rawZip([{ name: 'a', data: 'abc', flags: 0x801 }]), '"a" is encrypted'],
   ])('with content that is %s is refused', async (_, bytes, message) => {

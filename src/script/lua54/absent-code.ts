@@ -1,4 +1,4 @@
-import { assemble, type Code, constant, unreachable, zeroDouble } from '../../base/wasm-code.ts'
+import { assemble, type Code, constant, unreachable, zeroDouble } from './wasm-code.ts'
 
 /**
  * What the wasm file imports from the operating system, with the signature of each. None of it is available: the

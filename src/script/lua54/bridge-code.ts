@@ -34,7 +34,7 @@ import {
   truncate64,
   when,
   wrap32,
-} from '../../base/wasm-code.ts'
+} from './wasm-code.ts'
 import { luaType } from '../lua/api.ts'
 
 /**

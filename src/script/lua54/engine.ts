@@ -9,7 +9,7 @@ import { createApi } from './api.ts'
 import { accounting } from './bridge-code.ts'
 import { moduleCode, preludeCode } from './compiled-code.ts'
 import { instantiate, type LuaWasm } from './wasm.ts'
-import type { CompiledModule } from '../../base/wasm-host.ts'
+import type { CompiledModule } from './webassembly.ts'
 import { webAssembly } from './webassembly.ts'
 
 export interface Lua54Options {

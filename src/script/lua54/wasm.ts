@@ -2,7 +2,7 @@ import { registry, type Thread } from '../lua/api.ts'
 import type { Health } from '../lua/core.ts'
 import type { LuaCallbacks } from '../lua/state.ts'
 import { absentModule } from './absent-code.ts'
-import type { CompiledModule, WasmMemory } from '../../base/wasm-host.ts'
+import type { CompiledModule, WasmMemory } from './webassembly.ts'
 import { type LuaExports, type Pointer, webAssembly } from './webassembly.ts'
 import { bridgeModule, calledByBridge } from './bridge-code.ts'
 

@@ -1,6 +1,24 @@
 import { BatonError } from '../../base/error.ts'
-import { type WasmMemory, type WebAssemblyHost, wasmHost } from '../../base/wasm-host.ts'
 import type { CommonApi, Thread } from '../lua/api.ts'
+
+/** The used part of WebAssembly; Node's type definitions do not describe it. */
+export interface WebAssemblyHost {
+  readonly Module: new (bytes: Uint8Array) => CompiledModule
+  readonly Instance: new (module: CompiledModule, imports: object) => { readonly exports: unknown }
+  readonly Global: new (type: { readonly value: 'i32' }, value: number) => object
+  readonly Memory: new (size: { readonly initial: number }) => WasmMemory
+}
+
+declare const compiled: unique symbol
+
+export interface CompiledModule {
+  readonly [compiled]: true
+}
+
+export interface WasmMemory {
+  readonly buffer: ArrayBuffer
+  grow(pages: number): number
+}
 
 /** An address in the memory of the WebAssembly instance. */
 export type Pointer = number
@@ -58,7 +76,7 @@ interface WasmTable {
 
 /** The WebAssembly of this process. Throws `NOT_AVAILABLE` if there is none (for example `node --jitless`). */
 export function webAssembly(): WebAssemblyHost {
-  const found = wasmHost()
+  const found = (globalThis as unknown as { readonly WebAssembly?: WebAssemblyHost }).WebAssembly
   if (found !== undefined) return found
   throw new BatonError('NOT_AVAILABLE', 'the Lua 5.4 engine needs WebAssembly, which this Node.js runs without', {
     hint: 'start Node.js without --jitless',

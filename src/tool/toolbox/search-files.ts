@@ -1,7 +1,7 @@
 import { isAscii } from 'node:buffer'
 import { readSync } from 'node:fs'
 import { readRegular } from '../../base/regular-file.ts'
-import type { SearchPattern } from '../../base/search-pattern.ts'
+import { lineTest, type SearchPattern } from '../../base/search-pattern.ts'
 
 /** The matching lines of one file. */
 export interface FileMatches {
@@ -26,7 +26,7 @@ const headBytes = 8 * 1024
 
 /**
  * Searches files (absolute paths, links resolved), in their order. Files that are not text or cannot be read have no
- * lines. Runs in a thread, because an expression may never finish.
+ * lines. Runs in a thread, because much text takes long.
  */
 export function searchFiles(files: readonly string[], { pattern, lines }: SearchOptions): readonly FileMatches[] {
   const matcher = createMatcher(pattern)
@@ -88,44 +88,24 @@ function searchFile(file: string, { matcher, window, most }: Searching): FileMat
 /** Calls `onLine` with the number of each matching line, and returns the number of complete lines. */
 type Matcher = (bytes: Buffer, onLine: (line: number) => void) => number
 
-function createMatcher({ ascii, unicode, ignoresCase }: SearchPattern): Matcher {
-  const plain = ascii === undefined ? undefined : new RegExp(ascii, ignoresCase ? 'gi' : 'g')
-  const full = new RegExp(unicode, ignoresCase ? 'giv' : 'gv')
+function createMatcher(pattern: SearchPattern): Matcher {
+  const plain = lineTest(pattern, true)
+  let full: ((line: string) => boolean) | undefined
   return (bytes, onLine) => {
-    const isPlain = plain !== undefined && isAscii(bytes)
+    const isPlain = isAscii(bytes)
     const text = bytes.toString(isPlain ? 'latin1' : 'utf8')
-    const pattern = isPlain ? plain : full
+    const matches = isPlain ? plain : (full ??= lineTest(pattern, false))
+    // most texts have no match: a line that matches does so in the whole text too
+    const isMatch = matches(text)
     let ended = 0
-    let counted = 0
-    /** The number of lines that end before a position. */
-    const linesTo = (position: number): number => {
-      for (let at = text.indexOf('\n', counted); at !== -1 && at < position; at = text.indexOf('\n', counted)) {
-        ended += 1
-        counted = at + 1
-      }
-      return ended
+    let from = 0
+    for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n', from)) {
+      ended += 1
+      if (isMatch && matches(text.slice(from, end))) onLine(ended)
+      from = end + 1
     }
-    pattern.lastIndex = 0
-    for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
-      if (isWithinCharacter(text, match.index)) {
-        pattern.lastIndex = match.index + 1
-        continue
-      }
-      // there is no line after the last line feed
-      if (match.index === text.length && (text === '' || text.endsWith('\n'))) break
-      onLine(linesTo(match.index) + 1)
-      const end = text.indexOf('\n', match.index)
-      if (end === -1) break
-      pattern.lastIndex = end + 1
-    }
-    return linesTo(text.length)
+    // there is no line after the last line feed
+    if (isMatch && from < text.length && matches(text.slice(from))) onLine(ended + 1)
+    return ended
   }
-}
-
-/**
- * Whether the index is between the two units of a surrogate pair, where lookarounds would see no word on either side.
- */
-function isWithinCharacter(text: string, index: number): boolean {
-  const isUnit = (at: number, least: number): boolean => (text.charCodeAt(at) & 0xfc00) === least
-  return isUnit(index, 0xdc00) && isUnit(index - 1, 0xd800)
 }

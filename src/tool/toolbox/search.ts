@@ -21,7 +21,7 @@ interface Surroundings {
 /**
  * Searches files (absolute paths, links resolved), in their order: with ripgrep if it is installed, otherwise in a
  * thread.
- * @throws BatonError FILE_FAILED if it takes longer than 30 seconds
+ * @throws BatonError FILE_FAILED if it takes longer than 30 seconds; USAGE if only ripgrep could do it
  */
 export async function search(
   files: readonly string[],
@@ -37,6 +37,7 @@ export async function search(
     if (found === 'timed_out') throw tooLong()
     if (found !== undefined) return found
   }
+  if (options.pattern.hasForeignWords) throw noForeignWords()
   try {
     const task = { name: 'files.search', args: [files, options] }
     return (await runApart(task, { timeMs: timeLimitMs, memoryMb, signal })) as readonly FileMatches[]
@@ -49,6 +50,11 @@ function tooLong(): BatonError {
   return new BatonError('FILE_FAILED', modelText`the search was stopped after ${timeLimitMs / 1000} seconds`, {
     hint: 'Name a path or a glob, or write a simpler expression.',
   })
+}
+
+function noForeignWords(): BatonError {
+  const problem = modelText`without ripgrep, \\b and \\B cannot be used with characters beyond ASCII`
+  return new BatonError('USAGE', problem, { hint: 'Leave them out, or install ripgrep (rg).' })
 }
 
 function isTextFile(file: string, context: ReadContext): boolean {
@@ -157,7 +163,7 @@ async function inBatches(
     } = await runProcess(
       {
         command: program,
-        args: [...flags, '--regexp', pattern.rust, '--', ...batch],
+        args: [...flags, '--regexp', pattern.source, '--', ...batch],
         cwd: root,
         environment: commandEnvironment(env),
         timeLimitMs,

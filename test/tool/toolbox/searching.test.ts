@@ -88,7 +88,7 @@ describe.each(engines)('grep %s', (name, path) => {
     expect(await found({ pattern: 'no such' })).toBe('[nothing matches]')
     expect(await found({ path: '.env' })).toMatch(/^permission denied: /)
     expect(await found({ path: 'none' })).toBe('Error in tool "grep": there is no file or folder none.')
-    expect(await found({ pattern: '(' })).toContain('the group is not closed (character 1)')
+    expect(await found({ pattern: '(' })).toContain('is not valid: missing closing ): `(`')
   })
 
   it.skipIf(isMissing)(`shows lines around, with gaps, and cuts long ones (${name})`, async () => {
@@ -142,6 +142,15 @@ describe('a rule for `read`', () => {
     }
     expect((await call('grep', { pattern: 'first', output: 'files' })).text).not.toMatch(/copy|notes|ENV|secret/)
   })
+})
+
+it('says what only ripgrep can search for, where it is missing', async () => {
+  const { call } = toolHost(tempTree({ 'a.txt': 'Öl\noil\n' }), { services: { env: { PATH: '' } } })
+  expect((await call('grep', { pattern: String.raw`\bÖl` })).text).toContain(
+    String.raw`without ripgrep, \b and \B cannot be used with characters beyond ASCII`,
+  )
+  expect((await call('grep', { pattern: String.raw`\boil|\\B` })).text).toContain('2:oil')
+  expect((await call('grep', { pattern: String.raw`Ö|\\b` })).text).toContain('1:Öl')
 })
 
 it('runs no program of the workspace in place of ripgrep', () => {

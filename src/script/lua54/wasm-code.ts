@@ -26,8 +26,6 @@ export const when = (...body: Code): readonly number[] => [0x04, 0x40, ...body.f
  * starts the next iteration.
  */
 export const forever = (...body: Code): readonly number[] => [0x02, 0x40, 0x03, 0x40, ...body.flat(), 0x0b, 0x0b]
-/** Repeats while the number on the stack is not 0 at its end. */
-export const repeatWhile = (...body: Code): readonly number[] => [0x03, 0x40, ...body.flat(), 0x0d, 0, 0x0b]
 export const breakIf = [0x0d, 1]
 export const continueLoop = [0x0c, 0]
 export const continueFromWhen = [0x0c, 1]
@@ -46,10 +44,6 @@ export const add = [0x6a]
 export const subtract = [0x6b]
 export const and = [0x71]
 export const or = [0x72]
-export const exclusiveOr = [0x73]
-export const shiftRight = [0x76]
-export const rotateLeft = [0x77]
-export const rotateRight = [0x78]
 /** 64 bits: the constant 1, comparisons, and conversions from and to 32 bits and from a double. */
 export const one64 = [0x42, 1]
 export const less64 = [0x53]
