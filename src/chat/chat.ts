@@ -25,7 +25,6 @@ import type { RunReport, Surroundings } from '../wiring/conduct.ts'
 import { maskFor } from '../wiring/run-context.ts'
 import { findChat, listChats, type ListedMessage, listMessage, longestText, type MessageKind } from './chat-list.ts'
 import { type ChatLease, claimChat } from './chat-owner.ts'
-import { defaultOverrides } from './defaults.ts'
 import { dropTaken, takeMessage, type TakenMessage, takenMessages } from './taken.ts'
 
 /** The settings of messages in a chat; each message may change them for the next ones. */
@@ -403,4 +402,15 @@ async function settingsOf(folder: string, mask: SecretMask): Promise<ChatSetting
     ...(text === undefined ? { file: existsSync(path) ? path : file } : {}),
     ...(others === '' ? {} : { model: others }),
   }
+}
+
+/**
+ * The defaults of a chat without a prompt file, as `-c` takes them: all tools; tools that change files ask first.
+ * @throws BatonError for an invalid config file
+ */
+async function defaultOverrides(around: Place, overrides: readonly string[]): Promise<readonly string[]> {
+  const { origins } = await loadTargetConfig({ ...around, flags: { overrides } })
+  const isSaid = (key: string): boolean =>
+    origins.some(({ path, layer }) => path[0] === key && layer.origin.kind !== 'default')
+  return [...(isSaid('tools') ? [] : ['tools=["*"]']), ...(isSaid('write_mode') ? [] : ['write_mode="ask"'])]
 }

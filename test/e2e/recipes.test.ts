@@ -244,7 +244,7 @@ function addStrategy(): void {
   addAfter('prompt/keys.ts', "  'reasoning_summary',", "  'relay',\n")
   const row = "  relay: { ...promptOnly, starts: true, order: byPrompt, text: 'Questions, one after the other.' },\n"
   addAfter('config/keys.ts', 'const entries = {', row)
-  addAfter('config/schema-strategies.ts', 'export const strategySchemas = {', '  relay: table({ questions: texts }),\n')
+  addAfter('config/schema.ts', 'const strategySchemas = {', '  relay: table({ questions: texts }),\n')
   const read = `  relay: {
     agents: ['questions', 'a question'],
     read: ({ questions }) => ({ questions: questions as readonly string[] }),

@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { checkFile, createCheckParts } from '../../src/load/check/check.ts'
+import { createCheckParts } from '../../src/load/check/agent.ts'
+import { checkFile } from '../../src/load/check/check.ts'
 import { startRun } from '../../src/runner.ts'
 import { displayPath } from '../../src/base/files.ts'
 import { root } from '../helpers/baton.ts'

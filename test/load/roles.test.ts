@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { checkFile, createCheckParts } from '../../src/load/check/check.ts'
+import { createCheckParts } from '../../src/load/check/agent.ts'
+import { checkFile } from '../../src/load/check/check.ts'
 import { loadPromptTarget, type PromptTarget } from '../../src/load/prompt-target.ts'
 import { teamSettings } from '../../src/team/tools.ts'
 import { builtInDir } from '../helpers/agents.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { compileSchema } from '../../../src/base/json-schema.ts'
 import type { JsonObject } from '../../../src/base/json.ts'
-import type { Problem } from '../../../src/load/check/check.ts'
+import type { Problem } from '../../../src/load/check/problem.ts'
 import { githubLine, problemRecord, sarifLog } from '../../../src/cli/commands/check.ts'
 
 const problem: Problem = {

@@ -1,0 +1,15 @@
+import { expect, it } from 'vitest'
+import { toolsInBoth } from '../../src/load/tools-in-both.ts'
+
+it.each<readonly [left: readonly string[], right: readonly string[], both: readonly string[]]>([
+  [['read', 'bash'], ['read', 'glob'], ['read']],
+  [['*'], ['read', 'bash'], ['read', 'bash']],
+  [['read'], ['*'], ['read']],
+  [['docs__*'], ['docs__search', 'read'], ['docs__search']],
+  // they overlap, but neither covers the other
+  [['docs__*'], ['*__search'], []],
+  [[], ['*'], []],
+])('of the tools %j and %j both have %j', (left, right, both) => {
+  expect(toolsInBoth(left, right)).toEqual(both)
+  expect(new Set(toolsInBoth(right, left))).toEqual(new Set(both))
+})

@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest'
+import type { EventBody, RunEvent } from '../../src/event/event.ts'
+import { createStreamedAnswer } from '../../src/render/streamed-answer.ts'
+import { answer, event, piece, planned } from '../helpers/run-events.ts'
+
+const ask = 'task/0/ask'
+
+function inAsk(body: EventBody): RunEvent {
+  return event(body, ask)
+}
+
+const begun = inAsk({ type: 'item.started', item: { id: ask, type: 'agent_message' } })
+const ended = inAsk({ type: 'item.completed', item: { id: ask, type: 'agent_message', text: '' } })
+const output = [
+  inAsk({ type: 'item.started', item: { id: ask, type: 'program_output' } }),
+  piece(0, 'found 3\n'),
+  inAsk({ type: 'item.completed', item: { id: ask, type: 'program_output', text: '' } }),
+]
+
+/** What was written by each event that wrote something. */
+function written(...events: readonly RunEvent[]): readonly string[] {
+  const writes: string[] = []
+  let text = ''
+  const renderer = createStreamedAnswer((part) => (text += part))
+  for (const one of events) {
+    renderer.event(one)
+    if (text !== '') writes.push(text)
+    text = ''
+  }
+  return writes
+}
+
+describe('an answer that is streamed', () => {
+  it('is written line by line, the last line when it ends, and not a second time', () => {
+    expect(written(planned(1), begun, piece(0, 'one\ntw'), piece(0, 'o'), ended, answer(0, 'one\ntwo', 1))).toEqual([
+      'one\n',
+      'two\n',
+    ])
+  })
+
+  it('is written whole instead if there are several tasks, or another agent says something', () => {
+    expect(written(planned(2), begun, piece(0, 'one\n'), ended)).toEqual([])
+    const elsewhere = event({ type: 'item.delta', item_id: 'x', text: 'aside\n' }, 'main/task/0/ask')
+    expect(written(planned(1), begun, elsewhere)).toEqual([])
+  })
+
+  it('has no reasoning of the model', () => {
+    const thought = inAsk({ type: 'item.delta', item_id: ask, text: 'hm\n', reasoning: true })
+    expect(written(planned(1), begun, thought, piece(0, 'yes\n'))).toEqual(['yes\n'])
+  })
+
+  it('is written again if an agent has changed it afterwards', () => {
+    expect(written(planned(1), begun, piece(0, 'draft\n'), ended, answer(0, 'final', 1))).toEqual([
+      'draft\n',
+      'final\n',
+    ])
+  })
+
+  it('says that it starts over after a failed call, only if a part of it was written', () => {
+    const error = { code: 'MODEL', message: 'gone' }
+    const retry = inAsk({ type: 'retry', item_id: ask, model: 'm', attempt: 1, delay_ms: 1, error })
+    expect(written(planned(1), begun, piece(0, 'one'), retry)).toEqual([
+      'one\n(the answer was cut off and starts over)\n',
+    ])
+    expect(written(planned(1), begun, retry)).toEqual([])
+  })
+
+  it('consists in code mode of the outputs of the programs, with empty lines in between', () => {
+    const prompt = inAsk({ type: 'prompt.created', prompt_id: 'p', user_id: 'u', mode: 'code' })
+    const program = [begun, piece(0, 'print(1)\n'), ended]
+    expect(written(planned(1), prompt, ...program, ...output, ...program, ...output)).toEqual([
+      'found 3\n',
+      '\n\n',
+      'found 3\n',
+    ])
+  })
+})
