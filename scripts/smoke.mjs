@@ -107,7 +107,7 @@ function outputOf(node, args) {
     const chunks = []
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => chunks.push(chunk))
     child.on('error', fail)
-    child.on('close', (code) => done(`${Buffer.concat(chunks)}ended with ${code}`))
+    child.on('close', (code) => done(`${Buffer.concat(chunks).toString()}ended with ${code}`))
   })
 }
 

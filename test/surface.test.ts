@@ -65,7 +65,8 @@ it('has one version', () => {
 })
 
 /** What the repository has for those who change Baton. Links to it from the packed pages work in the repository only. */
-const forDevelopers = /^(?:ARCHITECTURE\.md$|\.github\/|docs\/(?:decisions|design|images)(?:\/|$)|docs\/requirements\.md$)/
+const forDevelopers =
+  /^(?:ARCHITECTURE\.md$|\.github\/|docs\/(?:decisions|design|images)(?:\/|$)|docs\/requirements\.md$)/
 
 it('packs the command, the library, its documents, agents, pipelines and starters, and nothing else', () => {
   const [packed] = JSON.parse(
