@@ -2,18 +2,18 @@ import { dirname } from 'node:path'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import type { PromptResult, ScriptRequest, ScriptResult } from '../event/agent.ts'
 import { narrow, type RunContext, withScope } from '../event/context.ts'
-import { type Place, task } from '../event/place.ts'
+import { part, type Place, task } from '../event/place.ts'
 import type { LuaValue } from '../script/engine.ts'
 import type { AgentCallArguments, Section, SectionStage } from '../script/host/module.ts'
 import { runSection } from '../script/section.ts'
 import { displayPath } from '../base/files.ts'
-import { withTaskFacts } from './facts.ts'
 import { fromLua, shownOptions } from './options.ts'
 import type { AgentParts, ScriptParts } from './parts.ts'
 import { toldError } from '../script/told-error.ts'
 import { luaToJson } from '../script/values.ts'
 import { requestFor } from './agent-call.ts'
 import { callPromptInput } from './prompt-input.ts'
+import { runUid } from '../script/run-uid.ts'
 
 /** A running script agent: its request, its merged options, and a way to run its sections. */
 export interface ScriptRun {
@@ -129,4 +129,24 @@ function afterAllOf(result: ScriptResult | PromptResult): Json | undefined {
 
 function toOptions(value: Json): JsonObject {
   return isJsonObject(value) ? fromLua(value) : {}
+}
+
+/**
+ * The context of an agent run with the values that its scripts see as `CTX`. Runs start in any order, so the number is
+ * recorded, and a resumed run gets the same one.
+ */
+export function withRunFacts(context: RunContext, { countRun }: Pick<ScriptParts, 'countRun'>): RunContext {
+  const { scope, services } = context
+  const parent = scope.facts?.runUid
+  const runNum = services.effects.observe([...scope.at, part('run')], { name: 'run.number', args: [] }, countRun)
+  const facts = { runUid: runUid(context), runNum, ...(parent === undefined ? {} : { parentRunUid: parent }) }
+  return withScope(context, { facts })
+}
+
+/** The context of a section with the position of its input. `placeOfInput` makes the places of inputs. */
+function withTaskFacts(context: RunContext, run: RunContext): RunContext {
+  const { facts, at } = context.scope
+  if (facts === undefined) return context
+  const input = at[run.scope.at.length]
+  return withScope(context, { facts: { ...facts, taskNum: input?.kind === 'task' ? input.index + 1 : 1 } })
 }

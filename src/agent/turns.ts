@@ -13,7 +13,7 @@ import type { AskOptions, CalledTool, ProgramStep, Reply } from './modes/mode.ts
 import type { OpenPrompt } from './open-prompt.ts'
 import type { AgentParts } from './parts.ts'
 import { createProgramWork } from './program-work.ts'
-import { mapSiblings } from './siblings.ts'
+import { mapSiblings } from '../base/concurrency.ts'
 import { callTool, type RunningCalls } from './tool-calls.ts'
 
 /** How many tools of one turn run at the same time. */

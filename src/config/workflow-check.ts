@@ -3,8 +3,14 @@ import { isJsonObject, type JsonObject } from '../base/json.ts'
 import { checkReserved } from './check-settings.ts'
 import { type Finding, meantHint, wrongKey, wrongValue } from './issue.ts'
 import { isRequestKey, isReserved, reserved } from './keys.ts'
-import { readWorkflow, whenWords, type WorkflowStep, type WrittenStep, type WrittenWorkflow } from './workflow.ts'
-import { inOrder } from './workflow-order.ts'
+import {
+  inOrder,
+  readWorkflow,
+  whenWords,
+  type WorkflowStep,
+  type WrittenStep,
+  type WrittenWorkflow,
+} from './workflow.ts'
 
 /** Inconsistencies between the steps of a checked `workflow` table. Templates and expressions are checked elsewhere. */
 export function checkWorkflow(value: JsonObject): readonly Finding[] {

@@ -1,6 +1,6 @@
 import { hasOwnText } from '../base/model-text.ts'
 import type { AgentParts } from '../agent/parts.ts'
-import { mapSiblings } from '../agent/siblings.ts'
+import { mapSiblings } from '../base/concurrency.ts'
 import { timeLimitOf, withTimeLimit } from '../agent/time-limit.ts'
 import { BatonError } from '../base/error.ts'
 import { sha256 } from '../base/hash.ts'

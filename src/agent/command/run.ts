@@ -5,7 +5,7 @@ import { below, emit, type RunContext, withServices } from '../../event/context.
 import { givenWithoutLimits } from '../../event/limits.ts'
 import { nothingSpent } from '../../event/meter.ts'
 import { task } from '../../event/place.ts'
-import { mapSiblings } from '../siblings.ts'
+import { mapSiblings } from '../../base/concurrency.ts'
 import { askCommand, type CommandAnswer, type CommandQuestion } from './ask.ts'
 import { type CommandOptions, commandOptions } from './options.ts'
 import type { Pricing } from './spent.ts'

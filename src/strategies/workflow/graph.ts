@@ -1,5 +1,4 @@
-import { whenWords, type Workflow, type WorkflowStep } from '../../config/workflow.ts'
-import { dependentsOf, inOrder } from '../../config/workflow-order.ts'
+import { dependentsOf, inOrder, whenWords, type Workflow, type WorkflowStep } from '../../config/workflow.ts'
 import { manyListeners } from '../../base/concurrency.ts'
 import { isSuspension } from '../../base/error.ts'
 

@@ -1,4 +1,4 @@
-import { mapSiblings } from '../../agent/siblings.ts'
+import { mapSiblings } from '../../base/concurrency.ts'
 import { BatonError, isBatonError, isSuspension, rewordError, stopsRun } from '../../base/error.ts'
 import { defined, type Json, type JsonObject } from '../../base/json.ts'
 import type { WorkflowStep } from '../../config/workflow.ts'
