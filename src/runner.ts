@@ -3,7 +3,7 @@ import { messageOf } from './base/error.ts'
 import { defined, type Json, type JsonObject } from './base/json.ts'
 import type { Listener } from './event/bus.ts'
 import { usualRounds } from './event/limits.ts'
-import { attempt, passOn } from './journal/attempt.ts'
+import { attempt, unwrap } from './journal/attempt.ts'
 import type { ChatPlace } from './journal/chat-place.ts'
 import { isForbidden } from './journal/failure.ts'
 import { createMemoryJournal } from './journal/memory.ts'
@@ -143,7 +143,7 @@ async function openJournal(
     : key.status === 'failed'
       ? messageOf(key.error)
       : undefined
-  if (why === undefined) return { journal: await openRun({ folder, now, mask, key: passOn(key) }), folder }
+  if (why === undefined) return { journal: await openRun({ folder, now, mask, key: unwrap(key) }), folder }
   bus.send([], {
     type: 'warning',
     message: `${why}: this run is not recorded and cannot be resumed`,

@@ -8,7 +8,7 @@ import { concurrencyOf, givenOptions, mergeOptions } from './options.ts'
 import { placeOfInput, type ScriptRun } from './script-run.ts'
 import { mapSiblings } from '../base/concurrency.ts'
 import type { ErrorInfo } from '../event/event.ts'
-import { toldText } from '../script/told-error.ts'
+import { errorTextForScript } from '../script/error-for-script.ts'
 import { type AttachmentSource, readAttachments } from './attachments.ts'
 
 /**
@@ -176,7 +176,7 @@ async function runAipTask(run: ScriptRun, document: AipDocument, task: AipTask):
   } catch (error) {
     task.context.services.signal.throwIfAborted()
     if (task.options['allow_run_on_task_fail'] !== true || stopsRun(error)) throw error
-    const text = toldText(error, task.context.scope.folders.workspace)
+    const text = errorTextForScript(error, task.context.scope.folders.workspace)
     emit(task.context, {
       type: 'warning',
       message: `input ${task.index + 1} of ${run.request.agent.name} failed: ${text}`,

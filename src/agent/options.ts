@@ -3,7 +3,7 @@ import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { checkAgentOptions } from '../config/agent-options.ts'
 import { describeValue } from '../config/issue.ts'
 import type { ModelSettings } from '../event/agent.ts'
-import { askedModel, resolveAlias } from '../model/alias.ts'
+import { requestedModel, resolveAlias } from '../model/alias.ts'
 
 const joinedTables = ['model_aliases', 'collab'] as const
 
@@ -65,7 +65,7 @@ export function shownOptions(options: JsonObject): JsonObject {
 export function modelOf(options: JsonObject): Pick<ModelSettings, 'model' | 'reasoning_effort'> {
   const { model: name } = options
   if (typeof name !== 'string') return {}
-  const { model, reasoningEffort } = askedModel(name, textTable(options['model_aliases']))
+  const { model, reasoningEffort } = requestedModel(name, textTable(options['model_aliases']))
   return { model, ...(reasoningEffort === undefined ? {} : { reasoning_effort: reasoningEffort }) }
 }
 

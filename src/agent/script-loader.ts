@@ -1,4 +1,4 @@
-import { besideUs } from '../base/beside.ts'
+import { bundledFile } from '../base/bundled-file.ts'
 import { defined } from '../base/json.ts'
 import type { Settings } from '../config/settings.ts'
 import { createBindings } from '../script/bindings.ts'
@@ -56,7 +56,7 @@ async function loadEngine(engine: Settings['lua']['engine'], isolated: boolean):
   const chosen = 'WebAssembly' in globalThis ? engine : 'fengari'
   if (isolated) {
     const { createIsolatedEngine } = await import('../script/isolated/engine.ts')
-    return createIsolatedEngine({ engine: chosen, ...defined({ workerFile: besideUs('lua-worker.js') }) })
+    return createIsolatedEngine({ engine: chosen, ...defined({ workerFile: bundledFile('lua-worker.js') }) })
   }
   if (chosen === 'fengari') return (await import('../script/fengari/engine.ts')).loadFengari()
   return (await import('../script/lua54/engine.ts')).loadLua54()

@@ -9,7 +9,7 @@ import { runSection } from '../script/section.ts'
 import { displayPath } from '../base/files.ts'
 import { fromLua, shownOptions } from './options.ts'
 import type { AgentParts, ScriptParts } from './parts.ts'
-import { toldError } from '../script/told-error.ts'
+import { errorForScript } from '../script/error-for-script.ts'
 import { luaToJson } from '../script/values.ts'
 import { requestFor } from './agent-call.ts'
 import { callPromptInput } from './prompt-input.ts'
@@ -106,7 +106,7 @@ async function runChild({ name, call, place }: ChildCall, section: Section, part
   const result = await context.services.agents
     .run(request, withScope(context, { at, options: context.scope.configOptions, redoCount: 0 }))
     .catch((error: unknown) => {
-      throw toldError(error, context.scope.folders.workspace)
+      throw errorForScript(error, context.scope.folders.workspace)
     })
   const outputs = outputsOf(result).map((output) => output ?? undefined)
   return {

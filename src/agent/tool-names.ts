@@ -1,7 +1,7 @@
 import type { DataPath } from '../base/data-text.ts'
 import { BatonError } from '../base/error.ts'
-import { leftOutCode, leftOutHint, type LeftOutServers, leftOutText } from '../config/left-out-servers.ts'
-import { type Finding, meantHint, wrongValue } from '../config/issue.ts'
+import { leftOutCode, leftOutHint, type UnusedServers, unusedServersText } from '../config/unused-servers.ts'
+import { type Finding, suggestionHint, wrongValue } from '../config/issue.ts'
 import { nearest } from '../base/suggest.ts'
 import { type Approver, type ContextWith, emit, type Events, type Servers } from '../event/context.ts'
 import type { ToolFilter } from '../event/permission.ts'
@@ -16,7 +16,7 @@ export interface OtherTools {
   /** Names of MCP servers. If omitted, they are unknown and not checked. */
   readonly servers?: readonly string[]
   /** Servers that are ignored because their file is not trusted. */
-  readonly leftOut?: readonly LeftOutServers[]
+  readonly leftOut?: readonly UnusedServers[]
   /** In a resumed or replayed run: names of tools that the version that recorded it had. */
   readonly isRecordedTool?: ((name: string) => boolean) | undefined
 }
@@ -35,7 +35,7 @@ export function unknownTools(names: readonly string[], path: DataPath, others: O
     const all = [...toolNames, ...brought]
     const known = servers?.includes(name)
       ? `Write "${name}__*" for all tools of the server.`
-      : meantHint(name, all, `Known tools: ${all.join(', ')}.`)
+      : suggestionHint(name, all, `Known tools: ${all.join(', ')}.`)
     return [wrongValue(at, { message: `unknown tool "${name}"`, hint: known })]
   })
 }
@@ -64,14 +64,14 @@ function unknownServer(
   if (servers === undefined || serverNamed(name, servers) !== undefined) return undefined
   const file = leftOut.find(({ names }) => serverNamed(name, names) !== undefined)
   if (file !== undefined) {
-    const message = `"${name}" cannot be used: ${leftOutText({ ...file, names: [serverNamed(name, file.names) ?? ''] })}`
+    const message = `"${name}" cannot be used: ${unusedServersText({ ...file, names: [serverNamed(name, file.names) ?? ''] })}`
     return { code: leftOutCode(file), message, hint: leftOutHint(file) }
   }
   const server = writtenServer(name)
   if (server === undefined) return undefined
   const unread = leftOut.find(({ names }) => names.length === 0)
   if (unread !== undefined) {
-    const message = `"${name}" belongs to the MCP server "${server}", which is not configured, and ${leftOutText(unread)}`
+    const message = `"${name}" belongs to the MCP server "${server}", which is not configured, and ${unusedServersText(unread)}`
     return { code: 'CONFIG_INVALID', message, hint: leftOutHint(unread) }
   }
   const known =
@@ -81,7 +81,7 @@ function unknownServer(
   return {
     code: 'CONFIG_INVALID',
     message: `"${name}" belongs to the MCP server "${server}", which is not configured`,
-    hint: meantHint(server, servers, known),
+    hint: suggestionHint(server, servers, known),
   }
 }
 
@@ -132,7 +132,7 @@ export function mayGiveTools({
 }
 
 /** Warns about explicitly named tools that an agent does not get because the file that runs it does not have them. */
-export function tellKeptTools(
+export function warnOfWithheldTools(
   { tools = [] }: ToolFilter,
   name: string,
   context: ContextWith<'at' | 'rights', Events>,

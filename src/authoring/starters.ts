@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path'
 import { shellWord } from '../base/command.ts'
 import { BatonError, hasSystemCode, messageOf } from '../base/error.ts'
 import { displayPath, readSourceFile } from '../base/files.ts'
-import { refuseLeavingLink } from '../base/leaving.ts'
+import { refuseEscapingLink } from '../base/link-escape.ts'
 import { nearest } from '../base/suggest.ts'
 import { type PackName, type PackRef, parsePackRef, refuseReserved } from '../pack/pack-ref.ts'
 
@@ -188,7 +188,7 @@ interface NewFile {
  * @throws BatonError USAGE naming the file that exists, FILE_FAILED for a file that cannot be written
  */
 export function createFiles(files: readonly NewFile[], { within }: { readonly within: string }): void {
-  for (const { path } of files) refuseLeavingLink(path, { within })
+  for (const { path } of files) refuseEscapingLink(path, { within })
   for (const { path } of files) if (exists(path)) throw alreadyThere(path)
   const made: string[] = []
   for (const file of files) {

@@ -14,7 +14,7 @@ import {
 } from 'node:fs'
 import { basename, dirname, isAbsolute, join, parse, relative, resolve, sep } from 'node:path'
 import { BatonError, hasSystemCode, messageOf } from './error.ts'
-import { inFolder } from './held-folder.ts'
+import { inFolder } from './open-folder.ts'
 import { irregular, readRegularFile } from './regular-file.ts'
 import { isOfSystem } from './system-folders.ts'
 

@@ -3,7 +3,7 @@ import { BatonError } from '../base/error.ts'
 import { defined } from '../base/json.ts'
 import type { AskPerson } from '../event/mcp.ts'
 import { actionText, type Approver } from '../event/permission.ts'
-import { type AskingIo, isAttended, type MayAsk } from './confirm.ts'
+import { type QuestionIo, isAttended, type MayAsk } from './confirm.ts'
 
 export interface ApprovalFlags extends MayAsk {
   readonly yes: boolean
@@ -11,7 +11,7 @@ export interface ApprovalFlags extends MayAsk {
   readonly onAsk: 'deny' | 'allow' | 'suspend' | undefined
 }
 
-export interface ApproverIo extends AskingIo {
+export interface ApproverIo extends QuestionIo {
   /** Hides the live view while a question is on the terminal. Returns the function that shows it again. */
   readonly hold: () => () => void
   /** Only one question is on the terminal at a time. */

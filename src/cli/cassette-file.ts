@@ -6,7 +6,7 @@ import { defined } from '../base/json.ts'
 import type { Environment } from '../journal/secrets.ts'
 import { writeCassette } from '../journal/cassette.ts'
 import { isCassette } from '../journal/is-cassette.ts'
-import { refuseLeavingLink } from '../base/leaving.ts'
+import { refuseEscapingLink } from '../base/link-escape.ts'
 import { findWorkspace, type Surroundings } from '../config/locate.ts'
 import { usageError } from './command.ts'
 import { checkTarget } from './result-file.ts'
@@ -16,7 +16,7 @@ import { checkTarget } from './result-file.ts'
  * @throws BatonError USAGE
  */
 export function checkCassettePlace(file: string, around: Surroundings): void {
-  refuseLeavingLink(file, { within: findWorkspace(around), shown: `--record ${file}` })
+  refuseEscapingLink(file, { within: findWorkspace(around), shown: `--record ${file}` })
   checkTarget(file, `--record ${file}`)
   if (existsSync(file) && !isCassette(file)) {
     throw usageError(`--record ${file} ${noCassette}`, 'Name another file, or move this one away.')

@@ -43,7 +43,7 @@ export async function ask(what: string, { noInput, json }: MayAsk, io: CommandIo
  */
 export type AskLine = (question: string, signal?: AbortSignal) => Promise<string | undefined>
 
-export interface AskingIo extends CommandIo {
+export interface QuestionIo extends CommandIo {
   /**
    * Hands the terminal over for a question, and keeps what was typed before. Returns the function that takes the
    * terminal back. Default: what was typed before a question is discarded.
@@ -52,7 +52,7 @@ export interface AskingIo extends CommandIo {
 }
 
 /** Undefined if standard input is not a terminal. */
-export function lineAsker(io: AskingIo): AskLine | undefined {
+export function lineAsker(io: QuestionIo): AskLine | undefined {
   if (io.inputKind() !== 'device') return undefined
   const input = io.input()
   if (!isTerminal(input)) return undefined

@@ -2,7 +2,7 @@ import { accessSync, constants, statSync, type Stats } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { BatonError, messageOf } from '../base/error.ts'
 import { realPath, replaceFile } from '../base/files.ts'
-import { refuseLeavingLink } from '../base/leaving.ts'
+import { refuseEscapingLink } from '../base/link-escape.ts'
 import { irregular } from '../base/regular-file.ts'
 import { isOfSystem } from '../base/system-folders.ts'
 import { findWorkspace } from '../config/locate.ts'
@@ -83,7 +83,7 @@ function targetOf(
     throw usageError(`--output ${output} is not a file`, 'Leave it out for stdout.')
   }
   if (output.trim() === '') throw usageError('--output is empty', 'Name a file.')
-  refuseLeavingLink(named, { within: findWorkspace({ cwd, env, home }), shown: `--output ${output}` })
+  refuseEscapingLink(named, { within: findWorkspace({ cwd, env, home }), shown: `--output ${output}` })
   const file = realPath(named)
   checkTarget(file, `--output ${output}`)
   if (file !== realPath(resolve(cwd, source))) return file

@@ -1,4 +1,4 @@
-import type { LeftOutServers } from '../config/left-out-servers.ts'
+import type { UnusedServers } from '../config/unused-servers.ts'
 import type { Settings } from '../config/settings.ts'
 import { loadTargetConfig, type TargetConfig } from '../config/target-config.ts'
 import { defined } from '../base/json.ts'
@@ -21,7 +21,7 @@ export interface ServersHere {
   /** As written in the settings, including disabled servers. */
   readonly tables: NonNullable<Settings['mcp_servers']>
   /** Servers that are not used, and why. */
-  readonly leftOut: readonly LeftOutServers[]
+  readonly leftOut: readonly UnusedServers[]
   /** Servers of packs that are replaced by a server of the settings with the same name. */
   readonly replaced: readonly { readonly name: string; readonly origin: string; readonly by: string }[]
   /** Where a server is defined. */

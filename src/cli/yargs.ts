@@ -5,7 +5,7 @@ import { version } from '../version.ts'
 import { commandTable, defaultCommand } from './command-table.ts'
 import { type Command, type FlagSpecs, globalFlagSpecs, type ParsedLine, usageError, type WordSpec } from './command.ts'
 import { runLine } from './env-flag.ts'
-import { meantCommand } from './meant-command.ts'
+import { suggestedCommand } from './command-suggestion.ts'
 import type { CommandIo } from './io.ts'
 
 /**
@@ -151,7 +151,7 @@ interface Mistake {
 
 /** The command, flag or choice that a word of the command line may have meant, as you would type it. */
 function meantWord(args: readonly string[], { command, message }: Mistake): string | undefined {
-  const meant = command === undefined ? meantCommand(args[0] ?? '') : undefined
+  const meant = command === undefined ? suggestedCommand(args[0] ?? '') : undefined
   if (meant !== undefined) return `baton ${meant}`
   const [, , given, choices] = choiceMessage.exec(oneLine(message)) ?? []
   // yargs prints both as JSON

@@ -1,7 +1,7 @@
 import type { DataPath } from '../base/data-text.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { parseDuration } from './duration.ts'
-import { type Finding, meantHint, mismatch, type Rules, wrongKey } from './issue.ts'
+import { type Finding, suggestionHint, mismatch, type Rules, wrongKey } from './issue.ts'
 
 /** What concerns the model; it also applies to an agent that replaces the main agent. */
 export const modelOptions = [
@@ -65,7 +65,7 @@ export function checkAgentOptions(options: JsonObject, path: DataPath): CheckedO
     const at = [...path, key]
     const rule = keys.includes(key) ? rules[key] : undefined
     if (rule === undefined) {
-      const hint = meantHint(key, keys, `Known options: ${keys.join(', ')}.`)
+      const hint = suggestionHint(key, keys, `Known options: ${keys.join(', ')}.`)
       unknown.push(wrongKey(at, { message: `nothing reads the option "${key}"`, hint }))
     } else if (rule.fits(value)) values[key] = value
     else findings.push(mismatch(at, rule.expected, value))

@@ -3,7 +3,7 @@ import { isFile, namesIn } from '../base/entries.ts'
 import { isBatonError } from '../base/error.ts'
 import { displayPath, realPath } from '../base/files.ts'
 import type { Json } from '../base/json.ts'
-import { refuseLeadingOut } from '../base/leaving.ts'
+import { refuseEscape } from '../base/link-escape.ts'
 import { type ReadLog, readSource } from '../base/reads.ts'
 import { parsePrompt, placeOf } from '../prompt/document.ts'
 import { isDefinitionName } from './agent-tables.ts'
@@ -11,7 +11,7 @@ import {
   type Finding,
   type Issue,
   issuesOf,
-  meantHint,
+  suggestionHint,
   mismatch,
   placeFindings,
   throwIssues,
@@ -124,7 +124,7 @@ function takesBuiltIn({ name, path }: CommandFile, { cwd }: Pick<Surroundings, '
 
 /** @throws BatonError with everything that is wrong with the file */
 async function readCommand({ name, path, from, within }: CommandFile, places: ChatCommandPlaces): Promise<ChatCommand> {
-  if (within !== undefined) refuseLeadingOut(path, { within, ...places })
+  if (within !== undefined) refuseEscape(path, { within, ...places })
   const shown = displayPath(realPath(places.cwd), path)
   const document = await parsePrompt(shown, readSource(path, places.reads, { part: 'prompt' }))
   const { text, meta, instruction } = document
@@ -156,7 +156,7 @@ const keys: readonly string[] = [...textKeys, 'tools']
 
 function wrongWith([key, value]: readonly [string, Json]): readonly Finding[] {
   if (!keys.includes(key)) {
-    const hint = meantHint(key, keys, `Keys of commands: ${keys.join(', ')}.`)
+    const hint = suggestionHint(key, keys, `Keys of commands: ${keys.join(', ')}.`)
     return [wrongKey([key], { message: `unknown key "${key}" in a command`, hint })]
   }
   if (key === 'tools') return areTexts(value) ? [] : [mismatch([key], 'a list of strings', value)]

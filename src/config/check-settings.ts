@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type DataPath, pathText, quotedPath } from '../base/data-text.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
-import { type Finding, meantHint, mismatch, wrongKey, wrongValue } from './issue.ts'
+import { type Finding, suggestionHint, mismatch, wrongKey, wrongValue } from './issue.ts'
 import { isReserved, reserved, type ReservedKey, unavailableIn } from './keys.ts'
 import { checkAgents } from './agent-tables.ts'
 import { checkRoles, checkWaits, ownCollab } from './collab-check.ts'
@@ -24,7 +24,7 @@ export function checkSettings(
   return Object.entries(data).flatMap(([key, value]) => {
     const misplaced = (message: string, hint: string) => [{ ...wrongKey([key], { message, hint }), code } as const]
     if (!isReserved(key))
-      return misplaced(`unknown key "${key}"`, meantHint(key, settable, `Known keys: ${settable.join(', ')}.`))
+      return misplaced(`unknown key "${key}"`, suggestionHint(key, settable, `Known keys: ${settable.join(', ')}.`))
     const entry = reserved.get(key)
     if (entry?.isPromptOnly === true)
       return misplaced(`"${key}" can only be set in a prompt file`, 'Move it into the front matter.')
@@ -86,7 +86,10 @@ function unknownKey(path: DataPath): Finding {
   const table = pathText(path.slice(0, -1))
   const message = `unknown key "${written}" in ${table}`
   if (!/key|token|secret|password/i.test(written)) {
-    return wrongKey(path, { message, hint: meantHint(written, known, `Known keys of ${table}: ${known.join(', ')}.`) })
+    return wrongKey(path, {
+      message,
+      hint: suggestionHint(written, known, `Known keys of ${table}: ${known.join(', ')}.`),
+    })
   }
   const place =
     path[0] === 'mcp_servers' ? 'bearer_token_env, or a reference such as ${NAME} into headers' : 'api_key_env'

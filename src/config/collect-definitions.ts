@@ -4,7 +4,7 @@ import { isBatonError } from '../base/error.ts'
 import { isFile } from '../base/entries.ts'
 import { displayPath, isInside, realPath } from '../base/files.ts'
 import { defined, isJsonObject, type JsonObject } from '../base/json.ts'
-import { refuseLeadingOut } from '../base/leaving.ts'
+import { refuseEscape } from '../base/link-escape.ts'
 import { type ReadLog, readSource } from '../base/reads.ts'
 import type { PromptDocument } from '../prompt/document.ts'
 import { type AgentDefinition, type DefinitionPart, joinParts } from './agent-definitions.ts'
@@ -209,7 +209,7 @@ async function readFile(
       : { name: identity === undefined ? name : `${identity}/${name}`, path, from, shown, text, content }
   let text = ''
   try {
-    if (within !== undefined) refuseLeadingOut(path, { within, ...places })
+    if (within !== undefined) refuseEscape(path, { within, ...places })
   } catch (error) {
     if (!isBatonError(error)) throw error
     return named(unparsedName(text, at), text, error)

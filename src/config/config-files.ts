@@ -1,6 +1,6 @@
 import { dirname, resolve } from 'node:path'
 import type { DataPath, DataText } from '../base/data-text.ts'
-import { refuseLeadingOut } from '../base/leaving.ts'
+import { refuseEscape } from '../base/link-escape.ts'
 import { displayPath, realPath } from '../base/files.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { type ReadLog, readSource, sourceExists } from '../base/reads.ts'
@@ -18,7 +18,7 @@ import {
   workspaceConfigFile,
   workspaceMcpFile,
 } from './locate.ts'
-import type { LeftOutServers } from './left-out-servers.ts'
+import type { UnusedServers } from './unused-servers.ts'
 import { secureOwnPlaces } from './own-places.ts'
 import { defaultLayer } from './settings.ts'
 
@@ -35,7 +35,7 @@ export interface ConfigFiles {
   /** Unknown keys: reported by `baton check` alone. */
   readonly notes: readonly Issue[]
   /** MCP servers that are not used. */
-  readonly leftOut: readonly LeftOutServers[]
+  readonly leftOut: readonly UnusedServers[]
 }
 
 interface ConfigContext extends Surroundings {
@@ -114,13 +114,13 @@ interface ReadConfigFile {
   readonly layer: Layer
   readonly issues: readonly Issue[]
   readonly notes: readonly Issue[]
-  readonly leftOut?: readonly LeftOutServers[]
+  readonly leftOut?: readonly UnusedServers[]
 }
 
 async function readConfigFile(file: ConfigFile, context: FileContext): Promise<ReadConfigFile> {
   const { form } = file
   if (form === 'mcp') return (await import('./mcp-layer.ts')).readMcpLayer(file, context)
-  if (file.kind === 'workspace') refuseLeadingOut(file.path, { within: context.workspace, ...context })
+  if (file.kind === 'workspace') refuseEscape(file.path, { within: context.workspace, ...context })
   const written = readSource(file.path, context.reads)
   const source = await readTomlFile(displayPath(realPath(context.cwd), file.path), written)
   const { text, locate } = source
@@ -173,12 +173,12 @@ async function checkFile(
     form === 'aipack' ? read.findings : (await import('./check-settings.ts')).checkSettings(data, { scope, userFile })
   if (kind === 'user') return { ...read, findings: await check('user') }
   const { checkTrust, exactGlobs, needsTrust, needyKeys, trustState, withoutKeys } = await import('./trust.ts')
-  const { heldModelNames } = await import('./held-model-names.ts')
+  const { limitedModelNames } = await import('./limited-model-names.ts')
   const isForeign = context.isForeign?.(workspace) === true
   // its models and aliases need no trust: a run says what they change
   const { model_aliases: _, ...others } = values
   const limited = isFoldersAipack ? others : values
-  const held = [...own, ...(await heldModelNames(limited, own))]
+  const held = [...own, ...(await limitedModelNames(limited, own))]
   const needs = needsTrust(limited, { by: 'config', own: held, isForeign, overridden })
   if (needyKeys(needs).length === 0 && exactGlobs(values).length === 0)
     return { ...read, findings: await check('workspace'), tightens: true }
@@ -193,7 +193,7 @@ async function checkFile(
 async function withoutOwnAliases(values: JsonObject, own: readonly SourcedValue[]): Promise<JsonObject> {
   const { model_aliases: aliases } = values
   if (!isJsonObject(aliases)) return values
-  const { effortWord } = await import('./loosened.ts')
+  const { effortWord } = await import('./weaker-settings.ts')
   const isOwn = (name: string): boolean =>
     own.some(({ path: [key, alias], layer: { origin } }) => {
       // AIPack writes the default file itself

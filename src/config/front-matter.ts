@@ -8,7 +8,7 @@ import { ownCollab } from './collab-check.ts'
 import { checkVariables } from './input-variables.ts'
 import { type Finding, type Issue, notATable, placeFindings, wrongKey, wrongValue } from './issue.ts'
 import { isReserved, reserved } from './keys.ts'
-import type { HeldTo } from './held-to.ts'
+import type { UserLimits } from './user-limits.ts'
 import { isGuarded } from './orders.ts'
 import { checkStrategies, readersOfParams, type AnsweringKey } from './strategies.ts'
 import { checkTrust, exactGlobs, needsTrust, needyKeys, type TrustState, withoutKeys } from './trust.ts'
@@ -41,7 +41,7 @@ export async function checkFrontMatter(
     trust = () => 'untrusted',
     own = [],
     overridden = [],
-  }: Partial<Pick<HeldTo, 'own' | 'overridden'>> & { readonly userFile: string; readonly trust?: () => TrustState },
+  }: Partial<Pick<UserLimits, 'own' | 'overridden'>> & { readonly userFile: string; readonly trust?: () => TrustState },
 ): Promise<CheckedFrontMatter> {
   const { file, text, meta } = document
   const { data } = meta

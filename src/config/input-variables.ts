@@ -6,7 +6,7 @@ import {
   describeValue,
   type Finding,
   type Issue,
-  meantHint,
+  suggestionHint,
   type Rules,
   throwIssues,
   wrongKey,
@@ -124,7 +124,7 @@ export function fillVariables(variables: readonly InputVariable[], given: JsonOb
   const list = known.length === 0 ? 'Its [input] table is empty.' : `Its variables: ${known.join(', ')}.`
   const unknown = Object.keys(given).filter((name) => !known.includes(name))
   const problems: ValueProblem[] = unknown.map((name) => {
-    return { kind: 'unknown', name, hint: meantHint(name, known, list) }
+    return { kind: 'unknown', name, hint: suggestionHint(name, known, list) }
   })
   for (const variable of variables) {
     const { name, default: fallback } = variable

@@ -58,7 +58,7 @@ export function notATable(key: string): Finding {
 }
 
 /** The hint for an unknown word: a similar known word, or `otherwise`. */
-export function meantHint(word: string, known: readonly string[], otherwise: string): string {
+export function suggestionHint(word: string, known: readonly string[], otherwise: string): string {
   const similar = nearest(word, known)
   return similar === undefined ? otherwise : `Did you mean "${similar}"?`
 }

@@ -2,7 +2,7 @@ import { lstatSync, statSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join } from 'node:path'
 import { BatonError } from '../base/error.ts'
 import { displayPath, realPath } from '../base/files.ts'
-import { isHeldPlace } from '../base/held-place.ts'
+import { isPlaceholder } from '../base/placeholder.ts'
 import { repositoryAt } from '../base/repository.ts'
 import { type ReadLog, sourceExists } from '../base/reads.ts'
 
@@ -80,7 +80,7 @@ export function foreignMarks({ workspace, passed }: LocatedWorkspace): readonly 
 
 /** False for a placeholder, which only keeps a model's program from creating something there. */
 function isThere(path: string, reads: ReadLog | undefined): boolean {
-  return sourceExists(path, reads) && !isHeldPlace(path)
+  return sourceExists(path, reads) && !isPlaceholder(path)
 }
 
 function deviceOf(folder: string): number | undefined {
@@ -227,7 +227,7 @@ type MarkOwners = ReadonlySet<number> | undefined
 function markState(folder: string, mark: WorkspaceMark, owners: MarkOwners): MarkState {
   const path = join(folder, mark)
   try {
-    if (statSync(path, { throwIfNoEntry: false }) === undefined || isHeldPlace(path)) return { kind: 'none' }
+    if (statSync(path, { throwIfNoEntry: false }) === undefined || isPlaceholder(path)) return { kind: 'none' }
     const data = mark === '.git' ? repositoryAt(path) : path
     if (data === undefined) return { kind: 'no repository' }
     // with a folder on the way, such as .baton, and the folder that a .git file names

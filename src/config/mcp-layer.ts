@@ -1,4 +1,4 @@
-import { whyLeaving } from '../base/leaving.ts'
+import { escapeReason } from '../base/link-escape.ts'
 import { displayPath, realPath } from '../base/files.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { type ReadLog, readSource } from '../base/reads.ts'
@@ -7,7 +7,7 @@ import { checkValue } from './check-settings.ts'
 import { type Finding, type Issue, issuesOf, placeFindings } from './issue.ts'
 import type { Layer } from './layers.ts'
 import type { Surroundings } from './locate.ts'
-import type { LeftOutServers } from './left-out-servers.ts'
+import type { UnusedServers } from './unused-servers.ts'
 import { type McpFile, placedInMcpFile, readMcpFile } from './mcp-file.ts'
 import { checkPackPaths } from './mcp-pack-paths.ts'
 import { checkServers } from './mcp-servers.ts'
@@ -22,7 +22,7 @@ interface McpLayer {
   readonly layer: Layer
   readonly issues: readonly Issue[]
   readonly notes: readonly Issue[]
-  readonly leftOut: readonly LeftOutServers[]
+  readonly leftOut: readonly UnusedServers[]
 }
 
 /**
@@ -36,7 +36,7 @@ export async function readMcpLayer(
   context: McpContext,
 ): Promise<McpLayer> {
   const name = displayPath(realPath(context.cwd), path)
-  const leaving = kind === 'workspace' ? whyLeaving(path, { within: context.workspace, ...context }) : undefined
+  const leaving = kind === 'workspace' ? escapeReason(path, { within: context.workspace, ...context }) : undefined
   if (leaving !== undefined) {
     const leftOut = [{ file: name, names: [], isChanged: false, problem: leaving }]
     return { layer: { origin: { kind, file: name }, values: {} }, issues: [], notes: [], leftOut }
@@ -73,7 +73,7 @@ function brokenText({ message, place }: BatonError): string {
 interface UsableServers {
   readonly tables: JsonObject
   readonly issues: readonly Issue[]
-  readonly unusable: readonly LeftOutServers[]
+  readonly unusable: readonly UnusedServers[]
 }
 
 /** Checks each server of a file of the run or of a pack by itself. */
@@ -81,7 +81,7 @@ export async function usableServers(file: McpFile, of: 'run' | 'pack' = 'run'): 
   const { values, findings, unread, notes: _, ...source } = file
   const { mcp_servers: all = {} } = values
   const leftOut = { file: file.file, isChanged: false }
-  const unusable: LeftOutServers[] = findings.map(({ message }) => ({ ...leftOut, names: [], problem: message }))
+  const unusable: UnusedServers[] = findings.map(({ message }) => ({ ...leftOut, names: [], problem: message }))
   if (unread !== undefined) unusable.push({ ...leftOut, ...unread })
   const tables: { [name: string]: Json } = {}
   const wrong: Finding[] = [...findings]

@@ -17,7 +17,7 @@ import { type InputVariable, readVariables } from './input-variables.ts'
 import { type Finding, type Issue, throwIssues, withPlace, wrongValue } from './issue.ts'
 import { isRequestKey, isReserved } from './keys.ts'
 import { mergeLayers, placeOrigins, type Layer, type MergedLayers, type SourcedValue } from './layers.ts'
-import type { LeftOutServers, ServersOfPack } from './left-out-servers.ts'
+import type { UnusedServers, ServersOfPack } from './unused-servers.ts'
 import { findWorkspace } from './locate.ts'
 import { locatedRules } from './permission-rules.ts'
 import { settingsOf, type Settings } from './settings.ts'
@@ -68,7 +68,7 @@ export interface RunSpec {
   /** What `baton check` reports and a run does not. */
   readonly notes: readonly Issue[]
   /** MCP servers that are not used because their file is not trusted. */
-  readonly leftOut: readonly LeftOutServers[]
+  readonly leftOut: readonly UnusedServers[]
   /** The servers of the pack that contains the file; omitted: none. */
   readonly ofPack?: ServersOfPack
   /** It is an agent of another program, whose tools may be missing here; those that were already left out. */

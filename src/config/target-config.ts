@@ -8,7 +8,7 @@ import { type Finding, type Issue, throwIssues, withPlace, wrongValue } from './
 import { globsKind, reserved } from './keys.ts'
 import { type Layer, mergeLayers, originsOf, placeOrigins, type SourcedValue } from './layers.ts'
 import { type Environment, type Surroundings, userConfigFile } from './locate.ts'
-import type { LeftOutServers } from './left-out-servers.ts'
+import type { UnusedServers } from './unused-servers.ts'
 import { defaultLayer, type Settings, settingsOf } from './settings.ts'
 
 export interface ConfigOptions extends Surroundings {
@@ -37,7 +37,7 @@ export interface SurroundingLayers {
   /** What `baton check` reports and a run does not. */
   readonly notes: readonly Issue[]
   /** MCP servers that are not used because their file is not trusted. */
-  readonly leftOut: readonly LeftOutServers[]
+  readonly leftOut: readonly UnusedServers[]
 }
 
 export interface TargetConfig {
@@ -49,7 +49,7 @@ export interface TargetConfig {
   /** Values from the environment and flags: they take precedence over the keys of the main agent. */
   readonly flagValues: JsonObject
   readonly notes: readonly Issue[]
-  readonly leftOut: readonly LeftOutServers[]
+  readonly leftOut: readonly UnusedServers[]
   readonly origins: readonly SourcedValue[]
   /** All layers, weakest first. */
   readonly layers: readonly Layer[]

@@ -11,8 +11,8 @@ import type { Finding } from './issue.ts'
 import { globsKind } from './keys.ts'
 import { originText } from './layers.ts'
 import { type Surroundings, userDataFolder } from './locate.ts'
-import type { HeldTo, Loosened } from './held-to.ts'
-import { effortWord, loosened } from './loosened.ts'
+import type { UserLimits, WeakerSetting } from './user-limits.ts'
+import { effortWord, weakerSettings } from './weaker-settings.ts'
 import { filesNamed, type Names, type NamedFiles } from './named-files.ts'
 import { isGuarded } from './orders.ts'
 
@@ -24,13 +24,17 @@ export interface NeedsTrust {
   /** Keys that only the user may set. */
   readonly guarded: readonly string[]
   /** Values that are looser than the user's. */
-  readonly loosened: readonly Loosened[]
+  readonly loosened: readonly WeakerSetting[]
   /** Its `[permission]` allows or asks about something: untrusted, that counts only if it is stricter. */
   readonly rules: boolean
 }
 
-export function needsTrust(data: JsonObject, held: HeldTo): NeedsTrust {
-  return { guarded: Object.keys(data).filter(isGuarded), loosened: loosened(data, held), rules: hasLooseRules(data) }
+export function needsTrust(data: JsonObject, held: UserLimits): NeedsTrust {
+  return {
+    guarded: Object.keys(data).filter(isGuarded),
+    loosened: weakerSettings(data, held),
+    rules: hasLooseRules(data),
+  }
 }
 
 function hasLooseRules({ permission = null }: JsonObject): boolean {
@@ -97,7 +101,7 @@ export function checkTrust(
   }
 }
 
-function ownText({ own, origin, path, why }: Loosened): string {
+function ownText({ own, origin, path, why }: WeakerSetting): string {
   if (why === 'leads') return 'it can make the program do anything'
   if (why === 'starts') return 'it starts a program, and only you may name one'
   const [key, name = ''] = path.map(String)
@@ -112,13 +116,13 @@ function ownText({ own, origin, path, why }: Loosened): string {
 }
 
 /** Variables of a program may be keys: only their names are shown. */
-function withoutVariables({ path, value }: Loosened): Json {
+function withoutVariables({ path, value }: WeakerSetting): Json {
   if (path.at(-1) !== 'env' || !isJsonObject(value)) return value
   return Object.fromEntries(Object.keys(value).map((name) => [name, '…']))
 }
 
 /** A whole agent is only named: its definition is at the place that is shown. */
-function givenText(value: Loosened): string {
+function givenText(value: WeakerSetting): string {
   return value.path[0] === 'agents' && value.path.length === 2 ? 'set' : shown(withoutVariables(value))
 }
 

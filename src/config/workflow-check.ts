@@ -1,7 +1,7 @@
 import type { DataPath } from '../base/data-text.ts'
 import { isJsonObject, type JsonObject } from '../base/json.ts'
 import { checkReserved } from './check-settings.ts'
-import { type Finding, meantHint, wrongKey, wrongValue } from './issue.ts'
+import { type Finding, suggestionHint, wrongKey, wrongValue } from './issue.ts'
 import { isRequestKey, isReserved, reserved } from './keys.ts'
 import {
   inOrder,
@@ -62,7 +62,7 @@ function checkStep(step: WrittenStep, index: number): readonly Finding[] {
   if (when !== undefined && /^\s*\w+\s*$/.test(when) && ![...whenWords, 'true', 'false'].includes(when.trim())) {
     const otherwise = 'Write "success", "failure", "always", or a Lua expression such as "#steps.a.output > 3".'
     const message = `workflow step "${id}": unknown condition "${when.trim()}"`
-    findings.push(wrongValue(at(index, 'when'), { message, hint: meantHint(when.trim(), whenWords, otherwise) }))
+    findings.push(wrongValue(at(index, 'when'), { message, hint: suggestionHint(when.trim(), whenWords, otherwise) }))
   }
   return findings
 }
@@ -77,7 +77,7 @@ function checkNeeds({ id, needs = [] }: WrittenStep, index: number, ids: readonl
     if (ids.includes(need)) return []
     const others = ids.filter((other) => other !== id)
     const message = `workflow step "${id}" needs "${need}", but there is no step with that id`
-    const hint = meantHint(need, others, others.length === 0 ? 'Remove it.' : `Steps are: ${others.join(', ')}.`)
+    const hint = suggestionHint(need, others, others.length === 0 ? 'Remove it.' : `Steps are: ${others.join(', ')}.`)
     return [wrongValue(at(index, 'needs', position), { message, hint })]
   })
 }
@@ -180,7 +180,7 @@ export function checkStepOptions({ step: steps }: JsonObject): readonly Finding[
       const message = `unknown option "${key}" of a step without an agent`
       const known = [...reserved.keys()].filter(isRequestKey)
       const otherwise = 'Options for the main agent are model, temperature, context_globs and the like.'
-      return [wrongKey([...path, key], { message, hint: meantHint(key, known, otherwise) })]
+      return [wrongKey([...path, key], { message, hint: suggestionHint(key, known, otherwise) })]
     })
   })
 }

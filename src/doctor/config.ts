@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { displayPath } from '../base/files.ts'
-import type { LeftOutServers } from '../config/left-out-servers.ts'
+import type { UnusedServers } from '../config/unused-servers.ts'
 import type { SourcedValue } from '../config/layers.ts'
 import {
   aipackConfigFiles,
@@ -28,7 +28,7 @@ export interface ConfigFound {
   readonly settings: Settings
   readonly origins: readonly SourcedValue[]
   /** MCP servers that are not used because their file is not trusted. */
-  readonly leftOut: readonly LeftOutServers[]
+  readonly leftOut: readonly UnusedServers[]
   readonly isValid: boolean
 }
 

@@ -16,7 +16,7 @@ export const teamSpellings = {
 } as const
 
 /** The input of a call of any tool, with the usual names of its parameters. */
-export function usualInput<Value>(
+export function withUsualNames<Value>(
   tool: string,
   input: { readonly [name: string]: Value },
 ): { readonly [name: string]: Value } {

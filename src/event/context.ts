@@ -13,7 +13,7 @@ import { createMeter, type Meter } from './meter.ts'
 import type { EarlierParts } from './part.ts'
 import {
   allRights,
-  type HeldPack,
+  type LimitedPack,
   type OpenQuestions,
   type Permission,
   type Protection,
@@ -387,7 +387,7 @@ export interface Limits {
   /** Additional rules for tool calls. */
   readonly rules?: readonly ToolRule[]
   /** The pack whose capabilities apply from here on. */
-  readonly pack?: HeldPack
+  readonly pack?: LimitedPack
   readonly protect?: Protection
   /** What programs chosen by models may access from here on. */
   readonly sandbox?: Partial<SandboxRights>

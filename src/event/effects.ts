@@ -163,7 +163,7 @@ export type KeptContent = ({ readonly file: string } | { readonly bytes: string 
 export type HashedContent = ({ readonly file: string } | { readonly bytes: Uint8Array }) & { readonly hash: string }
 
 /** What is kept of a change so that it can be undone and shown later. */
-export interface Kept extends ChangeStates {
+export interface ChangeSnapshot extends ChangeStates {
   readonly contents: Iterable<KeptContent>
 }
 
@@ -174,7 +174,7 @@ export interface PlannedChange {
    * Called once, before the act, if the change is recorded on disk. `isFirst` is true for a path that it was not called
    * with before: the content of a file with many appends is kept only once. Omitted: undo does not apply to the change.
    */
-  readonly keep?: (isFirst: (path: string) => boolean) => Kept
+  readonly keep?: (isFirst: (path: string) => boolean) => ChangeSnapshot
 }
 
 /**

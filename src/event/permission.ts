@@ -15,7 +15,7 @@ export interface ActionAbout {
 }
 
 /** The action as questions about it are recorded and found again: without what does not identify it. */
-export function askedRequest(action: Action): NamedAction {
+export function withoutDetails(action: Action): NamedAction {
   const { about: _, ...named } = action
   if (named.kind !== 'tool') return named
   const { version: __, ...request } = named
@@ -222,7 +222,7 @@ export interface Capabilities {
 }
 
 /** A pack whose agents are limited to its granted capabilities. */
-export interface HeldPack {
+export interface LimitedPack {
   /** For messages. */
   readonly identity: string
   readonly granted: Capabilities
@@ -270,7 +270,7 @@ export interface Rights {
    */
   readonly rules: readonly (readonly ToolRule[])[]
   /** The packs whose capabilities apply, outermost first; empty: programs, hosts and models are not limited. */
-  readonly packs: readonly HeldPack[]
+  readonly packs: readonly LimitedPack[]
   readonly protections: readonly Protection[]
   /** What programs chosen by a model may access; omitted: read-only, without network. */
   readonly sandbox?: SandboxRights

@@ -8,7 +8,7 @@ import {
   type Permit,
   type Verdict,
 } from '../event/permission.ts'
-import { type Attempt, passOn } from './attempt.ts'
+import { type Attempt, unwrap } from './attempt.ts'
 import { needsApproval } from './needs-approval.ts'
 
 /** Throws if the action is not allowed. A user's permit counts when the verdict is `ask`. */
@@ -30,7 +30,7 @@ export function denied({ code, reason, hint }: Extract<Verdict, { readonly kind:
  * @throws BatonError UNTRUSTED if it was rejected or expired, with the decision as cause
  */
 export function permitOf(action: Action, answer: Attempt<unknown>): Permit {
-  const decision = passOn(answer) as Decision
+  const decision = unwrap(answer) as Decision
   if (decision === 'allow' || (typeof decision === 'object' && 'always' in decision)) return { action }
   const isExpired = typeof decision === 'object' && 'expired' in decision
   const what = isExpired ? `is not allowed: nobody has answered for ${decision.expired}` : 'was rejected'

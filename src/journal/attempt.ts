@@ -20,7 +20,7 @@ export async function attemptAsync<T>(work: () => Promise<T>): Promise<Attempt<T
 }
 
 /** Returns or throws the result of the work. */
-export function passOn<T>(result: Attempt<T>): T {
+export function unwrap<T>(result: Attempt<T>): T {
   if (result.status === 'failed') throw result.error
   return result.value
 }

@@ -10,16 +10,16 @@ import type {
   FileChangeRecord,
   Grant,
   Granted,
-  Kept,
+  ChangeSnapshot,
 } from '../event/effects.ts'
 import type { Json } from '../base/json.ts'
 import { leaderOf } from '../base/process-group.ts'
 import type { Spent } from '../event/meter.ts'
-import { type Action, askedRequest, type Decision, type Permission } from '../event/permission.ts'
+import { type Action, withoutDetails, type Decision, type Permission } from '../event/permission.ts'
 import { part, type Place, placeText } from '../event/place.ts'
 import { allowedBy, denied, permitOf } from './allowed.ts'
 import type { ApprovalOptions, Approvals } from './approvals.ts'
-import { type Attempt, attempt, attemptAsync, passOn } from './attempt.ts'
+import { type Attempt, attempt, attemptAsync, unwrap } from './attempt.ts'
 import { type Budget, noBudget, noCost, type Reservation } from './budget.ts'
 import type { RunJournal } from './journal.ts'
 import { boundaryKey, changeName, fingerprint } from './matching.ts'
@@ -153,7 +153,7 @@ export function createEffects(options: EffectsOptions): Effects {
   }
 
   /** Keeps what a change removes and what it writes, before the change is made. */
-  function keep({ contents, ...states }: Kept): ChangeStates {
+  function keep({ contents, ...states }: ChangeSnapshot): ChangeStates {
     for (const content of contents) journal.keep?.(content)
     return states
   }
@@ -172,7 +172,7 @@ export function createEffects(options: EffectsOptions): Effects {
       observe(at, { name, args, reads }, read) {
         const result = attempt(read)
         journal.note({ k: 'obs', p: placeText(at), name, args, reads, ...observed(result) })
-        return passOn(result)
+        return unwrap(result)
       },
 
       async observeAsync(at, { name, args, reads }, read) {
@@ -182,7 +182,7 @@ export function createEffects(options: EffectsOptions): Effects {
         if (result.status === 'failed') signal.throwIfAborted()
         if (result.status === 'failed' && isSuspension(result.error)) throw result.error
         journal.note({ k: 'obs', p: placeText(at), name, args, reads, ...observed(result) })
-        return passOn(result)
+        return unwrap(result)
       },
 
       answers: () => false,
@@ -204,7 +204,7 @@ export function createEffects(options: EffectsOptions): Effects {
         })
         if (planned.status === 'failed' || planned.value === undefined) {
           journal.note({ k: 'obs', p, name: changeName, args: asked, ...observed(planned) })
-          passOn(planned)
+          unwrap(planned)
           return false
         }
         assertNotFenced()
@@ -218,7 +218,7 @@ export function createEffects(options: EffectsOptions): Effects {
         const outcome = outcomeOf(result, signal)
         journal.note({ k: 'ended', p, s, kind, ...outcome })
         onEffect?.(at, { kind, phase: outcome.status })
-        passOn(result)
+        unwrap(result)
         return true
       },
 
@@ -257,7 +257,7 @@ export function createEffects(options: EffectsOptions): Effects {
     const isBegun = (): void => void number(p)
     const { about } = action
     const told = about === undefined ? times : { ...times, about: { ...about } }
-    const request = askedRequest(action)
+    const request = withoutDetails(action)
     const ask = { kind: 'approval', request, action, repeat: 'safe', times: told, isBegun } as const
     const decision = await run<Decision>(place, ask, answer)
     settle(decision)
@@ -285,7 +285,7 @@ export function createEffects(options: EffectsOptions): Effects {
     if (result.status === 'failed' && isSuspension(result.error)) tries.cancel()
     else tries.settle(result.status === 'ok' ? effect.costOf?.(result.value) : undefined)
     await end(result, tries)
-    return passOn(result)
+    return unwrap(result)
   }
 
   return under(options.permission)

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { hasSystemCode } from '../base/error.ts'
 import { createHash, sha256 } from '../base/hash.ts'
 import { randomName } from '../base/random-name.ts'
-import { attempt, passOn } from './attempt.ts'
+import { attempt, unwrap } from './attempt.ts'
 import { createSlices } from '../base/concurrency.ts'
 import type { HashedContent, KeptContent } from '../event/effects.ts'
 import { blobFolder, growth, writeBlob } from './blobs.ts'
@@ -75,7 +75,7 @@ export function createKeeper(
     const file = join(folder, hash)
     const admitted = attempt(() => admit(growth(files, file, files.size(temporary) ?? 0)))
     if (admitted.status === 'failed') files.remove(temporary)
-    passOn(admitted)
+    unwrap(admitted)
     files.rename(temporary, file)
     noteWritten(file)
   }

@@ -1,5 +1,5 @@
 import type { BoundaryOptions } from '../event/effects.ts'
-import { type Attempt, attempt, attemptAsync, passOn } from './attempt.ts'
+import { type Attempt, attempt, attemptAsync, unwrap } from './attempt.ts'
 import type { RunJournal } from './journal.ts'
 import type { Outcome } from './record.ts'
 import { boundaryEnd, failedOutcome, recordedError } from './recorded-error.ts'
@@ -14,7 +14,7 @@ export async function finishBoundary<T>(
   const entry = boundaryEnd(p, result, options)
   // if the journal has failed, that is why the work failed
   if (entry !== undefined && (result.status === 'ok' || !journal.failure.aborted)) journal.note(entry)
-  return passOn(result)
+  return unwrap(result)
 }
 
 /** Runs a call that returns synchronously or later, passes its result on, and calls `onEnd` with the outcome. */
@@ -23,11 +23,11 @@ export function recordCall<T>(work: () => T | Promise<T>, onEnd: (outcome: Attem
   if (result.status === 'ok' && result.value instanceof Promise) {
     return attemptAsync(() => result.value as Promise<T>).then((outcome) => {
       onEnd(outcome)
-      return passOn(outcome)
+      return unwrap(outcome)
     })
   }
   onEnd(result as Attempt<T>)
-  return passOn(result)
+  return unwrap(result)
 }
 
 /** The outcome of something that was read or called. */

@@ -9,9 +9,9 @@ import {
   type FileChangeRecord,
   keptContent,
 } from '../event/effects.ts'
-import { type Action, askedRequest, type Permission, type Permit } from '../event/permission.ts'
+import { type Action, withoutDetails, type Permission, type Permit } from '../event/permission.ts'
 import { callPlace, isWithin, originOf, part, type Place, placeText, withoutCall } from '../event/place.ts'
-import { attempt, type Attempt, attemptAsync, passOn } from './attempt.ts'
+import { attempt, type Attempt, attemptAsync, unwrap } from './attempt.ts'
 import { modelOf } from './budget.ts'
 import { allowedBy, permitOf } from './allowed.ts'
 import { type ComparedCall, createMatcher, decodedComparison, type Match, type StartedRecord } from './matching.ts'
@@ -140,7 +140,7 @@ export function createReplayedEffects(options: ReplayOptions): ReplayedEffects {
     match: Match & { readonly started?: StartedRecord },
     assumed: unknown,
   ): Promise<unknown> {
-    if (match.kind === 'ended' && match.outcome.status === 'ok') return passOn(matcher.recall(match.outcome))
+    if (match.kind === 'ended' && match.outcome.status === 'ok') return unwrap(matcher.recall(match.outcome))
     const { choice } = match as { readonly choice?: PlaceNode['choice'] }
     if (choice === 'done' || choice === 'found') return assumed
     if (match.kind !== 'ended') {
@@ -148,7 +148,7 @@ export function createReplayedEffects(options: ReplayOptions): ReplayedEffects {
       return stop(at, brokenOff(placeText(at), callAt(tree.find(placeText(at))?.started)))
     }
     if (match.outcome.status === 'cancelled') await wait(stoppedMs, undefined, signal && { signal })
-    return passOn(matcher.recall(match.outcome))
+    return unwrap(matcher.recall(match.outcome))
   }
 
   /** Models that were in cooldown, or had no key, were skipped in favor of others in their list. */
@@ -170,11 +170,11 @@ export function createReplayedEffects(options: ReplayOptions): ReplayedEffects {
     const match = matcher.change(node, asked)
     if (match.kind === 'none' || match.kind === 'other') return differ(at, { name: 'file', request: asked })
     if (match.started === undefined) {
-      if (match.kind === 'ended') passOn(matcher.recall(match.outcome))
+      if (match.kind === 'ended') unwrap(matcher.recall(match.outcome))
       return false
     }
     count('file', node)
-    if (match.kind === 'ended') passOn(matcher.recall(match.outcome))
+    if (match.kind === 'ended') unwrap(matcher.recall(match.outcome))
     const change = source.value(match.started.request) as FileChangeRecord
     if (!givesContent.has(change.op)) {
       scratch.change(change, undefined)
@@ -197,7 +197,7 @@ export function createReplayedEffects(options: ReplayOptions): ReplayedEffects {
   /** The permit for an action: a recorded approval counts as the user's answer. */
   function permitted(at: Place, action: Action, permission: Permission): Permit {
     const node = nodeAt([...at, part('approval')])
-    const match = matcher.effect(node, { kind: 'approval', request: askedRequest(action) })
+    const match = matcher.effect(node, { kind: 'approval', request: withoutDetails(action) })
     waitAgain(at, node)
     const permit = match.kind === 'ended' ? permitOf(action, matcher.recall(match.outcome)) : undefined
     if (permit !== undefined) count('approval', node)
@@ -208,13 +208,13 @@ export function createReplayedEffects(options: ReplayOptions): ReplayedEffects {
   const under = (permission: Permission): Effects => ({
     observe(at, call, read) {
       const node = nodeAt(at)
-      return isLive(call, node) ? read() : (passOn(recordedObservation(at, call)) as ReturnType<typeof read>)
+      return isLive(call, node) ? read() : (unwrap(recordedObservation(at, call)) as ReturnType<typeof read>)
     },
 
     async observeAsync(at, call, read) {
       const node = nodeAt(at)
       if (isLive(call, node)) return read(allowedBy(permission))
-      return passOn(recordedObservation(at, call)) as Awaited<ReturnType<typeof read>>
+      return unwrap(recordedObservation(at, call)) as Awaited<ReturnType<typeof read>>
     },
 
     answers: () => files.kind === 'recorded',

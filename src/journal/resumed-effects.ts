@@ -4,9 +4,9 @@ import { type AskedCall, decorate, type Effects } from '../event/effects.ts'
 import { formerly } from '../event/limits.ts'
 import type { Spent } from '../event/meter.ts'
 import { parsePlace, part, type Place, placeText, withoutCall } from '../event/place.ts'
-import { passOn } from './attempt.ts'
+import { unwrap } from './attempt.ts'
 import { callText } from './call-text.ts'
-import { askedRequest } from '../event/permission.ts'
+import { withoutDetails } from '../event/permission.ts'
 import { permitOf } from './allowed.ts'
 import { openError } from './recorded-error.ts'
 import { finishBoundary, recordCall } from './recorded-work.ts'
@@ -141,7 +141,7 @@ export function createResumedEffects(options: ResumeOptions): Effects {
       case 'ended': {
         const { outcome } = match
         if (outcome.status !== 'ok' && !tree.goesOn(p)) return undefined
-        return { value: passOn(matcher.recall(outcome)) as T }
+        return { value: unwrap(matcher.recall(outcome)) as T }
       }
     }
   }
@@ -246,7 +246,7 @@ export function createResumedEffects(options: ResumeOptions): Effects {
 
       async permit(at, action) {
         const p = placeText([...at, part('approval')])
-        const match = matcher.effect(nodeOf(p), { kind: 'approval', request: askedRequest(action) })
+        const match = matcher.effect(nodeOf(p), { kind: 'approval', request: withoutDetails(action) })
         if (match.kind === 'ended' && match.outcome.status === 'ok')
           return permitOf(action, matcher.recall(match.outcome))
         // a decision about a different call does not apply to this one, and neither does its waiting time

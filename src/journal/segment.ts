@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { hasSystemCode } from '../base/error.ts'
 import { randomName } from '../base/random-name.ts'
-import { attempt, passOn } from './attempt.ts'
+import { attempt, unwrap } from './attempt.ts'
 import { type FilePort, nodeFiles } from './file-port.ts'
 import type { PendingSyncs } from './pending-syncs.ts'
 import { writeAll } from './transfer.ts'
@@ -88,7 +88,7 @@ function tryLink(files: FilePort, from: string, to: string): 'won' | 'lost' | 'u
 function createWithoutLink(file: string, options: ClaimOptions, files: FilePort): number | undefined {
   const created = attempt(() => files.create(file))
   if (created.status === 'failed' && hasSystemCode(created.error, 'EEXIST')) return undefined
-  const descriptor = passOn(created)
+  const descriptor = unwrap(created)
   try {
     writeHeader(descriptor, options, files)
     return descriptor

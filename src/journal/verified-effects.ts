@@ -11,7 +11,7 @@ import type {
 import type { Permission } from '../event/permission.ts'
 import type { Spent } from '../event/meter.ts'
 import { isWithin, originOf, type Place, placeText } from '../event/place.ts'
-import { type Attempt, attempt, attemptAsync, passOn } from './attempt.ts'
+import { type Attempt, attempt, attemptAsync, unwrap } from './attempt.ts'
 import { modelOf } from './budget.ts'
 import { allowedBy } from './allowed.ts'
 import { observed, recordCall } from './recorded-work.ts'
@@ -170,7 +170,7 @@ export function createVerification(options: VerifyOptions): Verification {
 
   function settle(at: Place, { name, args, reads }: AskedCall, result: Attempt<unknown>): unknown {
     note({ k: 'obs', p: placeText(at), name, args, reads, ...observed(result) })
-    return passOn(result)
+    return unwrap(result)
   }
 
   function otherRequest(before: Location, request: Json): string {
@@ -260,7 +260,7 @@ export function createVerification(options: VerifyOptions): Verification {
       if (match.started !== undefined) {
         noteEffect(at, match.started, result.status === 'ok' ? { ...result, cost: free } : observed(result))
       }
-      const value = passOn(result) as T
+      const value = unwrap(result) as T
       if (costOf !== undefined) onRecall(at, costOf(value))
       return value
     },
@@ -274,7 +274,7 @@ export function createVerification(options: VerifyOptions): Verification {
       assertClean()
       const end = boundaryEnd(p, result, boundary)
       if (end !== undefined) note(end)
-      return passOn(result)
+      return unwrap(result)
     },
 
     undo: () => refuse('its changes had failed'),

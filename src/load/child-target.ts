@@ -3,7 +3,7 @@ import { defined, type JsonObject } from '../base/json.ts'
 import { inheritedOptions } from '../config/agent-options.ts'
 import { checkReserved } from '../config/check-settings.ts'
 import { fillVariables, type ValueProblem } from '../config/input-variables.ts'
-import { type Finding, meantHint, throwIssues, withPlace, wrongKey } from '../config/issue.ts'
+import { type Finding, suggestionHint, throwIssues, withPlace, wrongKey } from '../config/issue.ts'
 import { isRequestKey, isReserved, reserved, withEmptyLists } from '../config/keys.ts'
 import type { Layer } from '../config/layers.ts'
 import { settingsFor } from '../config/run-spec.ts'
@@ -11,7 +11,7 @@ import { sandboxMode, type Settings } from '../config/settings.ts'
 import type { CallerVariables, PromptAgent } from '../event/agent.ts'
 import { type Agents, type ContextWith, narrow, type NarrowPorts, type RunScope } from '../event/context.ts'
 import type { SandboxRights } from '../event/sandbox-rights.ts'
-import { askedModel, resolveAlias } from '../model/alias.ts'
+import { requestedModel, resolveAlias } from '../model/alias.ts'
 import type { PromptTarget } from './prompt-target.ts'
 import type { TargetOptions } from './options.ts'
 import { limitsOfWriting } from './limits.ts'
@@ -116,7 +116,7 @@ function ownSandbox({ spec }: PromptTarget): Partial<SandboxRights> {
 /** Models are looked up by the aliases of the main file, so aliases of this file are resolved before. */
 function withResolvedModels(settings: Settings): Settings {
   const { model, model_aliases: aliases, fallback_models: fallbacks } = settings
-  const asked = model === undefined ? undefined : askedModel(model, aliases)
+  const asked = model === undefined ? undefined : requestedModel(model, aliases)
   return {
     ...settings,
     ...defined({ model: asked?.model, reasoning_effort: asked?.reasoningEffort }),
@@ -165,7 +165,7 @@ function unknownOption(key: string): Finding {
   const [message, otherwise] = isReserved(key)
     ? [`"${key}" cannot be set by the caller`, `Set ${key} in the prompt file itself.`]
     : [`unknown key "${key}"`, 'Options of a prompt file are model, temperature, globs and the like.']
-  return wrongKey([key], { message, hint: meantHint(key, [...reserved.keys()].filter(isOption), otherwise) })
+  return wrongKey([key], { message, hint: suggestionHint(key, [...reserved.keys()].filter(isOption), otherwise) })
 }
 
 /**

@@ -1,4 +1,4 @@
-import { heldModelNames } from '../config/held-model-names.ts'
+import { limitedModelNames } from '../config/limited-model-names.ts'
 import type { SourcedValue } from '../config/layers.ts'
 import { originText } from '../config/layers.ts'
 import { originsOf, type Target } from './target.ts'
@@ -38,7 +38,7 @@ async function changedAliases(
 ): Promise<readonly ChangedAlias[]> {
   const aliases = own.filter(({ path: [key] }) => key === 'model_aliases')
   const values = { model_aliases: Object.fromEntries(aliases.map(({ path, value }) => [String(path[1]), value])) }
-  const held = await heldModelNames(
+  const held = await limitedModelNames(
     values,
     origins.filter(({ layer }) => layer.origin.kind === 'user'),
   )

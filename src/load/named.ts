@@ -3,9 +3,9 @@ import type { SourcePlace } from '../base/error.ts'
 import type { Json } from '../base/json.ts'
 import { unknownDisallowed, unknownTools } from '../agent/tool-names.ts'
 import type { AgentDefinition } from '../config/agent-definitions.ts'
-import { type Issue, meantHint, placeFindings, wrongValue } from '../config/issue.ts'
+import { type Issue, suggestionHint, placeFindings, wrongValue } from '../config/issue.ts'
 import { placeOrigins } from '../config/layers.ts'
-import { aboutServer, leftOutCode, leftOutHint, ownerOf, whyLeftOut } from '../config/left-out-servers.ts'
+import { aboutServer, leftOutCode, leftOutHint, ownerOf, whyLeftOut } from '../config/unused-servers.ts'
 import type { RunSpec } from '../config/run-spec.ts'
 import { placeOf } from '../prompt/document.ts'
 import { otherToolsOf, serversFor } from './other-tools.ts'
@@ -145,7 +145,7 @@ export async function resourceIssues(spec: ResourceSpec): Promise<readonly Issue
       return [{ code: leftOutCode(untrusted), message, hint: leftOutHint(untrusted), place: { file: untrusted.file } }]
     }
     const message = `context_resources[${index}]: there is no MCP server "${name}"`
-    const hint = meantHint(
+    const hint = suggestionHint(
       name,
       servers,
       `Write "SERVER:URI", and name the server in [mcp_servers] of your config file.`,

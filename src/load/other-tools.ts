@@ -1,5 +1,5 @@
 import type { OtherTools } from '../agent/tool-names.ts'
-import type { ServersOfPack } from '../config/left-out-servers.ts'
+import type { ServersOfPack } from '../config/unused-servers.ts'
 import type { RunSpec } from '../config/run-spec.ts'
 import type { Settings } from '../config/settings.ts'
 import { pluginsOf } from './check-mode.ts'

@@ -1,4 +1,4 @@
-import type { LeftOutServers, ServersOfPack } from '../config/left-out-servers.ts'
+import type { UnusedServers, ServersOfPack } from '../config/unused-servers.ts'
 import type { RunSpec } from '../config/run-spec.ts'
 import type { Settings } from '../config/settings.ts'
 import { packRoots } from '../pack/find-pack.ts'
@@ -49,7 +49,7 @@ export async function withPackServers(spec: RunSpec, around: Around): Promise<Ru
 /** All MCP servers of an agent file (absolute) in a run. @throws as `serversOfPack` does */
 export async function serversOfAgent(
   file: string,
-  run: Run & { readonly leftOut?: readonly LeftOutServers[] },
+  run: Run & { readonly leftOut?: readonly UnusedServers[] },
   around: Around,
 ): Promise<ServersOfPack> {
   const { settings, leftOut = [] } = run

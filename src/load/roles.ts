@@ -4,7 +4,7 @@ import { BatonError, isBatonError, rewordError } from '../base/error.ts'
 import { isFile } from '../base/entries.ts'
 import { displayPath, isInside, realPath } from '../base/files.ts'
 import { defined, isJsonObject, type JsonObject } from '../base/json.ts'
-import { refuseLeadingOut } from '../base/leaving.ts'
+import { refuseEscape } from '../base/link-escape.ts'
 import { type ReadLog, readSource } from '../base/reads.ts'
 import { type AgentDefinition, joinParts } from '../config/agent-definitions.ts'
 import { builtInRoles } from '../config/builtin-roles.ts'
@@ -80,7 +80,7 @@ export async function findRole(name: string, spec: RunSpec, places: RolePlaces):
 }
 
 /** Tools that a role names explicitly but does not get, because the model that starts it does not have them. */
-export function keptTools(
+export function withheldTools(
   { tools = [] }: Pick<AgentDefinition, 'tools'>,
   { tools: own = [], disallowed_tools }: Pick<RunSpec['settings'], 'tools' | 'disallowed_tools'>,
 ): readonly string[] {
@@ -140,7 +140,7 @@ async function withInstructions(
       const hint = 'Put the file into the workspace, or write the text itself.'
       throw new BatonError('OUTSIDE_WORKSPACE', `${shown} is outside the workspace ${workspace}`, { hint })
     }
-    refuseLeadingOut(file, { within: workspace, cwd, reads })
+    refuseEscape(file, { within: workspace, cwd, reads })
     if (holdsKeys(realPath(file), workspace)) {
       const hint = 'Its text would be sent to the model: name another file.'
       throw new BatonError('UNTRUSTED', `${shown} holds keys`, { hint })

@@ -1,6 +1,6 @@
 import { compileGlobs } from '../base/glob.ts'
 import { isBatonError, type SourcePlace } from '../base/error.ts'
-import { type Issue, meantHint } from '../config/issue.ts'
+import { type Issue, suggestionHint } from '../config/issue.ts'
 import { type PermissionRule, ruleKey } from '../config/permission-rules.ts'
 import type { ToolSubject } from '../event/permission.ts'
 import { toolRules } from '../tool/rule-list.ts'
@@ -66,7 +66,11 @@ function unknownTool({ tool }: PermissionRule): Said | undefined {
   const known: readonly string[] = ownToolNames
   // tools of servers are known only after connecting to them
   if (isServerTool(tool) || tool === serverTools || known.some(toolPattern(tool))) return undefined
-  const hint = meantHint(tool, known, `Tools are ${toolNames.join(', ')}; tools of servers are named server__tool.`)
+  const hint = suggestionHint(
+    tool,
+    known,
+    `Tools are ${toolNames.join(', ')}; tools of servers are named server__tool.`,
+  )
   return { message: `[permission] names a tool "${tool}", which does not exist`, hint }
 }
 

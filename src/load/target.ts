@@ -5,7 +5,7 @@ import { isSourceEntry } from '../base/reads.ts'
 import { pickAgentOptions } from '../config/agent-options.ts'
 import { type Issue, issueText } from '../config/issue.ts'
 import type { SourcedValue } from '../config/layers.ts'
-import type { LeftOutServers } from '../config/left-out-servers.ts'
+import type { UnusedServers } from '../config/unused-servers.ts'
 import type { Settings } from '../config/settings.ts'
 import { loadTargetConfig } from '../config/target-config.ts'
 import { findWorkspace } from '../config/locate.ts'
@@ -46,7 +46,7 @@ export interface AgentTarget {
   /** Problems that only `baton check` reports. */
   readonly notes: readonly Issue[]
   /** MCP servers that are not used because their file is not trusted. */
-  readonly leftOut: readonly LeftOutServers[]
+  readonly leftOut: readonly UnusedServers[]
   readonly packRoots: readonly string[]
   readonly guard: NameGuard
   /** The named agents. */
@@ -64,14 +64,14 @@ export async function warningsOf(target: Target): Promise<readonly string[]> {
   const servers =
     leftOut.length === 0
       ? []
-      : (await import('../config/left-out-servers.ts')).warningsOfLeftOut(leftOut, target.settings.tools ?? [])
+      : (await import('../config/unused-servers.ts')).warningsOfLeftOut(leftOut, target.settings.tools ?? [])
   const hasAipack = originsOf(target).some(({ layer }) => layer.isAipack === true)
   const models = hasAipack ? await (await import('./folder-models.ts')).folderModelWarnings(target) : []
   return [...new Set([...own, ...models, ...servers, ...unusedCores(target.packRoots).map(unusedCoreText)])]
 }
 
 /** MCP servers that are not used because their file is not trusted. */
-export function leftOutOf(target: Target): readonly LeftOutServers[] {
+export function leftOutOf(target: Target): readonly UnusedServers[] {
   return target.kind === 'prompt' ? target.spec.leftOut : target.leftOut
 }
 

@@ -1,5 +1,5 @@
 import { sha256 } from '../base/hash.ts'
-import type { LeftOutServers } from '../config/left-out-servers.ts'
+import type { UnusedServers } from '../config/unused-servers.ts'
 import type { McpServer, McpServers, McpTool } from '../event/mcp.ts'
 import type { ToolFilter } from '../event/permission.ts'
 
@@ -17,7 +17,7 @@ export function fullName({ name, pack }: Pick<McpServer, 'name' | 'pack'>): stri
 /** The names of the servers that an agent has, and of those that are left out. */
 export function serverNamesOf(mcp: McpServers | undefined): {
   readonly servers: readonly string[]
-  readonly leftOut: readonly LeftOutServers[]
+  readonly leftOut: readonly UnusedServers[]
 } {
   return {
     servers: mcp?.servers.map(({ name }) => name) ?? [],

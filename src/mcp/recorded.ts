@@ -2,7 +2,7 @@ import { underBoth } from '../base/concurrency.ts'
 import { BatonError } from '../base/error.ts'
 import { canonicalJson, defined, type JsonObject } from '../base/json.ts'
 import { harmlessName } from '../base/terminal-text.ts'
-import { leftOutCode, leftOutHint, ownerOf, whyLeftOut } from '../config/left-out-servers.ts'
+import { leftOutCode, leftOutHint, ownerOf, whyLeftOut } from '../config/unused-servers.ts'
 import { emit, type Gate, type RunContext, type Servers, type Surroundings } from '../event/context.ts'
 import type {
   McpCall,
@@ -66,7 +66,7 @@ export function listResources(server: McpServer, at: Place, ports: ListPorts): P
 }
 
 /** Who makes a request, and the place at which it is recorded. */
-export interface Asking {
+export interface Requester {
   readonly at: Place
   /** For messages. */
   readonly caller: string
@@ -94,7 +94,7 @@ const assumed: McpResult = {
  */
 export function callTool(
   { server, tool, input, readOnly = false }: AskedTool,
-  { at, caller, context, onProgress }: Asking & Pick<McpCall, 'onProgress'>,
+  { at, caller, context, onProgress }: Requester & Pick<McpCall, 'onProgress'>,
   permit?: Permit,
 ): Promise<McpResult> {
   const { effects, signal } = context.services
@@ -127,7 +127,7 @@ export function callTool(
 /** Reads a resource, as one effect that may be repeated. @throws BatonError MCP_FAILED, UNTRUSTED */
 export function readResource(
   { server, uri }: { readonly server: McpServer; readonly uri: string },
-  { at, caller, context }: Asking,
+  { at, caller, context }: Requester,
 ): Promise<readonly McpResourceContent[]> {
   const action = useOf(server, uri, caller)
   return reading({ ...recordedName(server), resource: uri }, { at, action, context }, (signal) =>
@@ -141,14 +141,14 @@ function useOf({ name }: McpServer, what: string, caller: string): Action {
 }
 
 /** @throws BatonError UNTRUSTED if the capabilities of a pack do not name the server */
-export function refuseUse(server: McpServer, { caller, context }: Omit<Asking, 'at'>): void {
+export function refuseUse(server: McpServer, { caller, context }: Omit<Requester, 'at'>): void {
   const verdict = context.services.permission.check(useOf(server, 'tools', caller))
   if (verdict.kind === 'deny') throw new BatonError(verdict.code, verdict.reason, { hint: verdict.hint })
 }
 
 function reading<T>(
   request: JsonObject,
-  { at, action, context }: Omit<Asking, 'caller'> & { readonly action: Action },
+  { at, action, context }: Omit<Requester, 'caller'> & { readonly action: Action },
   read: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const { effects, signal } = context.services

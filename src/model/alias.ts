@@ -41,7 +41,7 @@ export function resolveAlias(name: string, aliases: { readonly [alias: string]: 
  * The same for a request: the effort is returned separately, so that it is requested even where names are sent
  * verbatim. If the target has its own effort suffix, the new one replaces it in the name.
  */
-export function askedModel(name: string, aliases: { readonly [alias: string]: string }): NamedEffort {
+export function requestedModel(name: string, aliases: { readonly [alias: string]: string }): NamedEffort {
   const { name: target, suffix } = lookUpAlias(name, aliases)
   if (suffix === undefined) return { model: target }
   if (splitEffort(target).model !== target) return { model: withSuffix(target, suffix) }

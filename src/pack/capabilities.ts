@@ -1,6 +1,6 @@
 import { parseGlob } from '../base/glob-pattern.ts'
 import { isJsonObject, type Json } from '../base/json.ts'
-import { type Finding, meantHint, notATable, wrongKey, wrongValue } from '../config/issue.ts'
+import { type Finding, suggestionHint, notATable, wrongKey, wrongValue } from '../config/issue.ts'
 
 /**
  * What the agents of a pack may do: `[capabilities]` of its `pack.toml`. It only restricts what any agent may do; what
@@ -67,7 +67,7 @@ function problemOf(key: string, list: Json): Finding | undefined {
   const path = ['capabilities', key]
   const kind = kindNames.find((name) => name === key)
   if (kind === undefined) {
-    const hint = meantHint(key, kindNames, `Known keys: ${kindNames.join(', ')}.`)
+    const hint = suggestionHint(key, kindNames, `Known keys: ${kindNames.join(', ')}.`)
     return wrongKey(path, { message: `unknown capability "${key}"`, hint })
   }
   if (!Array.isArray(list) || !(list as readonly Json[]).every((item) => typeof item === 'string' && item !== '')) {

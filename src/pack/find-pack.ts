@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { compareBytes } from '../base/byte-order.ts'
 import { BatonError } from '../base/error.ts'
 import { isSourceFolder, type ReadLog, sourceFolders } from '../base/reads.ts'
-import { meantHint } from '../config/issue.ts'
+import { suggestionHint } from '../config/issue.ts'
 import { aipackBaseFolder, type Surroundings, userDataFolder } from '../config/locate.ts'
 import { isFolderRoot, type NameGuard, refuseHidden } from './name-guard.ts'
 import { core, isCore, type PackName, type PackRef, packRefText } from './pack-ref.ts'
@@ -129,7 +129,7 @@ export function noPack(ref: PackRef, places: PackPlaces): BatonError {
   const known = listPacks(places).map(({ identity }) => identity)
   const searched = `Searched in ${places.packRoots.join(', ')}.`
   return new BatonError('AGENT_NOT_FOUND', `No aipack matches for ${packRefText(ref)}`, {
-    hint: [meantHint(wanted, known, ''), searched].join(' ').trim(),
+    hint: [suggestionHint(wanted, known, ''), searched].join(' ').trim(),
   })
 }
 

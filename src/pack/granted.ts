@@ -1,6 +1,6 @@
 import { basename, isAbsolute, join, relative, sep } from 'node:path'
 import { realPath } from '../base/files.ts'
-import { refuseLeadingOut } from '../base/leaving.ts'
+import { refuseEscape } from '../base/link-escape.ts'
 import { type ReadLog, readSource, sourceExists } from '../base/reads.ts'
 import { errorAt, readTomlFile } from '../config/issue.ts'
 import { type Capabilities, readCapabilities } from './capabilities.ts'
@@ -49,7 +49,7 @@ export async function packGrant({ identity, dir, root }: OwningPack, reads: Read
   if (locked !== undefined) return { granted: locked.capabilities, isInstalled: locked.origin.kind !== 'folder' }
   const file = join(dir, manifestName)
   if (!sourceExists(file, reads)) return { granted: undefined, isInstalled: false }
-  refuseLeadingOut(file, { within: dir, cwd: dir, reads })
+  refuseEscape(file, { within: dir, cwd: dir, reads })
   const text = readSource(file, reads)
   // very few packs have the table, and TOML is not loaded for the others
   const granted = /capabilities/.test(text) ? await ownCapabilities(text, file) : undefined

@@ -2,7 +2,7 @@ import { isAbsolute, join, relative } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { BatonError } from '../base/error.ts'
 import { isInside } from '../base/files.ts'
-import { refuseLeavingLink } from '../base/leaving.ts'
+import { refuseEscapingLink } from '../base/link-escape.ts'
 import { orderVersions, parseVersion } from '../base/semver.ts'
 import { type Capabilities, isWider } from './capabilities.ts'
 import { type FetchedPack, fetchPack, sourceOfOrigin } from './fetch-pack.ts'
@@ -125,7 +125,7 @@ export function install(pack: FetchedPack, place: InstallPlace, { now }: { reado
   })
   const target = join(place.root, manifest.namespace, manifest.name)
   const { workspace: within } = place
-  if (within !== undefined) for (const path of [target, place.lockFile]) refuseLeavingLink(path, { within })
+  if (within !== undefined) for (const path of [target, place.lockFile]) refuseEscapingLink(path, { within })
   putInPlace(files, target, place)
   const locked: LockedPack = {
     version: manifest.version,

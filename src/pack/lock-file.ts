@@ -1,6 +1,6 @@
 import { basename, dirname, join } from 'node:path'
 import { isJsonObject, type Json } from '../base/json.ts'
-import { refuseLeadingOut } from '../base/leaving.ts'
+import { refuseEscape } from '../base/link-escape.ts'
 import type { ReadLog } from '../base/reads.ts'
 import {
   type DataFile,
@@ -56,7 +56,7 @@ export function lockFileOf(packRoot: string): string | undefined {
 export function readLock(file: string, reads?: ReadLog): LockedPacks {
   // the lock of a workspace comes with it, and an error would quote the file that a link leads to
   const folder = dirname(file)
-  if (basename(folder) === '.baton') refuseLeadingOut(file, { within: dirname(folder), cwd: dirname(folder), reads })
+  if (basename(folder) === '.baton') refuseEscape(file, { within: dirname(folder), cwd: dirname(folder), reads })
   return readDataFile(file, lock, reads)
 }
 

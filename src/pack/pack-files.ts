@@ -55,7 +55,7 @@ export function secretPackFiles(folder: string): readonly string[] {
   return listPackFiles(folder).secret
 }
 
-export function leftOutText(paths: readonly string[]): string {
+export function skippedFilesText(paths: readonly string[]): string {
   return `warning: omitted because it may contain secrets: ${paths.join(', ')}`
 }
 

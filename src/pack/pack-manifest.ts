@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { isBatonError } from '../base/error.ts'
-import { refuseLeadingOut } from '../base/leaving.ts'
+import { refuseEscape } from '../base/link-escape.ts'
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { type ReadLog, readSource, sourceExists } from '../base/reads.ts'
 import { isMerge, type Merge } from '../config/agent-config.ts'
@@ -71,7 +71,7 @@ export async function defaultMerge(
   if (pack === undefined || builtIn) return 'replace'
   const file = join(pack.dir, manifestName)
   if (!sourceExists(file, reads)) return 'shallow'
-  refuseLeadingOut(file, { within: pack.dir, cwd: pack.dir, reads })
+  refuseEscape(file, { within: pack.dir, cwd: pack.dir, reads })
   const source = await readTomlFile(file, readSource(file, reads))
   const { baton } = source.data
   const { merge = 'shallow' } = isJsonObject(baton) ? baton : {}

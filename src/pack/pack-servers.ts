@@ -1,11 +1,11 @@
 import { join } from 'node:path'
 import { isBatonError } from '../base/error.ts'
 import { displayPath, realPath } from '../base/files.ts'
-import { whyLeaving } from '../base/leaving.ts'
+import { escapeReason } from '../base/link-escape.ts'
 import { type ReadLog, readSource } from '../base/reads.ts'
 import { type Issue, issuesOf } from '../config/issue.ts'
 import { type Layer, originsOf, type SourcedValue } from '../config/layers.ts'
-import type { LeftOutServers, ServersOfPack } from '../config/left-out-servers.ts'
+import type { UnusedServers, ServersOfPack } from '../config/unused-servers.ts'
 import type { Surroundings } from '../config/locate.ts'
 import { type McpFile, readMcpFile } from '../config/mcp-file.ts'
 import { mcpTrustText, usableServers } from '../config/mcp-layer.ts'
@@ -43,7 +43,7 @@ export async function readPackServers(pack: OwningPack, context: Reading): Promi
   const { identity, dir } = pack
   if (!mayHaveServers(pack, context.reads)) return undefined
   const path = serverFileOf(pack)
-  const leaving = whyLeaving(path, { within: dir, ...context })
+  const leaving = escapeReason(path, { within: dir, ...context })
   const nothing = { identity, dir, tables: {}, origins: [], names: [], notes: [] }
   if (leaving !== undefined) {
     const file = displayPath(realPath(context.cwd), path)
@@ -100,7 +100,7 @@ export async function readPackServers(pack: OwningPack, context: Reading): Promi
   }
 }
 
-function named(servers: LeftOutServers): readonly LeftOutServers[] {
+function named(servers: UnusedServers): readonly UnusedServers[] {
   return servers.names.length === 0 ? [] : [servers]
 }
 

@@ -2,7 +2,7 @@ import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import { isBatonError } from '../base/error.ts'
 import { readSourceFile } from '../base/files.ts'
-import { refuseLeadingOut } from '../base/leaving.ts'
+import { refuseEscape } from '../base/link-escape.ts'
 import { type LockedPack, lockFileOf, readLock } from './lock-file.ts'
 import { contentDigest, readPackFiles } from './pack-files.ts'
 import { manifestName, type PackManifest, readPackManifest } from './pack-manifest.ts'
@@ -106,6 +106,6 @@ function ifReadable<T>(read: () => T): T | undefined {
 
 async function manifestIn(folder: string): Promise<PackManifest> {
   const file = join(folder, manifestName)
-  refuseLeadingOut(file, { within: folder, cwd: folder })
+  refuseEscape(file, { within: folder, cwd: folder })
   return readPackManifest(readSourceFile(file), file)
 }

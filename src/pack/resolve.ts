@@ -2,7 +2,7 @@ import { readdirSync, statSync } from 'node:fs'
 import { isAbsolute, join, resolve } from 'node:path'
 import { homeFolder } from '../base/home.ts'
 import { BatonError, isBatonError, rewordError, type SourcePlace } from '../base/error.ts'
-import { refuseLeadingOut } from '../base/leaving.ts'
+import { refuseEscape } from '../base/link-escape.ts'
 import { isSourceEntry, type ReadLog, readSource } from '../base/reads.ts'
 import { nearestOf } from '../base/suggest.ts'
 import { isDefinitionName } from '../config/agent-tables.ts'
@@ -93,7 +93,7 @@ export function resolveAgent(name: string, options: ResolveOptions): NamedFile {
 function refuseLink({ file, pack }: FoundFile, { guard, reads }: ResolveOptions): void {
   if (guard === undefined || !file.endsWith('.md')) return
   const { workspace } = guard
-  refuseLeadingOut(file, { within: pack?.dir ?? workspace, cwd: workspace, reads })
+  refuseEscape(file, { within: pack?.dir ?? workspace, cwd: workspace, reads })
 }
 
 /** The same, or undefined if nothing has this name: for words that may also name something else. */

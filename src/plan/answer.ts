@@ -33,7 +33,7 @@ import { type PlannedStage, planStage } from './stage.ts'
 import { planTools } from './tools.ts'
 import { answeringStrategy, type OutlinedAnswer, type Round } from '../run/strategy.ts'
 import type { AgentDefinition } from '../config/agent-definitions.ts'
-import { keptTools } from '../load/roles.ts'
+import { withheldTools } from '../load/roles.ts'
 
 export interface PlannedTask {
   readonly before: PlannedStage
@@ -287,7 +287,7 @@ async function planTeam(
   const planned: RolePlan[] = []
   const asks: Ask[] = []
   for (const [name, role] of roles) {
-    const kept = keptTools(role, settings)
+    const kept = withheldTools(role, settings)
     if (kept.length > 0)
       onNote(
         `the role ${name} is not given ${kept.join(', ')}: the tools of the file do not include ${kept.length === 1 ? 'it' : 'them'}`,

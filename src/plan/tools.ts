@@ -1,4 +1,4 @@
-import type { ServersOfPack } from '../config/left-out-servers.ts'
+import type { ServersOfPack } from '../config/unused-servers.ts'
 import { usableAgents } from '../team/task/tools.ts'
 import { taskTool } from '../event/sub-agents.ts'
 import type { Agents, ContextWith, RunScope, Servers } from '../event/context.ts'

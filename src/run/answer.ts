@@ -17,11 +17,11 @@ export interface TaskAnswer {
 }
 
 /** The answer, and the reasoning before it; empty if the model does not show it. */
-export type Said = Pick<ModelResult, 'text' | 'reasoning'> & Partial<Pick<ModelResult, 'calls'>>
+export type AnswerText = Pick<ModelResult, 'text' | 'reasoning'> & Partial<Pick<ModelResult, 'calls'>>
 
 /** `ai_response` of `post_task` agents. */
 export function responseOf(
-  { text, reasoning: thoughts, calls = [] }: Said,
+  { text, reasoning: thoughts, calls = [] }: AnswerText,
   { model, usage, costUsd }: Spent,
 ): JsonObject {
   const { input, output, cached, reasoning } = usage

@@ -24,7 +24,7 @@ import {
   type TransactionOptions,
   type TransactionResult,
 } from '../tool/changes/transaction.ts'
-import { responseOf, type Said, type TaskAnswer, unusableAnswer } from './answer.ts'
+import { responseOf, type AnswerText, type TaskAnswer, unusableAnswer } from './answer.ts'
 import { loadFiles } from './files.ts'
 import type { Conversation } from './main-agent.ts'
 import { type LoadedFile, quoteFiles, quoteLines } from './messages.ts'
@@ -147,7 +147,7 @@ function namesIn(baseDir: string, { workspace }: Pick<RunFolders, 'workspace'>):
 }
 
 /** Warns about changes that were not applied: rejected by the user, or left out by `partial`. */
-export function tellLeftOut(
+export function warnOfSkippedChanges(
   { fileChanges }: Pick<TaskAnswer, 'fileChanges'>,
   { base_dir, changes }: Settings,
   context: Sender & Pick<RunContext, 'scope'>,
@@ -161,7 +161,7 @@ export function tellLeftOut(
 
 /** The outcome of applying the changes of `answer`. */
 type Applied = (TransactionResult | PlannedChanges | Rejected) & {
-  readonly answer: Said
+  readonly answer: AnswerText
   /** The rest of its text. */
   readonly text: string
   readonly baseDir: string
@@ -176,7 +176,7 @@ export function shownFile({ path, content }: LoadedFile, { base_dir: baseDir }: 
 
 /** Applies the changes in a text; if approval is needed, only the approved ones. A dry run applies none. */
 export async function applyText(
-  answer: Said,
+  answer: AnswerText,
   { settings, shown, isPartial = settings.partial }: Editing & { readonly isPartial?: boolean },
   context: RunContext,
 ): Promise<Applied> {

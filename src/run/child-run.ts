@@ -85,8 +85,8 @@ async function runChildPrompt(
     })
   }
   if (target.settings.tools !== undefined) {
-    const { tellKeptTools } = await import('../agent/tool-names.ts')
-    tellKeptTools(target.settings, agent.name, context)
+    const { warnOfWithheldTools } = await import('../agent/tool-names.ts')
+    warnOfWithheldTools(target.settings, agent.name, context)
   }
 
   const child = childContext(target, context)

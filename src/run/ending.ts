@@ -150,14 +150,14 @@ export function createDenials(): Denials {
 }
 
 /** Tracks the file changes that a run and its agents left out. */
-export interface LeftOut {
+export interface SkippedChanges {
   /** To be called with every event of the run; replaced rounds do not count. */
   readonly add: (event: RunEvent) => void
   /** Turns an ending without an error into one with an error if something was left out. */
   readonly judge: (ending: Ending) => Ending
 }
 
-export function createLeftOut(): LeftOut {
+export function createSkippedChanges(): SkippedChanges {
   let found: { readonly agent: string; readonly paths: readonly string[] }[] = []
 
   return {

@@ -10,7 +10,7 @@ import { type Message, textOf } from '../event/message.ts'
 import { addSpent, nothingSpent, type Spent } from '../event/meter.ts'
 import { part } from '../event/place.ts'
 import type { PromptChoice } from '../event/prompt.ts'
-import { askedModel, resolveAlias } from '../model/alias.ts'
+import { requestedModel, resolveAlias } from '../model/alias.ts'
 import { changesInstruction } from '../tool/changes/instruction.ts'
 import { isWriter, type ToolName } from '../tool/toolbox/rows.ts'
 import { WrittenCall } from '../agent/modes/written-call.ts'
@@ -258,7 +258,7 @@ export function mainAgent(
   const { model, model_aliases: aliases, fallback_models: fallbacks } = settings
   const { temperature, top_p, max_tokens, reasoning_effort, reasoning_summary, seed } = settings
   const { max_turns: maxTurns, max_rounds: maxRounds, mode, mode_options: modeOptions } = settings
-  const named = usesOwnAliases && model !== undefined ? askedModel(model, aliases) : undefined
+  const named = usesOwnAliases && model !== undefined ? requestedModel(model, aliases) : undefined
   return {
     kind: 'llm',
     name: 'main',

@@ -4,7 +4,7 @@ import type { Settings } from '../config/settings.ts'
 import { runChain } from '../stage/chain.ts'
 import { type ChainState, instructionOf, variableInput } from '../stage/state.ts'
 import { keepAnswer, type TaskAnswer } from './answer.ts'
-import { tellLeftOut } from './apply-answer.ts'
+import { warnOfSkippedChanges } from './apply-answer.ts'
 import { ask } from './ask.ts'
 import type { FileSet } from './files.ts'
 import { renderInstruction } from '../load/instruction.ts'
@@ -89,7 +89,7 @@ async function askModel(
   context: RunContext,
 ): Promise<TaskAnswer> {
   const answer = await ask(question, target, context)
-  tellLeftOut(answer, question.settings, context)
+  warnOfSkippedChanges(answer, question.settings, context)
   return answer
 }
 

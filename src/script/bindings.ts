@@ -1,7 +1,7 @@
 import { stopsRun } from '../base/error.ts'
 import { finishInTurns, finishSteps, type Steps } from '../base/concurrency.ts'
 import { callPlace } from '../event/place.ts'
-import { attempt, attemptAsync, passOn, type Attempt } from '../journal/attempt.ts'
+import { attempt, attemptAsync, unwrap, type Attempt } from '../journal/attempt.ts'
 import { type HostFunction, limitOf, type LuaChunk, type LuaValue } from './engine.ts'
 import { ActCall, HostCall } from './host/call.ts'
 import type { HostModule, ModuleFunction, Section } from './host/module.ts'
@@ -137,9 +137,9 @@ function recorded(name: string, definition: ModuleFunction): UnboundFunction['ca
         if (effects.answers(at)) return effects.observe(at, asked, () => finishSteps(definition.steps(call)))
         const read = attempt(() => finishInTurns(clocked(definition.steps(call), section), signal))
         if (read.status === 'failed' || !(read.value instanceof Promise)) {
-          return effects.observe(at, asked, () => passOn(read as Attempt<Values>))
+          return effects.observe(at, asked, () => unwrap(read as Attempt<Values>))
         }
-        return later(read.value, (result) => effects.observe(at, asked, () => passOn(result)), signal)
+        return later(read.value, (result) => effects.observe(at, asked, () => unwrap(result)), signal)
       }
     case 'act':
       return (args, { section, number }) => {

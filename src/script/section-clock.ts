@@ -1,6 +1,6 @@
 import { type BusyTime, createBusyTime } from '../base/busy-time.ts'
 import { stopsRun } from '../base/error.ts'
-import { attemptAsync, passOn } from '../journal/attempt.ts'
+import { attemptAsync, unwrap } from '../journal/attempt.ts'
 import { limitMessage, limitOf, LuaError, type LuaLimits } from './engine.ts'
 
 /**
@@ -55,7 +55,7 @@ export function startSectionClock(limits: LuaLimits, busy: BusyTime = mainThread
       workingSince = undefined
       const isEnded = result.status === 'failed' && (stopsRun(result.error) || limitOf(result.error) !== undefined)
       if (usedMs > limits.timeMs && !isEnded) throw timeIsOver()
-      return passOn(result)
+      return unwrap(result)
     },
     async inThread(work) {
       const [began, shareBefore] = [performance.now(), busy.shareMs()]

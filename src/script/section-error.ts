@@ -3,7 +3,7 @@ import type { Json } from '../base/json.ts'
 import { type LuaChunk, LuaError, type LuaValue } from './engine.ts'
 import type { Section } from './host/module.ts'
 import type { SectionSource } from './section.ts'
-import { untoldText } from './told-error.ts'
+import { untoldText } from './error-for-script.ts'
 import { luaToJson } from './values.ts'
 
 /**

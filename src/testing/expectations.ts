@@ -22,10 +22,10 @@ export interface Observed {
   /** Sorted paths of the files that were created, changed or deleted. */
   readonly changed: () => readonly string[]
   /** For checks that need more than a comparison. */
-  readonly ask: Asking
+  readonly ask: CheckContext
 }
 
-export interface Asking {
+export interface CheckContext {
   /** Cancels long-running checks. */
   readonly signal: AbortSignal
   /** Loads a JSON Schema from a file. */
@@ -177,7 +177,7 @@ function otherFiles(expected: readonly string[], changed: readonly string[]): re
   return [...missing, ...others].map(plain)
 }
 
-async function notTrue(expression: string, { lua }: Asking): Promise<readonly Unmet[]> {
+async function notTrue(expression: string, { lua }: CheckContext): Promise<readonly Unmet[]> {
   let value: Json
   try {
     value = await lua(expression)
@@ -188,7 +188,7 @@ async function notTrue(expression: string, { lua }: Asking): Promise<readonly Un
   return value === true ? [] : [plain(`the Lua expression is ${JSON.stringify(value)}, not true`)]
 }
 
-async function judgedBad(criteria: readonly string[], { judge }: Asking): Promise<readonly Unmet[]> {
+async function judgedBad(criteria: readonly string[], { judge }: CheckContext): Promise<readonly Unmet[]> {
   const verdicts = await judge(criteria)
   return verdicts.flatMap(({ is_met: isMet, reason }, index) =>
     isMet ? [] : [plain(`the judge model found this not met: ${criteria[index]} (${reason})`)],

@@ -11,10 +11,10 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative, resolve } from 'node:path'
-import { refuseLeavingLink } from '../base/leaving.ts'
+import { refuseEscapingLink } from '../base/link-escape.ts'
 import { BatonError, hasSystemCode, isBatonError, messageOf, type SourcePlace } from '../base/error.ts'
 import type { OpenedRun, OpenParts, RunReport, Surroundings } from '../wiring/conduct.ts'
-import { type Asking, expectedExit, unmetExpectations, type Verdict } from './expectations.ts'
+import { type CheckContext, expectedExit, unmetExpectations, type Verdict } from './expectations.ts'
 import type { TestCase, TestedFile } from './load-tests.ts'
 import { displayPath, isInside, readSourceFile, realPath } from '../base/files.ts'
 import { defined, isObject, type Json, type JsonObject, parseSentJson } from '../base/json.ts'
@@ -117,7 +117,7 @@ async function runIn(
   if (cassette === undefined || run.record === undefined || !isWorthIt) {
     return { test, calls, costUsd, failures, isRecorded: false }
   }
-  refuseLeavingLink(cassette, { within: file.workspace })
+  refuseEscapingLink(cassette, { within: file.workspace })
   mkdirSync(dirname(cassette), { recursive: true })
   await options.writeCassette?.(cassette, run.record)
   return { test, calls, costUsd, failures, isRecorded: true }
@@ -126,7 +126,7 @@ async function runIn(
 /** A run with an unexpected exit code has no answer to compare. */
 async function failuresOf(
   run: TestRun,
-  { test, copy, ask }: { readonly test: TestCase; readonly copy: WorkspaceCopy; readonly ask: Asking },
+  { test, copy, ask }: { readonly test: TestCase; readonly copy: WorkspaceCopy; readonly ask: CheckContext },
 ): Promise<readonly TestFailure[]> {
   const { report, calls, costUsd } = run
   const { error, exitCode } = report
@@ -211,7 +211,7 @@ function jsonOf(text: string): Json | undefined {
 function createAsking(
   tested: Tested,
   options: RunTestOptions,
-): { readonly ask: Asking; readonly spent: () => number | null } {
+): { readonly ask: CheckContext; readonly spent: () => number | null } {
   let spent: number | null = 0
   return {
     spent: () => spent,

@@ -11,7 +11,7 @@ import {
   startPositions,
   escapeGlob,
 } from '../base/glob-pattern.ts'
-import type { Action, HeldPack, Protection } from '../event/permission.ts'
+import type { Action, LimitedPack, Protection } from '../event/permission.ts'
 import type { PathAction, PathRule } from './path-rules.ts'
 
 /** Why an action not about a path is refused; undefined if it is allowed. */
@@ -22,7 +22,7 @@ export type OtherRule = (action: Exclude<Action, PathAction>) => string | undefi
  * scripts. Files that other programs run automatically it changes only if the user agreed to that exact file.
  */
 export function packProtection(
-  { identity, granted, keptFolders, executed, allow }: HeldPack,
+  { identity, granted, keptFolders, executed, allow }: LimitedPack,
   workspace: string,
 ): Protection {
   const root = realPath(workspace)
@@ -37,7 +37,7 @@ export function packProtection(
 }
 
 /** The paths that a pack was granted, and its own folders. */
-export function packPathRule({ identity, granted, ownFolders, keptFolders }: HeldPack, workspace: string): PathRule {
+export function packPathRule({ identity, granted, ownFolders, keptFolders }: LimitedPack, workspace: string): PathRule {
   const root = realPath(workspace)
   const [read, write] = [pathTest(granted.read, root), pathTest(granted.write, root)]
   const kept = keptFolders.map(realPath)
@@ -55,7 +55,7 @@ export function packPathRule({ identity, granted, ownFolders, keptFolders }: Hel
 }
 
 /** The programs, hosts, models and MCP servers that a pack was granted. */
-export function packRule({ identity, granted: { commands, hosts, models, mcp } }: HeldPack): OtherRule {
+export function packRule({ identity, granted: { commands, hosts, models, mcp } }: LimitedPack): OtherRule {
   return (action) => {
     switch (action.kind) {
       case 'command':

@@ -20,7 +20,7 @@ import {
 import { basename, dirname } from 'node:path'
 import { hasSystemCode } from '../base/error.ts'
 import { addToOwnFile } from '../base/files.ts'
-import { atEntry, type HeldFolder, inFolder } from '../base/held-folder.ts'
+import { atEntry, type OpenFolder, inFolder } from '../base/open-folder.ts'
 import { irregular, readRegular } from '../base/regular-file.ts'
 
 /*
@@ -98,7 +98,7 @@ export function moveTo(from: string, target: string): void {
 }
 
 interface Entry {
-  readonly folder: HeldFolder
+  readonly folder: OpenFolder
   readonly name: string
 }
 
@@ -139,7 +139,7 @@ export function remove(path: string, temporaryName?: string): void {
 }
 
 /** False if it cannot be renamed, for example because it is a mount point. */
-function isRenamed({ at }: HeldFolder, name: string, newName: string): boolean {
+function isRenamed({ at }: OpenFolder, name: string, newName: string): boolean {
   try {
     renameSync(at(name), at(newName))
     return true
@@ -148,7 +148,7 @@ function isRenamed({ at }: HeldFolder, name: string, newName: string): boolean {
   }
 }
 
-function removeEntry(folder: HeldFolder, name: string): void {
+function removeEntry(folder: OpenFolder, name: string): void {
   if (!lstatSync(folder.at(name)).isDirectory()) return unlinkSync(folder.at(name))
   folder.inside(name, (inner) => {
     for (const one of inner.names()) removeEntry(inner, one)

@@ -4,11 +4,11 @@ import { entryStatus } from '../base/entries.ts'
 import { BatonError, isBatonError, messageOf } from '../base/error.ts'
 import { displayPath } from '../base/files.ts'
 import { type ContextWith, emit, type Events, type Gate } from '../event/context.ts'
-import type { Disk, FileChangeRecord, Kept, KeptContent, PathState, PlannedChange } from '../event/effects.ts'
+import type { Disk, FileChangeRecord, ChangeSnapshot, KeptContent, PathState, PlannedChange } from '../event/effects.ts'
 import type { NewFileContent } from '../event/permission.ts'
 import type { Place } from '../event/place.ts'
 import { entryHash, startHash } from './file-hash.ts'
-import { allowedEntry, allowedPath, type Asking, type ReadContext } from './guard.ts'
+import { allowedEntry, allowedPath, type FileWriter, type ReadContext } from './guard.ts'
 import { type FileStatus, notAFile, orUnreadable, statusAt } from './workspace-reads.ts'
 import { sha256 } from '../base/hash.ts'
 
@@ -22,7 +22,7 @@ export interface FileCall<Context extends FileContext = FileContext> {
 }
 
 /** A change as its caller requests it. */
-export interface Asked {
+export interface RequestedChange {
   readonly op: string
   /** Absolute. */
   readonly path: string
@@ -50,9 +50,9 @@ export interface Planned {
  * @throws BatonError OUTSIDE_WORKSPACE, FILE_FAILED
  */
 export function change(
-  { op, path, ...asked }: Asked,
+  { op, path, ...asked }: RequestedChange,
   call: FileCall,
-  plan: (asking: Asking) => Planned | undefined,
+  plan: (asking: FileWriter) => Planned | undefined,
 ): boolean {
   const { context, at } = call
   let changed = shown(path, call)
@@ -113,7 +113,7 @@ export function refuseOther(target: string, call: FileCall): FileStatus | undefi
 
 /** Who writes a file, and its new content, or at least the start of it. */
 interface Writing {
-  readonly asking: Asking
+  readonly asking: FileWriter
   readonly content: NewFileContent
 }
 
@@ -149,7 +149,7 @@ export function keptWrite(
   path: string,
   { content, before }: { readonly content: NewContent; readonly before: string | null },
   show: ShowPath,
-): Kept {
+): ChangeSnapshot {
   const present = presentStates(path, show, (file) => before ?? hashIfReadable(file))
   const folders = missingFolders(path, show)
   const mode = present[0]?.kind === 'file' ? present[0].mode : undefined
@@ -182,7 +182,7 @@ export function keptAppend(
   path: string,
   { content, isFirst }: { readonly content: string | Uint8Array; readonly isFirst: boolean },
   show: ShowPath,
-): Kept {
+): ChangeSnapshot {
   const size = entryStatus(path)?.size
   const added = Buffer.from(content as string)
   const folders = missingFolders(path, show)
@@ -211,7 +211,10 @@ export function keptAppend(
 const mostMoved = 64 * 1024 * 1024
 
 /** For a moved entry. */
-export function keptMove({ from, path }: { readonly from: string; readonly path: string }, show: ShowPath): Kept {
+export function keptMove(
+  { from, path }: { readonly from: string; readonly path: string },
+  show: ShowPath,
+): ChangeSnapshot {
   const moved = presentStates(from, show)
   const folders = missingFolders(path, show)
   const there = presentStates(from, (one) => show(join(path, relative(from, one))))
@@ -225,25 +228,25 @@ export function keptMove({ from, path }: { readonly from: string; readonly path:
 }
 
 /** For an entry that is removed with everything in it. */
-export function keptDelete(path: string, show: ShowPath): Kept {
+export function keptDelete(path: string, show: ShowPath): ChangeSnapshot {
   const before = presentStates(path, show)
   return { before, after: before.map(absentOf), contents: contentsAt(path) }
 }
 
 /** For a folder that is created, with its parents. */
-export function keptFolder(path: string, show: ShowPath): Kept {
+export function keptFolder(path: string, show: ShowPath): ChangeSnapshot {
   const folders = [...missingFolders(path, show), { path: show(path), kind: 'folder' } as const]
   return { before: folders.map(absentOf), after: folders, contents: [] }
 }
 
 /** For a file or folder whose permission bits are set. */
-export function keptMode(path: string, mode: number, show: ShowPath): Kept {
+export function keptMode(path: string, mode: number, show: ShowPath): ChangeSnapshot {
   const present = presentStates(path, show).slice(0, 1)
   return { before: present, after: present.map((state) => ({ ...state, mode })), contents: contentsAt(path, 'itself') }
 }
 
 /** For a link that is created, possibly replacing a file or link. */
-export function keptLink(path: string, to: string, show: ShowPath): Kept {
+export function keptLink(path: string, to: string, show: ShowPath): ChangeSnapshot {
   const folders = missingFolders(path, show)
   return {
     before: [...folders.map(absentOf), ...presentStates(path, show)],

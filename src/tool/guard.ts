@@ -16,7 +16,7 @@ export type ReadContext = ContextWith<'folders' | 'rights', Access & { readonly 
 export function allowedPath(
   kind: 'read' | 'write' | 'delete',
   named: string,
-  { context, allow }: Asking,
+  { context, allow }: FileWriter,
   content?: NewFileContent,
 ): string {
   const path = resolved(named, context)
@@ -25,7 +25,7 @@ export function allowedPath(
 }
 
 /** Who wants to change files; `allow` is that of the gate. */
-export interface Asking {
+export interface FileWriter {
   readonly context: ReadContext
   readonly allow: Allow
 }
@@ -34,7 +34,7 @@ export interface Asking {
  * As `allowedPath`, for removing an entry of a folder: if the entry is a link, the link itself is removed, not its
  * target. Both must still be allowed, so that nothing that leads out of the workspace is touched.
  */
-export function allowedEntry(named: string, asking: Asking): string {
+export function allowedEntry(named: string, asking: FileWriter): string {
   allowedPath('delete', named, asking)
   const path = join(resolved(dirname(named), asking.context), basename(named))
   asking.allow({ kind: 'delete', path, named })
@@ -59,7 +59,7 @@ export function mayRead(named: string, context: ReadContext, allow: Allow = allo
 /** The files of a listing that may be read. Only packs, and rules for `read`, restrict a listing of the workspace. */
 export function readableFiles<File extends { readonly absolute: string }>(
   files: readonly File[],
-  { context, allow }: Asking,
+  { context, allow }: FileWriter,
 ): readonly File[] {
   const { packs, rules } = context.scope.rights
   if (packs.length === 0 && !closesFiles(rules)) return files

@@ -14,7 +14,7 @@ interface Around {
  * The text for a model whose call needs an approval when nobody can be asked: which rule asks, and how to allow the
  * call.
  */
-export function nobodyAsked(action: ToolAction, { lists, workspace }: Around): string {
+export function approvalAdvice(action: ToolAction, { lists, workspace }: Around): string {
   const { subject } = action
   const index = lists.findLastIndex((rules) => decidingRule(rules, action, workspace)?.effect === 'ask')
   if (index === -1) {
@@ -23,7 +23,7 @@ export function nobodyAsked(action: ToolAction, { lists, workspace }: Around): s
       return `permission denied: ${ruleText(other)} (${other.origin}) asks about this file, and nobody can be asked`
     // whoever searches reads
     if (action.tool === 'grep' || action.tool === 'glob')
-      return nobodyAsked({ ...action, tool: 'read' }, { lists, workspace })
+      return approvalAdvice({ ...action, tool: 'read' }, { lists, workspace })
     return 'permission denied: changes are shown to the user first (write_mode = "ask"), and nobody can be asked'
   }
   const rule = decidingRule(lists[index] ?? [], action, workspace)

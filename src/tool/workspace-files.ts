@@ -30,7 +30,7 @@ import {
   shown,
   writtenPath,
 } from './file-effect.ts'
-import { allowedEntry, allowedPath, type Asking } from './guard.ts'
+import { allowedEntry, allowedPath, type FileWriter } from './guard.ts'
 import { fileHead } from './protected/prompt-file.ts'
 import { readBytes, statusAt } from './workspace-reads.ts'
 
@@ -214,7 +214,7 @@ export function moveEntry({ source, destination, overwrite }: Transfer, call: Fi
 function allowBelow(
   from: string,
   target: string,
-  { destination, asking }: { readonly destination: string; readonly asking: Asking },
+  { destination, asking }: { readonly destination: string; readonly asking: FileWriter },
 ): void {
   const { packs, protections } = asking.context.scope.rights
   if (packs.length + protections.length === 0 || entryStatus(from)?.isDirectory() !== true) return

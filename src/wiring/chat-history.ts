@@ -26,9 +26,9 @@ export async function withHistory(
     throw new BatonError('USAGE', `${target.agent.name} is an agent, and an agent cannot be used as a chat`, { hint })
   }
   if (chat.after === undefined) return target
-  const { saidBefore } = await import('../journal/said-before.ts')
+  const { readChatContext } = await import('../journal/chat-context.ts')
   const runs = runsFolder({ env, home, workspace: target.workspace, runsDir: target.settings.runs.dir })
-  const { messages, grants, lost } = await saidBefore(runs, chat.after, mask)
+  const { messages, grants, lost } = await readChatContext(runs, chat.after, mask)
   if (lost !== undefined) {
     const message = `the record of run ${lost} is missing: what this chat said up to that run is lost`
     bus.send([], { type: 'warning', message })

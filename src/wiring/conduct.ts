@@ -25,12 +25,12 @@ import { createMask, type LiveMask } from '../journal/secrets.ts'
 import { packageRoot } from '../package-root.ts'
 import {
   createDenials,
-  createLeftOut,
+  createSkippedChanges,
   type Ending,
   endingEvent,
   exitCodeFor,
   failedEnding,
-  type LeftOut,
+  type SkippedChanges,
   type Waiting,
 } from '../run/ending.ts'
 import { execute, type Execution } from '../run/execute.ts'
@@ -142,7 +142,7 @@ interface Run {
   readonly builtInDir: string
   readonly finished: TaskOutcome[]
   readonly repeated: Repeated[]
-  readonly leftOut: LeftOut
+  readonly leftOut: SkippedChanges
   readonly isRecordedTool: IsRecordedTool | undefined
   readonly onEffect: EffectParts['onEffect']
   readonly onOpen: (run: KeptRun) => void
@@ -167,7 +167,7 @@ export async function conduct(plan: RunPlan, surroundings: Surroundings, listene
   bus.subscribe(listener)
   const tally = createTally(plan.invocation.conversation === true ? { target: 'conversation' } : {})
   bus.subscribe(withoutPieces(tally.add))
-  const leftOut = createLeftOut()
+  const leftOut = createSkippedChanges()
   bus.subscribe(withoutPieces(leftOut.add))
   const denials = createDenials()
   bus.subscribe(withoutPieces(denials.add))

@@ -3,7 +3,7 @@ import { readlinkSync } from 'node:fs'
 import { BatonError, exitCodes } from '../base/error.ts'
 import { defined } from '../base/json.ts'
 import type { ApprovalView } from '../event/asked-action.ts'
-import { askedRequest, type Decision, grantFor } from '../event/permission.ts'
+import { withoutDetails, type Decision, grantFor } from '../event/permission.ts'
 import { glance } from '../journal/glance.ts'
 import type { RunJournal } from '../journal/journal.ts'
 import { decidedApproval, findApproval, type OpenApproval, openApprovals } from '../journal/open-approvals.ts'
@@ -150,7 +150,7 @@ function decisionOf(verdict: Verdict, { action }: OpenApproval, mask: (text: str
 async function record({ started, action }: OpenApproval, value: Decision, journal: RunJournal): Promise<void> {
   const { p, kind, repeat, fp, asked = started.t, until } = started
   const told = defined({ asked, until, about: action.about && { ...action.about } })
-  const s = journal.note({ k: 'started', p, kind, repeat, fp, request: askedRequest(action), ...told })
+  const s = journal.note({ k: 'started', p, kind, repeat, fp, request: withoutDetails(action), ...told })
   await journal.append({ k: 'ended', p, s, kind, status: 'ok', value })
 }
 

@@ -377,7 +377,7 @@ function agentParts(
     modelPool,
     retry: { policy: policyOf(settings), ...patienceOf(target, run), clock },
     reads,
-    coolDown: replay === undefined ? createCoolDown({ clock }) : restless,
+    coolDown: replay === undefined ? createCoolDown({ clock }) : noCoolDown,
     prices: () => (prices ??= import('../model/prices.ts').then(({ loadPrices }) => loadPrices())),
     limitsCost,
     ownPrices: settings.prices,
@@ -408,7 +408,7 @@ function agentParts(
 }
 
 /** In a replay, models are tried in the order given: the record says which of them was skipped. */
-const restless: CoolDown = { rest: () => undefined, isResting: () => false }
+const noCoolDown: CoolDown = { rest: () => undefined, isResting: () => false }
 
 function timeoutsOf({ timeouts }: Settings): ModelTimeouts {
   const { connect_ms: connectMs, headers_ms: headersMs, stream_idle_ms: streamIdleMs, request_ms: requestMs } = timeouts

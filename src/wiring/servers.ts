@@ -1,7 +1,7 @@
 import { manyListeners } from '../base/concurrency.ts'
 import { leaderOf } from '../base/process-group.ts'
 import type { ReadLog } from '../base/reads.ts'
-import type { LeftOutServers } from '../config/left-out-servers.ts'
+import type { UnusedServers } from '../config/unused-servers.ts'
 import type { Bus } from '../event/bus.ts'
 import type { McpServer, McpServers } from '../event/mcp.ts'
 import { item, part, placeText } from '../event/place.ts'
@@ -77,7 +77,7 @@ function openService(
   })
 }
 
-function withLeftOut(service: McpServers, files: readonly LeftOutServers[]): McpServers {
+function withLeftOut(service: McpServers, files: readonly UnusedServers[]): McpServers {
   const leftOut = new Map(files.flatMap(({ names, ...why }) => names.map((name) => [name, why] as const)))
   return leftOut.size === 0 ? service : { ...service, leftOut }
 }

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/base/json.ts'
-import { heldModelNames } from '../../src/config/held-model-names.ts'
+import { limitedModelNames } from '../../src/config/limited-model-names.ts'
 import type { Layer, SourcedValue } from '../../src/config/layers.ts'
 
 const layer: Layer = { origin: { kind: 'user', file: 'config.toml' }, values: {} }
@@ -12,7 +12,7 @@ function own(path: readonly string[], value: Json): SourcedValue {
 /** What aliases with these names are pinned to. */
 async function held(names: readonly string[], mine: readonly SourcedValue[] = []) {
   const aliases = Object.fromEntries(names.map((name) => [name, 'x']))
-  const found = await heldModelNames({ model_aliases: aliases }, mine)
+  const found = await limitedModelNames({ model_aliases: aliases }, mine)
   return Object.fromEntries(found.map(({ path, value }) => [path[1], value]))
 }
 
@@ -55,5 +55,5 @@ it('holds them to models that the config of the user names', async () => {
 it('leaves names that nobody has to the folder, and aliases of the user to what they are', async () => {
   expect(await held(['cheap', 'team-writer'])).toEqual({})
   expect(await held(['gpt-5'], [own(['model_aliases', 'gpt-5'], 'lab::x')])).toEqual({})
-  expect(await heldModelNames({ model: 'x' }, [])).toEqual([])
+  expect(await limitedModelNames({ model: 'x' }, [])).toEqual([])
 })

@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { isReserved, reserved, type Rule } from '../../src/config/keys.ts'
 import type { JsonObject } from '../../src/base/json.ts'
-import type { HeldTo, OwnValue } from '../../src/config/held-to.ts'
-import { effortWord, loosened } from '../../src/config/loosened.ts'
+import type { UserLimits, OwnValue } from '../../src/config/user-limits.ts'
+import { effortWord, weakerSettings } from '../../src/config/weaker-settings.ts'
 import { orderOf } from '../../src/config/orders.ts'
 import { effortOf } from '../../src/model/alias.ts'
 import { schemas } from '../../src/config/schema.ts'
@@ -71,7 +71,7 @@ describe('what a folder loosens', () => {
     own(['runs', 'max_size'], '2gb', 'default'),
   ]
   const paths = (...[values, by, isForeign = false]: [object, 'config' | 'prompt', boolean?]): readonly string[] =>
-    loosened(values as never, { by, own: held, isForeign }).map(({ path }) => path.join('.'))
+    weakerSettings(values as never, { by, own: held, isForeign }).map(({ path }) => path.join('.'))
 
   it.each([
     [{ budget: { usd: 5 }, lua: { timeout: '1m' }, timeouts: { connect: '900ms' } }, []],
@@ -100,10 +100,10 @@ describe('what a folder loosens', () => {
     const values = { budget: { unpriced: 'allow' } } as const
     const deny = own(['budget', 'unpriced'], 'deny', 'default')
     const usd = own(['budget', 'usd'], 5, 'user')
-    expect(loosened(values, { by: 'prompt', own: [deny] })).toEqual([])
-    expect(loosened(values, { by: 'prompt', own: [deny, usd] })).toHaveLength(1)
-    expect(loosened(values, { by: 'prompt', own: [deny], overridden: [usd] })).toHaveLength(1)
-    expect(loosened(values, { by: 'config', own: [deny] })).toHaveLength(1)
+    expect(weakerSettings(values, { by: 'prompt', own: [deny] })).toEqual([])
+    expect(weakerSettings(values, { by: 'prompt', own: [deny, usd] })).toHaveLength(1)
+    expect(weakerSettings(values, { by: 'prompt', own: [deny], overridden: [usd] })).toHaveLength(1)
+    expect(weakerSettings(values, { by: 'config', own: [deny] })).toHaveLength(1)
   })
 
   it('for a text that is no file of it: the right to write', () => {
@@ -116,7 +116,7 @@ describe('what a folder loosens', () => {
 it('the sandbox of an agent of a config file is held to the default', () => {
   const agents = { a: { sandbox: { mode: 'workspace-write' } } }
   const path = ['agents', 'a', 'sandbox', 'mode']
-  expect(loosened({ agents }, { by: 'config', own: [] })).toMatchObject([{ path, own: 'read-only' }])
+  expect(weakerSettings({ agents }, { by: 'config', own: [] })).toMatchObject([{ path, own: 'read-only' }])
 })
 
 describe.each([
@@ -125,8 +125,8 @@ describe.each([
 ])('the sandbox of %s', (_, settings, path) => {
   const full = { command: 'sh', sandbox: { mode: 'danger-full-access' } }
   const mode = (value: string) => own(['sandbox', 'mode'], value, 'user')
-  const given = (values: JsonObject, held: Partial<HeldTo> = {}) =>
-    loosened(settings(values), { by: 'prompt', own: [], ...held })
+  const given = (values: JsonObject, held: Partial<UserLimits> = {}) =>
+    weakerSettings(settings(values), { by: 'prompt', own: [], ...held })
 
   it('is held to the rule of the key outside of it', () => {
     const definition = { path, value: full }
@@ -142,7 +142,8 @@ describe.each([
   })
 
   it('is not got around by a program that only calls itself a known one', () => {
-    const keys = (values: JsonObject, held?: Partial<HeldTo>) => given(values, held).map((found) => found.path.at(-1))
+    const keys = (values: JsonObject, held?: Partial<UserLimits>) =>
+      given(values, held).map((found) => found.path.at(-1))
     expect(keys({ preset: 'claude' })).toEqual([])
     expect(keys({ preset: 'claude', command: 'claude' })).toEqual([])
     const shell = { preset: 'claude', command: 'sh', args: ['-c', 'id'] }

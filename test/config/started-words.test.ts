@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { startedWords } from '../../src/config/started-words.ts'
+import { executedWords } from '../../src/config/executed-words.ts'
 
 it.each([
   ['grep -q 8081 notes.txt', 'grep'],
@@ -9,7 +9,7 @@ it.each([
   ['grep -q x notes.txt && sh check.sh notes.txt', 'grep sh check.sh notes.txt'],
   ['./check notes.txt || node --require ./a.js b.js', './check notes.txt node --require ./a.js b.js'],
 ])('of %j only what readers read is left out', (line, started) => {
-  expect(startedWords(line).join(' ')).toBe(started)
+  expect(executedWords(line).join(' ')).toBe(started)
 })
 
 it.each([
@@ -22,7 +22,7 @@ it.each([
   'time cat run.sh',
   'if cat run.sh',
 ])('%j may execute all that it names', (line) => {
-  expect(startedWords(line).join(' ')).toMatch(/run\.sh/)
+  expect(executedWords(line).join(' ')).toMatch(/run\.sh/)
 })
 
 it.each([
@@ -43,5 +43,5 @@ it.each([
   'cat \\run.sh',
   "cat 'run.sh",
 ])('%j is taken whole, because it is no row of plain commands', (line) => {
-  expect(startedWords(line)).toEqual([line])
+  expect(executedWords(line)).toEqual([line])
 })

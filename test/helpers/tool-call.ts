@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../src/base/json.ts'
 import type { ToolResult } from '../../src/event/agent.ts'
 import { below, type RunScope, type RunServices } from '../../src/event/context.ts'
-import { allRights, type HeldPack, type ToolRule } from '../../src/event/permission.ts'
+import { allRights, type LimitedPack, type ToolRule } from '../../src/event/permission.ts'
 import { type SandboxMode, strictestSandbox } from '../../src/event/sandbox-rights.ts'
 import { createPermission } from '../../src/tool/permission.ts'
 import { toolRules } from '../../src/tool/rule-list.ts'
@@ -22,7 +22,7 @@ export interface ToolHost {
 interface ToolHostOptions extends Partial<ToolboxOptions> {
   readonly rules?: readonly ToolRule[]
   /** The packs whose capabilities apply. */
-  readonly packs?: readonly HeldPack[]
+  readonly packs?: readonly LimitedPack[]
   /** The sandbox for commands; default: the strictest. */
   readonly sandbox?: SandboxMode
   readonly scope?: Partial<RunScope>

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/base/json.ts'
 import type { Tool, ToolResult } from '../../src/event/agent.ts'
 import { below, narrow, type RunContext, type RunScope, withScope } from '../../src/event/context.ts'
-import { allRights, grantFor, type HeldPack, type ToolFilter, type ToolRule } from '../../src/event/permission.ts'
+import { allRights, grantFor, type LimitedPack, type ToolFilter, type ToolRule } from '../../src/event/permission.ts'
 import { checkServers, mcpTools } from '../../src/mcp/tools.ts'
 import { createPermission } from '../../src/tool/permission.ts'
 import { toolRules } from '../../src/tool/rule-list.ts'
@@ -24,7 +24,7 @@ interface World {
 
 interface Options {
   readonly rules?: readonly ToolRule[]
-  readonly packs?: readonly HeldPack[]
+  readonly packs?: readonly LimitedPack[]
   readonly filters?: readonly ToolFilter[]
   readonly scope?: Partial<RunScope>
 }
@@ -278,7 +278,7 @@ describe('a call', () => {
 })
 
 describe('a pack that is held to its capabilities', () => {
-  const pack = (...mcp: readonly string[]): HeldPack => ({
+  const pack = (...mcp: readonly string[]): LimitedPack => ({
     identity: 'demo@tools',
     granted: { read: [], write: [], hosts: [], commands: [], env: [], models: [], mcp },
     ownFolders: [],

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { ToolRule, ToolSubject } from '../../src/event/permission.ts'
 import { commandSubject } from '../../src/tool/command-line.ts'
-import { nobodyAsked } from '../../src/tool/rule-suggestion.ts'
+import { approvalAdvice } from '../../src/tool/rule-suggestion.ts'
 
 const asks = (tool: string, more: Partial<ToolRule> = {}): ToolRule => ({
   tool,
@@ -12,7 +12,7 @@ const asks = (tool: string, more: Partial<ToolRule> = {}): ToolRule => ({
 
 function told(tool: string, subject?: ToolSubject, ...lists: readonly (readonly ToolRule[])[]): string {
   const action = { kind: 'tool', tool, input: null, ...(subject === undefined ? {} : { subject }) } as const
-  return nobodyAsked(action, { lists: [[asks('*')], ...lists].slice(lists.length > 0 ? 1 : 0), workspace: '/w' })
+  return approvalAdvice(action, { lists: [[asks('*')], ...lists].slice(lists.length > 0 ? 1 : 0), workspace: '/w' })
 }
 
 it.each<readonly [tool: string, subject: ToolSubject | undefined, rule: string]>([

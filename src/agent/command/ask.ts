@@ -6,7 +6,7 @@ import { emit, type RunContext, type RunFolders, type Sender } from '../../event
 import type { Granted } from '../../event/effects.ts'
 import type { Spent } from '../../event/meter.ts'
 import { callPlace, placeText } from '../../event/place.ts'
-import { type Heard, listenToEvents, listenToText } from './listen.ts'
+import { type ProgramReport, listenToEvents, listenToText } from './listen.ts'
 import { type Preset, presets } from './presets/preset.ts'
 import { estimateOf, type Pricing, spentOf } from './spent.ts'
 import { durationText } from '../../base/clock.ts'
@@ -169,7 +169,7 @@ async function perform(
   return { text, ...defined({ session: sessionIn(heard, preset) }), spent, calls, seconds }
 }
 
-function sessionIn({ session: id, usage }: Heard, preset: Preset | undefined): CommandSession | undefined {
+function sessionIn({ session: id, usage }: ProgramReport, preset: Preset | undefined): CommandSession | undefined {
   if (id === undefined) return undefined
   return preset?.countsSession === true && usage !== undefined ? { id, used: usage } : { id }
 }
@@ -184,7 +184,7 @@ function tellAgain(text: string, context: Sender): void {
 interface EndedCommand {
   readonly agent: CommandAgent
   readonly end: CommandEnd
-  readonly heard: Heard
+  readonly heard: ProgramReport
   /** The time limit, and whether it is that of all agents. */
   readonly limit: { readonly ms: number; readonly isUsual: boolean } | undefined
 }

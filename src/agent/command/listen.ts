@@ -6,10 +6,10 @@ import { emit, type Sender } from '../../event/context.ts'
 import { addUsage, noUsage, type Usage } from '../../event/message.ts'
 import { placeText } from '../../event/place.ts'
 import { createLineReader } from '../../mcp/line-reader.ts'
-import type { EventReader, Said } from './said.ts'
+import type { EventReader, ProgramEvent } from './program-event.ts'
 
 /** What a program has reported so far. */
-export interface Heard {
+export interface ProgramReport {
   /** Its answer so far. */
   readonly text: string
   readonly session: string | undefined
@@ -29,7 +29,7 @@ export interface Listener {
   readonly add: (bytes: Buffer) => void
   /** Call it when there is no more output: it completes an open message. */
   readonly end: () => void
-  readonly heard: () => Heard
+  readonly heard: () => ProgramReport
 }
 
 interface Options {
@@ -45,7 +45,7 @@ const shownOutput = 2_000
 export function listenToEvents(reader: EventReader, context: Sender, { onText, maxBytes }: Options): Listener {
   const items = createItems(context, onText)
   const tools = new Map<string, { readonly name: string; readonly input: Json; ended?: ToolUse }>()
-  let heard: Omit<Heard, 'text' | 'calls'> & { readonly answer?: string } = {
+  let heard: Omit<ProgramReport, 'text' | 'calls'> & { readonly answer?: string } = {
     session: undefined,
     model: undefined,
     usage: undefined,
@@ -54,7 +54,7 @@ export function listenToEvents(reader: EventReader, context: Sender, { onText, m
     junk: undefined,
   }
 
-  function take(said: Said): void {
+  function take(said: ProgramEvent): void {
     switch (said.type) {
       case 'session':
         heard = { ...heard, session: said.id || heard.session }

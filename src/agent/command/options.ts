@@ -1,10 +1,10 @@
 import { BatonError } from '../../base/error.ts'
 import { isJsonObject, type JsonObject } from '../../base/json.ts'
 import { modelOptions } from '../../config/agent-options.ts'
-import { meantHint } from '../../config/issue.ts'
+import { suggestionHint } from '../../config/issue.ts'
 import { parseDuration } from '../../config/duration.ts'
 import type { CommandAgent, CommandPreset } from '../../event/agent.ts'
-import { askedModel } from '../../model/alias.ts'
+import { requestedModel } from '../../model/alias.ts'
 
 /** The options that a caller sets for a command agent. */
 export interface CommandOptions {
@@ -28,7 +28,7 @@ export function commandOptions({ name, line }: CommandAgent, options: JsonObject
   const unknown = given.find(([key]) => !(own as readonly string[]).includes(key) && !others.has(key))
   if (unknown !== undefined) {
     const [key] = unknown
-    throw wrong(`unknown key "${key}"`, meantHint(key, own, 'A command agent has the options model and timeout.'))
+    throw wrong(`unknown key "${key}"`, suggestionHint(key, own, 'A command agent has the options model and timeout.'))
   }
   const { model, timeout } = options
   if (model !== undefined && model !== null && (typeof model !== 'string' || model === '')) {
@@ -43,7 +43,10 @@ export function commandOptions({ name, line }: CommandAgent, options: JsonObject
 
 /** The model by the program's name for it: aliases are resolved, and our provider prefixes are removed. */
 function modelFor(preset: CommandPreset | undefined, given: string, { model_aliases: aliases }: JsonObject): string {
-  const { model } = askedModel(given, isJsonObject(aliases) ? (aliases as { readonly [alias: string]: string }) : {})
+  const { model } = requestedModel(
+    given,
+    isJsonObject(aliases) ? (aliases as { readonly [alias: string]: string }) : {},
+  )
   const [provider, ...rest] = model.split('::')
   if (rest.length === 0) return model
   return preset === 'opencode' ? `${provider}/${rest.join('::')}` : rest.join('::')

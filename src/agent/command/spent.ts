@@ -5,7 +5,7 @@ import type { Spent } from '../../event/meter.ts'
 import { ownPrice, type OwnPrices } from '../../model/own-price.ts'
 import type { PricedModel, PriceList } from '../../model/prices.ts'
 import type { AgentParts } from '../parts.ts'
-import type { Heard } from './listen.ts'
+import type { ProgramReport } from './listen.ts'
 import { presets } from './presets/preset.ts'
 
 export type Pricing = Pick<AgentParts, 'prices' | 'ownPrices' | 'limitsCost'>
@@ -37,7 +37,7 @@ async function willBePriced(
  */
 export async function spentOf(
   { name, line }: { readonly name: string; readonly line: CommandLine },
-  { usage, costUsd, model }: Pick<Heard, 'usage' | 'costUsd' | 'model'>,
+  { usage, costUsd, model }: Pick<ProgramReport, 'usage' | 'costUsd' | 'model'>,
   {
     before,
     loadPrices,

@@ -22,7 +22,7 @@ import { textOf } from '../../event/message.ts'
 import { findLayout, metaBlock } from '../../prompt/layout.ts'
 import { linesOf } from '../../prompt/lines.ts'
 import { withoutMark } from '../../base/text-lines.ts'
-import { saidBefore } from '../../journal/said-before.ts'
+import { readChatContext } from '../../journal/chat-context.ts'
 import { conditionForms, type IterationCondition, parseCondition } from '../../config/iteration.ts'
 
 type Action = (rest: string, session: Session) => Promise<void>
@@ -247,7 +247,7 @@ async function saveChat(name: string, { chat, flags, around }: Session): Promise
   if (existsSync(path))
     throw new BatonError('USAGE', `${shown} already exists`, { hint: 'Name another file, or remove it.' })
   const { folder } = await workspaceRuns(flags, around)
-  const { messages } = await saidBefore(folder, last, createMask(around.env))
+  const { messages } = await readChatContext(folder, last, createMask(around.env))
   const asked = messages.filter(({ role }) => role === 'user').map((message) => textOf(message).trim())
   const answer = messages.findLast(({ role }) => role === 'assistant')
   const text = [

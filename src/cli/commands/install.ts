@@ -17,7 +17,7 @@ import {
   unknownAddresses,
 } from '../../pack/install.ts'
 import { originText, parseSource } from '../../pack/source.ts'
-import { leftOutText, secretPackFiles } from '../../pack/pack-files.ts'
+import { skippedFilesText, secretPackFiles } from '../../pack/pack-files.ts'
 import { mayHaveServers } from '../../pack/server-file.ts'
 import { harmless, harmlessName } from '../../base/terminal-text.ts'
 import type { Flags } from '../command-specs.ts'
@@ -189,5 +189,5 @@ function report(
     io.err(`it includes MCP servers, which start once you trust them: baton trust ${pack}\n`)
   }
   const secret = origin.kind === 'folder' ? secretPackFiles(origin.path) : []
-  if (secret.length > 0) io.err(`${harmless(leftOutText(secret))}\n`)
+  if (secret.length > 0) io.err(`${harmless(skippedFilesText(secret))}\n`)
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createPool } from '../../base/concurrency.ts'
 import { BatonError, isBatonError, messageOf } from '../../base/error.ts'
-import { type LeftOut, leftOutCode, leftOutHint, ownerOf, whyLeftOut } from '../../config/left-out-servers.ts'
+import { type UnusedReason, leftOutCode, leftOutHint, ownerOf, whyLeftOut } from '../../config/unused-servers.ts'
 import type { AskPerson, McpContent, McpPrompt, McpResource, McpResult, McpTool } from '../../event/mcp.ts'
 import { createAnswerer } from '../approver.ts'
 import type { Flags } from '../command-specs.ts'
@@ -308,7 +308,7 @@ function leftOutRows({ leftOut }: McpContext): readonly Row[] {
   )
 }
 
-function leftOutState({ isUndeclared, isChanged, problem }: LeftOut): Row['state'] {
+function leftOutState({ isUndeclared, isChanged, problem }: UnusedReason): Row['state'] {
   if (problem !== undefined) return 'unusable'
   if (isUndeclared === true) return 'undeclared'
   return isChanged ? 'changed' : 'untrusted'

@@ -2,9 +2,9 @@ import { existsSync, readdirSync, statSync } from 'node:fs'
 import { dirname, extname, join, resolve } from 'node:path'
 import { BatonError, messageOf } from '../../base/error.ts'
 import { displayPath, writeFileAtomic } from '../../base/files.ts'
-import { refuseLeavingLink } from '../../base/leaving.ts'
+import { refuseEscapingLink } from '../../base/link-escape.ts'
 import { findWorkspace, refuseHome } from '../../config/locate.ts'
-import { leftOutText, secretPackFiles, contentDigest, makeArchive } from '../../pack/pack-files.ts'
+import { skippedFilesText, secretPackFiles, contentDigest, makeArchive } from '../../pack/pack-files.ts'
 import { isThere, putInPlace } from '../../pack/put-in-place.ts'
 import { packageRoot } from '../../package-root.ts'
 import { harmless } from '../../base/terminal-text.ts'
@@ -27,7 +27,7 @@ export async function packCommand(flags: Flags<'pack'>, io: CommandIo): Promise<
   // not the earlier archives of the pack, which are in its folder if that is the current folder
   const files = all.filter(({ path }) => !(path.startsWith(`${identity}-v`) && path.endsWith('.aipack')))
   const target = targetFile(flags.output, { cwd, name: `${identity}-v${version}.aipack` })
-  refuseLeavingLink(target, { within: findWorkspace({ cwd, env, home }) })
+  refuseEscapingLink(target, { within: findWorkspace({ cwd, env, home }) })
   const bytes = await makeArchive(files)
   io.signal.throwIfAborted()
   write(target, bytes)
@@ -39,7 +39,7 @@ export async function packCommand(flags: Flags<'pack'>, io: CommandIo): Promise<
   const facts = { file, pack: identity, version, digest, files: files.length, bytes: bytes.length, left_out }
   print(facts, () => `${file}\n`)
   if (flags.json) return 0
-  if (secret.length > 0) io.err(`${harmless(leftOutText(secret))}\n`)
+  if (secret.length > 0) io.err(`${harmless(skippedFilesText(secret))}\n`)
   note(`${identity} ${version}: ${countOf(files.length, 'file')}, ${digest}\n`)
   if (!isInstallable(version)) {
     io.err(`warning: a pre-release without a number can only be installed with --force: name it ${version}.1\n`)
@@ -85,7 +85,7 @@ export async function unpackCommand(flags: Flags<'unpack'>, io: CommandIo): Prom
   const { identity, namespace, name, version } = manifest
   const own = join(workspacePacks(workspace), namespace, name)
   const target = flags.folder === undefined ? own : resolve(cwd, flags.folder)
-  refuseLeavingLink(target, { within: workspace })
+  refuseEscapingLink(target, { within: workspace })
   refuseTaken(target, flags)
   putInPlace(files, target, { root: flags.folder === undefined ? workspacePacks(workspace) : dirname(target) })
 

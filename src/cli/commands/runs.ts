@@ -3,7 +3,7 @@ import { basename, join, resolve } from 'node:path'
 import type { BatonError } from '../../base/error.ts'
 import { displayPath } from '../../base/files.ts'
 import { defined } from '../../base/json.ts'
-import { refuseLeavingLink } from '../../base/leaving.ts'
+import { refuseEscapingLink } from '../../base/link-escape.ts'
 import { findWorkspace } from '../../config/locate.ts'
 import { compileGlobs } from '../../base/glob.ts'
 import { type ListOptions, listRuns, readRunSummary } from '../../history/run-list.ts'
@@ -166,7 +166,7 @@ async function exportRun(
     return 0
   }
   const file = resolve(cwd, name)
-  refuseLeavingLink(file, { within: findWorkspace({ cwd, env: io.env, home: io.home }), shown: name })
+  refuseEscapingLink(file, { within: findWorkspace({ cwd, env: io.env, home: io.home }), shown: name })
   if (existsSync(file)) throw usageError(`${name} already exists`, 'Name another file, or remove it first.')
   const { writeCassetteFile } = await import('../cassette-file.ts')
   const bytes = await writeCassetteFile(file, run, { env, signal: io.signal })

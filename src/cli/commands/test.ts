@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { filesNamed } from '../../authoring/files-in-folder.ts'
 import { BatonError, isBatonError, messageOf } from '../../base/error.ts'
 import { displayPath, writeFileAtomic } from '../../base/files.ts'
-import { refuseLeavingLink } from '../../base/leaving.ts'
+import { refuseEscapingLink } from '../../base/link-escape.ts'
 import { findWorkspace } from '../../config/locate.ts'
 import { errorInfo } from '../../event/error-info.ts'
 import { createMask } from '../../journal/secrets.ts'
@@ -84,7 +84,7 @@ function writeJunit(
   around: Pick<CommandIo, 'cwd' | 'env' | 'home'>,
 ): void {
   const { cwd } = around
-  refuseLeavingLink(file, { within: findWorkspace(around), shown: `--junit ${file}` })
+  refuseEscapingLink(file, { within: findWorkspace(around), shown: `--junit ${file}` })
   try {
     writeFileAtomic(file, junitXml(suites, cwd))
   } catch (error) {

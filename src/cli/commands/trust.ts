@@ -25,18 +25,18 @@ import { usageError } from '../command.ts'
 import { ask, type MayAsk } from '../confirm.ts'
 import { type CommandIo, openWorkplace, type Surroundings, type Workplace } from '../io.ts'
 import { pathText } from '../../base/data-text.ts'
-import { refuseLeadingOut } from '../../base/leaving.ts'
+import { refuseEscape } from '../../base/link-escape.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
-import { heldModelNames } from '../../config/held-model-names.ts'
+import { limitedModelNames } from '../../config/limited-model-names.ts'
 import { readConfigFiles, readForm, userValues } from '../../config/config-files.ts'
 import { isLeading, parseVariables } from '../../config/env-file.ts'
 import { withoutQueries } from '../../config/layers.ts'
 import { readMcpFile } from '../../config/mcp-file.ts'
 import { inPackFolder, packFolderVariable } from '../../config/mcp-pack-paths.ts'
 import { variablesOf } from '../../config/mcp-servers.ts'
-import { leftOutHint, leftOutText } from '../../config/left-out-servers.ts'
+import { leftOutHint, unusedServersText } from '../../config/unused-servers.ts'
 import { mcpTrustText, usableServers } from '../../config/mcp-layer.ts'
-import type { HeldTo } from '../../config/held-to.ts'
+import type { UserLimits } from '../../config/user-limits.ts'
 import { keyGlobsIn } from '../../load/named-files.ts'
 import { isFolderRoot, nameGuard, nameKey } from '../../pack/name-guard.ts'
 import { findPack, noPack, packRoots } from '../../pack/find-pack.ts'
@@ -56,7 +56,7 @@ import {
 } from '../../config/agent-files.ts'
 import { commandKeys, isCommand, startingKeys } from '../../config/agent-tables.ts'
 import { isBuiltInName } from '../../config/builtin-names.ts'
-import { startedWords } from '../../config/started-words.ts'
+import { executedWords } from '../../config/executed-words.ts'
 import type { PromptDocument } from '../../prompt/document.ts'
 import { packageRoot } from '../../package-root.ts'
 
@@ -198,7 +198,7 @@ export async function trustSubject(name: string, around: Surroundings): Promise<
   const path = trustPath(name, around)
   const workspace = findWorkspace(around)
   if (/\.(?:toml|json)$/.test(path) && isInside(workspace, path)) {
-    refuseLeadingOut(path, {
+    refuseEscape(path, {
       within: packOfFile(path, packRoots(workspace, around))?.dir ?? workspace,
       cwd: around.cwd,
     })
@@ -278,12 +278,12 @@ async function readServers(path: string, around: Surroundings): Promise<Subject>
   if (names.length === 0) {
     throwIssues(issues)
     const [why] = unusable
-    if (why !== undefined) throw usageError(`${leftOutText(why)}`, leftOutHint(why))
+    if (why !== undefined) throw usageError(`${unusedServersText(why)}`, leftOutHint(why))
   }
   return {
     content: mcpTrustText(text),
     keys: names.map((server) => `mcp_servers.${server}`),
-    values: [...serverLines(servers), ...unusable.map(leftOutText)],
+    values: [...serverLines(servers), ...unusable.map(unusedServersText)],
     names:
       pack === undefined
         ? { words: wordsIn(textsIn(servers)), folders: [workspace, dirname(path)] }
@@ -321,13 +321,13 @@ interface FileSettings {
 
 async function settingsSubject(
   { data, content, path, name }: FileSettings,
-  by: HeldTo['by'],
+  by: UserLimits['by'],
   around: Surroundings,
 ): Promise<Subject> {
   const { layers, workspace } = await readConfigFiles(around)
   const own = userValues(layers)
   const named = by === 'config' ? await hiddenFiles(data, around) : []
-  const builtIn = by === 'config' ? await heldModelNames(data, own) : []
+  const builtIn = by === 'config' ? await limitedModelNames(data, own) : []
   const needs = needsTrust(data, { by, own: [...own, ...builtIn], isForeign: true })
   const [finding] = checkTrust(data, needs, { file: name, userFile: userConfigFile(around), state: 'trusted' })
   if (finding !== undefined) throw issuesToError([withPlace(finding, { file: path })])
@@ -468,7 +468,7 @@ async function nameOf(at: AgentPath): Promise<string | undefined> {
 
 /** The strings of a setting that may name files; of the command line of `gate`, only the words that may be executed. */
 export function leadingTexts(key: string, value: Json): readonly string[] {
-  return key === 'gate' && typeof value === 'string' ? startedWords(value) : textsIn({ [key]: value })
+  return key === 'gate' && typeof value === 'string' ? executedWords(value) : textsIn({ [key]: value })
 }
 
 /** The texts of a value. Of variables and headers, which may hold keys, only the words that look like files. */

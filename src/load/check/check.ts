@@ -36,7 +36,7 @@ import { allRights } from '../../event/permission.ts'
 import { toolRules, writtenRules } from '../../tool/rule-list.ts'
 import type { MissingBox } from '../../tool/sandbox/needs-box.ts'
 import { isJsonObject } from '../../base/json.ts'
-import { findRole, keptTools, type RolePlaces } from '../roles.ts'
+import { findRole, withheldTools, type RolePlaces } from '../roles.ts'
 
 export interface CheckedFile {
   readonly problems: readonly Problem[]
@@ -453,7 +453,7 @@ async function roleProblems(spec: RunSpec, places: RolePlaces, around: FileSurro
 
 /** An agent has no tool that the model which starts it does not have. */
 async function toolsNotGiven(name: string, role: AgentDefinition, spec: RunSpec): Promise<readonly Problem[]> {
-  const kept = keptTools(role, spec.settings)
+  const kept = withheldTools(role, spec.settings)
   const isHere = isJsonObject(spec.frontMatter['collab'] ?? null)
   if (kept.length === 0 || !isHere || spec.settings.collab?.roles[name]?.['tools'] === undefined) return []
   const message = `the role "${name}" does not get ${kept.join(', ')}: agents have at most the tools of the file`

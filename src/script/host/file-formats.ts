@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { part } from '../../event/place.ts'
 import { appendToFile, saveFile } from '../../tool/workspace-files.ts'
 import { decodeText, fileStatus, readBytes, readPieces, readText } from '../../tool/workspace-reads.ts'
-import { attemptAsync, passOn } from '../../journal/attempt.ts'
+import { attemptAsync, unwrap } from '../../journal/attempt.ts'
 import type { LuaValue } from '../engine.ts'
 import { type ActCall, type HostCall, isTable, keyedTable, type LuaTable, luaTypeName, Options } from './call.ts'
 import { converted } from './apart.ts'
@@ -131,7 +131,7 @@ async function docxMarkdown(call: ActCall): Promise<string> {
     const bytes = readBytes(path, call.context)
     return converted('markdownOfDocx', [bytes, call.shown(path)], call.section)
   })
-  return call.observeFile(() => passOn(read))
+  return call.observeFile(() => unwrap(read))
 }
 
 /** How the name of a converted file is made. */

@@ -5,8 +5,8 @@ import { entryStatus } from '../../base/entries.ts'
 import { defined } from '../../base/json.ts'
 import { makeTemporaryFolder } from '../../base/temporary-folder.ts'
 import { item, part } from '../../event/place.ts'
-import { type Attempt, attemptAsync, passOn } from '../../journal/attempt.ts'
-import { allowedEntry, allowedPath, allowOf, type Asking } from '../../tool/guard.ts'
+import { type Attempt, attemptAsync, unwrap } from '../../journal/attempt.ts'
+import { allowedEntry, allowedPath, allowOf, type FileWriter } from '../../tool/guard.ts'
 import { deleteEntry, makeLink, saveMadeFile, setMode } from '../../tool/workspace-files.ts'
 import { argumentsToJson } from '../values.ts'
 import type { ActCall, HostCall } from './call.ts'
@@ -91,7 +91,7 @@ interface Changed {
 
 interface Looking {
   readonly call: HostCall
-  readonly asking: Asking
+  readonly asking: FileWriter
 }
 
 const listChanged = [
@@ -232,7 +232,7 @@ function putBack(
   if (to !== undefined) return makeLink(absolute, to, step('put'))
   saveMadeFile(
     absolute,
-    { op: 'restore', source: workspace, make: () => ({ file: passOn(taken).at(path) }) },
+    { op: 'restore', source: workspace, make: () => ({ file: unwrap(taken).at(path) }) },
     step('put'),
   )
   if (isExecutable === undefined) return

@@ -9,7 +9,7 @@ import { checkArchiveFile, checkZip, openZip, readZipEntry, type ZipArchive } fr
 import type { ZipEntry } from '../../base/zip-directory.ts'
 import type { ZipInput } from '../../base/zip-write.ts'
 import { item } from '../../event/place.ts'
-import { attemptAsync, passOn } from '../../journal/attempt.ts'
+import { attemptAsync, unwrap } from '../../journal/attempt.ts'
 import { allowedPath, allowOf, readablePath } from '../../tool/guard.ts'
 import { makeFolder, saveMadeFile } from '../../tool/workspace-files.ts'
 import {
@@ -97,7 +97,7 @@ async function createZip(call: ActCall): Promise<LuaValue> {
     return writeZip(folderEntries(source, { call, wants, archive }))
   })
   context.services.signal.throwIfAborted()
-  saveMadeFile(target, { op: 'pack', source, make: () => passOn(packed) }, call)
+  saveMadeFile(target, { op: 'pack', source, make: () => unwrap(packed) }, call)
   return infoOf(path, target, context)
 }
 
@@ -195,7 +195,7 @@ async function extractZip(call: ActCall): Promise<LuaValue> {
 
   const examined = await attemptAsync(() => examine({ source, target }, wants, call))
   context.services.signal.throwIfAborted()
-  const entries = call.observeBefore(() => passOn(examined).entries.map(({ path, kind }) => ({ path, kind })))
+  const entries = call.observeBefore(() => unwrap(examined).entries.map(({ path, kind }) => ({ path, kind })))
 
   const infos: LuaValue[] = []
   for (const [index, { path, kind }] of entries.entries()) {
@@ -206,7 +206,7 @@ async function extractZip(call: ActCall): Promise<LuaValue> {
       makeFolder(absolute, step)
       continue
     }
-    saveMadeFile(absolute, { op: 'unpack', source, make: () => contentOf(path, passOn(examined)) }, step)
+    saveMadeFile(absolute, { op: 'unpack', source, make: () => contentOf(path, unwrap(examined)) }, step)
     infos.push(infoOf(joinPath(folder, path), absolute, context))
   }
   return infos

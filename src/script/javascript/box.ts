@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
-import { besideUs } from '../../base/beside.ts'
+import { bundledFile } from '../../base/bundled-file.ts'
 import { manyListeners } from '../../base/concurrency.ts'
 import { messageOf } from '../../base/error.ts'
 import type { Json } from '../../base/json.ts'
@@ -105,7 +105,7 @@ function startBoxThread(heapMb: number): BoxThread {
 
 /** Next to the bundled command; in the library; or, when run from source, in the built library. */
 function workerFile(): URL {
-  const bundled = besideUs('code-worker.js')
+  const bundled = bundledFile('code-worker.js')
   if (bundled !== undefined) return pathToFileURL(bundled)
   const file = ['./worker.js', '../../../dist/script/javascript/worker.js']
     .map((path) => new URL(path, import.meta.url))

@@ -13,7 +13,7 @@ import { beginResume, beginRun } from '../../library/runs.ts'
 import { undoRun } from '../../undo/run.ts'
 import type { Verdict } from '../../wiring/decide.ts'
 import { maskFor } from '../../wiring/run-context.ts'
-import type { HeldRuns } from './held-runs.ts'
+import type { ActiveRuns } from './active-runs.ts'
 import { readRun, whyNotResumed } from './read-runs.ts'
 import { Refusal } from '../refusal.ts'
 import type { startBody } from './schemas.ts'
@@ -34,7 +34,7 @@ export interface RunActions {
 /** How long a call waits for an overloaded host by default; same as in `baton run`. */
 const patienceMs = 10 * 60_000
 
-export function createRunActions(served: Served, held: HeldRuns): RunActions {
+export function createRunActions(served: Served, held: ActiveRuns): RunActions {
   const { cwd, home, env, shared } = served
   const place = { cwd, home, env }
 

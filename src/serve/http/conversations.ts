@@ -11,7 +11,7 @@ import { openFileRecords } from '../../journal/source.ts'
 import type { RunSummary } from '../../journal/summary.ts'
 import { approverOf } from '../../library/approvals.ts'
 import { begin } from '../../library/runs.ts'
-import type { HeldRuns } from './held-runs.ts'
+import type { ActiveRuns } from './active-runs.ts'
 import { Refusal } from '../refusal.ts'
 import { folderOf, type Served } from './served.ts'
 
@@ -61,7 +61,7 @@ export interface Conversations {
 /** How long a call waits for an overloaded host by default; same as in `baton chat`. */
 const patienceMs = 10 * 60_000
 
-export function createConversations(served: Served, held: HeldRuns): Conversations {
+export function createConversations(served: Served, held: ActiveRuns): Conversations {
   const { cwd, home, env, runs, shared } = served
   const host = { cwd, home, env, what: 'baton serve', keepsTaken: false }
   /** Ids of conversations whose last prompt is in progress. A new conversation has no id yet. */

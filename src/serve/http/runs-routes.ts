@@ -2,7 +2,7 @@ import { createPool } from '../../base/concurrency.ts'
 import { beginning, parsePosition, type Position } from '../../journal/follow.ts'
 import type { RunActions } from './change-runs.ts'
 import type { EventStreams } from './event-stream.ts'
-import type { HeldRuns } from './held-runs.ts'
+import type { ActiveRuns } from './active-runs.ts'
 import { listEvents, type ListFeed } from './list-feed.ts'
 import {
   type ComparisonLimits,
@@ -22,7 +22,7 @@ import { folderOf, type Served } from './served.ts'
 
 export interface RunsRoutesOptions {
   readonly served: Served
-  readonly held: HeldRuns
+  readonly held: ActiveRuns
   readonly actions: RunActions
   readonly feeds: RunFeeds
   readonly list: ListFeed

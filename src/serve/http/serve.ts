@@ -10,7 +10,7 @@ import { conversationRoutes } from './conversation-routes.ts'
 import { createConversations } from './conversations.ts'
 import { createEventStreams } from './event-stream.ts'
 import { filesRoutes } from './files-routes.ts'
-import { createHeldRuns } from './held-runs.ts'
+import { createActiveRuns } from './active-runs.ts'
 import { createListFeed } from './list-feed.ts'
 import type { ComparisonLimits } from './read-runs.ts'
 import { createRunFeeds } from './run-feed.ts'
@@ -58,7 +58,7 @@ export interface Serving {
 export async function serveWorkspace(place: ServingPlace, options: ServeOptions): Promise<Serving> {
   const { port, secret, maxRuns, limits, comparison, page = join(packageRoot(), 'dist/bin/page') } = options
   const served = await openServed(place)
-  const held = createHeldRuns({ most: maxRuns, runs: served.runs })
+  const held = createActiveRuns({ most: maxRuns, runs: served.runs })
   const streams = createEventStreams()
   const parts = { served, held, actions: createRunActions(served, held), streams }
   const feeds = createRunFeeds(held.isHeld)

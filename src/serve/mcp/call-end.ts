@@ -2,7 +2,7 @@ import { messageOf, isBatonError } from '../../base/error.ts'
 import { type Json, type JsonObject, mapTexts, plainText } from '../../base/json.ts'
 import type { ApprovalView } from '../../event/asked-action.ts'
 import type { RunReport } from '../../wiring/conduct.ts'
-import type { HeldQuestion, RunEnd } from './held-runs.ts'
+import type { PendingQuestion, RunEnd } from './pending-calls.ts'
 import { answerValue, type Offer } from './offer.ts'
 
 /** The outcome of a call of an offer, or what it waits for. */
@@ -17,7 +17,7 @@ export type CallEnd =
   /** The run is recorded, and continues with the answers. */
   | { readonly kind: 'approvals'; readonly runId: string; readonly questions: readonly ApprovalView[] }
   /** MCP servers of the run ask questions, during their calls in this process. */
-  | { readonly kind: 'questions'; readonly runId: string; readonly questions: readonly HeldQuestion[] }
+  | { readonly kind: 'questions'; readonly runId: string; readonly questions: readonly PendingQuestion[] }
 
 /** The outcome that is reported to a client. `canAsk`: the client can ask its user for approvals. */
 export function callEnd({ report, denied, declined }: RunEnd, offer: Offer, canAsk: boolean): CallEnd {

@@ -5,7 +5,13 @@ import type { PlaceOptions, RunOptions } from '../../library/options.ts'
 import { beginResume, beginRun } from '../../library/runs.ts'
 import type { ServerAnswer } from '../../library/server-questions.ts'
 import { type CallEnd, callEnd, errorWords } from './call-end.ts'
-import { type Begin, type Calling, createHeldRuns, type Followed, type HeldRunsOptions } from './held-runs.ts'
+import {
+  type Begin,
+  type Calling,
+  createPendingCalls,
+  type Followed,
+  type PendingCallsOptions,
+} from './pending-calls.ts'
 import type { Offer } from './offer.ts'
 
 /** The user's decision about a call that needs approval. */
@@ -18,7 +24,7 @@ export interface Decision {
 }
 
 /** What a client provides for a waiting run. */
-export type Given =
+export type ClientReply =
   | { readonly kind: 'approvals'; readonly runId: string; readonly decisions: readonly Decision[] }
   /** Answers by question id; undefined: no answer. */
   | {
@@ -28,7 +34,7 @@ export type Given =
     }
 
 /** What all calls of a server share: their place, and settings that override files. */
-export interface Serving extends Required<PlaceOptions>, Partial<HeldRunsOptions> {
+export interface Serving extends Required<PlaceOptions>, Partial<PendingCallsOptions> {
   readonly shared: Pick<RunOptions, 'model' | 'overrides' | 'timeout'>
 }
 
@@ -37,13 +43,13 @@ export interface Calls {
   /** Runs an offer with a client's arguments, which have been validated against its schema. */
   start(offer: Offer, input: JsonObject, calling: Calling): Promise<CallEnd>
   /** Passes answers to a waiting run and continues to follow it. */
-  answer(offer: Offer, given: Given, calling: Calling): Promise<CallEnd>
+  answer(offer: Offer, given: ClientReply, calling: Calling): Promise<CallEnd>
   /** Stops the runs that wait for answers to servers. Never rejects. */
   close(): Promise<void>
 }
 
 export function createCalls({ shared, log = () => {}, answerMs, ...place }: Serving): Calls {
-  const held = createHeldRuns({ log, ...defined({ answerMs }) })
+  const held = createPendingCalls({ log, ...defined({ answerMs }) })
   const { timeout, overrides } = shared
 
   async function follow(begin: Begin, offer: Offer, calling: Calling): Promise<CallEnd> {
@@ -57,7 +63,7 @@ export function createCalls({ shared, log = () => {}, answerMs, ...place }: Serv
     }
   }
 
-  async function continued(offer: Offer, given: Given, calling: Calling): Promise<CallEnd> {
+  async function continued(offer: Offer, given: ClientReply, calling: Calling): Promise<CallEnd> {
     const { runId } = given
     if (given.kind === 'questions') return endOf(await held.answer(runId, given.answers, calling), offer, calling)
     await decided(runId, given.decisions)

@@ -18,9 +18,9 @@ import {
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio'
 import { isObject, type JsonObject, parseSentJson } from '../../base/json.ts'
 import { version } from '../../version.ts'
-import type { Calls, Decision, Given } from './call.ts'
+import type { Calls, Decision, ClientReply } from './call.ts'
 import type { CallEnd } from './call-end.ts'
-import type { Calling, HeldQuestion } from './held-runs.ts'
+import type { Calling, PendingQuestion } from './pending-calls.ts'
 import type { Offer } from './offer.ts'
 import { cutText } from '../../base/cut-text.ts'
 import type { ApprovalView } from '../../event/asked-action.ts'
@@ -313,7 +313,7 @@ function shownApproval({ tool, input, diff }: ApprovalView): ShownQuestion {
 }
 
 /** Names the server that asks: users trust the client, and maybe Baton, but may not know the server. */
-function shownServerQuestion({ question }: HeldQuestion): ShownQuestion {
+function shownServerQuestion({ question }: PendingQuestion): ShownQuestion {
   const message = `The MCP server ${question.server} asks:\n\n${cutText(question.message, shownText)}`
   return question.kind === 'url'
     ? { kind: 'url', message, url: question.url }
@@ -326,7 +326,7 @@ type ClientResponse =
   | undefined
 
 /** The responses of a client for a waiting run. */
-function givenIn({ kind, runId, ids }: WaitingRun, responseTo: (id: string) => ClientResponse): Given {
+function givenIn({ kind, runId, ids }: WaitingRun, responseTo: (id: string) => ClientResponse): ClientReply {
   if (kind === 'approvals') return { kind, runId, decisions: ids.map((id) => decisionOf(id, responseTo(id))) }
   return { kind, runId, answers: new Map(ids.map((id) => [id, answerOf(responseTo(id))])) }
 }

@@ -14,7 +14,7 @@ import { part } from '../../event/place.ts'
 import { keepAnswer, type TaskAnswer } from '../../run/answer.ts'
 import { ask } from '../../run/ask.ts'
 import type { PromptTarget } from '../../load/prompt-target.ts'
-import { tellLeftOut } from '../../run/apply-answer.ts'
+import { warnOfSkippedChanges } from '../../run/apply-answer.ts'
 import type { TaskCall } from '../../run/strategy.ts'
 import { displayPath } from '../../base/files.ts'
 import { joinParts } from '../../config/agent-definitions.ts'
@@ -42,7 +42,7 @@ export async function answerByTeam(call: TaskCall, context: RunContext): Promise
     delegate === undefined || context.scope.dry === 'req'
       ? await ask(call, round.target, context)
       : await runTeam(delegate, call, context)
-  tellLeftOut(answer, settings, context)
+  warnOfSkippedChanges(answer, settings, context)
   return answer
 }
 

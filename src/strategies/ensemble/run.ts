@@ -19,7 +19,7 @@ import {
   withoutEnsemble,
 } from './member.ts'
 import { applyWinner, diffsOf, inTreeOf, openTrees, type Trees } from './trees.ts'
-import { tellLeftOut } from '../../run/apply-answer.ts'
+import { warnOfSkippedChanges } from '../../run/apply-answer.ts'
 import type { TaskCall } from '../../run/strategy.ts'
 import { unlessAborted } from '../../base/concurrency.ts'
 import { startPausableLimit } from '../../base/pausable-limit.ts'
@@ -66,7 +66,7 @@ export async function runEnsemble(
   const outcome = await (dry === 'req' ? requestsOf(run, context) : outcomeOf(run, context))
   if (trees !== undefined) await applyWinner(outcome.winner ?? '', trees, context)
   const answer = answerOf(run, outcome, context)
-  tellLeftOut(answer, settings, context)
+  warnOfSkippedChanges(answer, settings, context)
   return answer
 }
 

@@ -5,7 +5,7 @@ import type { Settings } from '../../config/settings.ts'
 import type { PromptInput } from '../../event/agent.ts'
 import { narrow, type RunContext } from '../../event/context.ts'
 import type { ChainAgent } from '../../stage/chain.ts'
-import { tellLeftOut } from '../../run/apply-answer.ts'
+import { warnOfSkippedChanges } from '../../run/apply-answer.ts'
 import { ask } from '../../run/ask.ts'
 import type { FileSet } from '../../run/files.ts'
 import type { TaskPlan } from '../../run/plan.ts'
@@ -14,7 +14,7 @@ import type { Request, StepInput } from './input.ts'
 import { limitsOfWriting } from '../../load/limits.ts'
 
 /** The result of an agent, or why it had nothing to do. */
-export type Given =
+export type StepResult =
   /** `changes`: the file changes of the main agent, applied or refused. */
   { readonly output: Json; readonly changes?: readonly JsonObject[] } | { readonly skipped: string }
 
@@ -30,7 +30,7 @@ export interface AgentCall {
  * Runs an agent of a step: an `.aip` or `.lua` file, or a prompt file. Its result is returned unchanged.
  * @throws BatonError if it fails
  */
-export async function runStepAgent(call: AgentCall, context: RunContext): Promise<Given> {
+export async function runStepAgent(call: AgentCall, context: RunContext): Promise<StepResult> {
   const { agent, options, given, target } = call
   const at = narrow(context, limitsOfWriting(target.settings))
   const request = requestFor({ agent, inputs: [given.value], options }, () => promptInput(call))
@@ -71,12 +71,12 @@ interface MainCall {
  * Lets the main agent of the file answer the instructions of a step. File changes are applied like those of a task.
  * @throws BatonError if it fails
  */
-export async function runMainStep(call: MainCall, target: PromptTarget, context: RunContext): Promise<Given> {
+export async function runMainStep(call: MainCall, target: PromptTarget, context: RunContext): Promise<StepResult> {
   const { settings, params, instructions, inputText, stdin, files, label, output } = call
   const plan: TaskPlan = { index: 0, count: 1, label, input: null, working: [] }
   const state = { params, prompts: [instructions] }
   const answer = await ask({ plan, settings, state, files, inputText }, { ...target, output, stdin }, context)
-  tellLeftOut(answer, settings, context)
+  warnOfSkippedChanges(answer, settings, context)
   const { text, value, fileChanges: changes } = answer
   return { output: value ?? text, ...(changes.length === 0 ? {} : { changes }) }
 }

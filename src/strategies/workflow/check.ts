@@ -6,7 +6,7 @@ import type { LuaCompiler } from '../../script/compiler.ts'
 import { syntaxHint } from '../../script/section-error.ts'
 import { chunkOf, lineInText, placeInText, type WrittenText, writtenText } from './texts.ts'
 import { conditionOf, type Graph, graphOf, type StepNode } from './graph.ts'
-import { meantHint } from '../../config/issue.ts'
+import { suggestionHint } from '../../config/issue.ts'
 import { checkModelNames, fatalProblem } from '../../agent/check-models.ts'
 import type { ChosenModel } from '../../agent/parts.ts'
 import type { ModelSurroundings } from '../../load/strategy.ts'
@@ -129,7 +129,7 @@ export function nameProblem({ parts, written }: NamedPath, naming: Naming): Name
     const known = [...common, ...(node.step.for_each === undefined ? [] : ofItems)]
     return {
       message: `${who}: unknown name "${root}" in ${key}`,
-      hint: meantHint(root, known, `Known names are ${list(known)}.`),
+      hint: suggestionHint(root, known, `Known names are ${list(known)}.`),
     }
   }
   if (id === undefined) return undefined
@@ -148,7 +148,7 @@ export function nameProblem({ parts, written }: NamedPath, naming: Naming): Name
     return { message: `${who} refers to "${id}", which it does not wait for`, hint }
   }
   if (field === undefined || (stepFields as readonly string[]).includes(field)) return undefined
-  const hint = meantHint(
+  const hint = suggestionHint(
     field,
     stepFields,
     `A step has ${list(stepFields)}; the fields of a structured answer are in output.`,
@@ -174,7 +174,7 @@ function itemProblem(root: string, { node, key }: Naming): NameProblem | undefin
 /** The hint for an id with "-", which is a minus in Lua. */
 function idHint(id: string, written: string, ids: readonly string[], otherwise: string): string {
   const whole = ids.find((known) => known.startsWith(`${id}-`) && written.endsWith(known.slice(id.length)))
-  return whole === undefined ? meantHint(id, ids, otherwise) : `Write steps["${whole}"]: in Lua a - is a minus.`
+  return whole === undefined ? suggestionHint(id, ids, otherwise) : `Write steps["${whole}"]: in Lua a - is a minus.`
 }
 
 function list(words: readonly string[]): string {

@@ -11,7 +11,7 @@ import { isBudget } from '../../run/ending.ts'
 import { conditionOf, type Graph, type StepNode } from './graph.ts'
 import { type Item, plainInput, type Request, type StepEnd, type StepInput, stepsTable } from './input.ts'
 import { settingsHere, targetHere } from '../../run/isolation/placed-target.ts'
-import { type Given, runMainStep, runStepAgent } from './agents.ts'
+import { type StepResult, runMainStep, runStepAgent } from './agents.ts'
 import { describeValue } from '../../config/issue.ts'
 import { type Expressions, lineInText, writtenText } from './texts.ts'
 import type { Settings } from '../../config/settings.ts'
@@ -200,7 +200,7 @@ function textInput(text: string): StepInput {
   return { value: text, text }
 }
 
-function ended(given: Given): StepEnd {
+function ended(given: StepResult): StepEnd {
   return 'skipped' in given ? { status: 'skipped', reason: given.skipped } : { status: 'done', ...given }
 }
 
@@ -218,7 +218,7 @@ interface Work {
 }
 
 /** Runs the agent of the step, or the first of its fallbacks that does not fail. */
-async function runAgents(work: Work, at: RunContext): Promise<Given> {
+async function runAgents(work: Work, at: RunContext): Promise<StepResult> {
   const { agents, node } = work.prepared
   let last: BatonError | undefined
   for (const [index, agent] of agents.entries()) {
@@ -245,8 +245,8 @@ async function runAgents(work: Work, at: RunContext): Promise<Given> {
 async function inPlace(
   { isolation }: WorkflowStep,
   at: RunContext,
-  work: (at: RunContext) => Promise<Given>,
-): Promise<Given> {
+  work: (at: RunContext) => Promise<StepResult>,
+): Promise<StepResult> {
   if (isolation !== 'worktree' || at.scope.dry !== undefined) return work(at)
   const { runIsolated, wayOut } = await import('../../run/isolation/isolated.ts')
   return runIsolated({ name: 'step', ...wayOut(at.scope.at), work, verdict: () => 'apply' }, at)
@@ -258,7 +258,7 @@ function runNamed({ prepared, given }: Work, agent: PreparedStep['agents'][numbe
   return runStepAgent({ agent, options: node.step.options, given, request, target }, at)
 }
 
-async function runMain({ prepared, given, instructions = '', label }: Work, at: RunContext): Promise<Given> {
+async function runMain({ prepared, given, instructions = '', label }: Work, at: RunContext): Promise<StepResult> {
   const { run, node, main } = prepared
   const { request } = run
   if (main === undefined) throw new Error('a step without an agent is prepared for the main agent')

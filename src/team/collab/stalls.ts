@@ -64,7 +64,7 @@ export function canEndAtOnce({ ids, returnWhen }: WaitFor, view: TeamView): bool
 }
 
 /** The member whose wait for the user blocks this wait; undefined if anything else it waits for can make progress. */
-export function heldBy(wait: WaitFor, view: TeamView): string | undefined {
+export function blockingMember(wait: WaitFor, view: TeamView): string | undefined {
   const left = wait.ids.filter((id) => view.stateOf(id) !== 'ended')
   const able = left.some((id) => ableFrom(id, view, false).has(id))
   return able ? undefined : findPerson(left, view)

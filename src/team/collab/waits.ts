@@ -1,6 +1,6 @@
 import type { AgentStatus, WaitEnd, WaitTerms } from '../../event/collab.ts'
 import { isFinal, type Mailbox, type Member } from './member.ts'
-import { canEndAtOnce, heldBy, type Stall, stallOf, type TeamView, type WaitFor } from './stalls.ts'
+import { canEndAtOnce, blockingMember, type Stall, stallOf, type TeamView, type WaitFor } from './stalls.ts'
 import type { Clock } from '../../base/clock.ts'
 import { manyListeners, unlessAborted } from '../../base/concurrency.ts'
 
@@ -166,7 +166,7 @@ export function createWaiting(options: WaitingOptions): Waiting {
   /** Fails a wait with the suspension of a member if only the user's answer can end it. */
   function hold(wait: OpenWait): void {
     if (!hasSuspended() || !wait.isCall) return
-    const member = memberOf(heldBy(wait, view) ?? '')?.suspension()
+    const member = memberOf(blockingMember(wait, view) ?? '')?.suspension()
     if (member !== undefined) wait.fail(member.error)
   }
 

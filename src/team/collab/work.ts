@@ -11,9 +11,9 @@ import { limitedText } from '../task/texts.ts'
 import { watchProgress } from './open.ts'
 import { mailText, nameOf } from './member.ts'
 import type { ToolFilter } from '../../event/permission.ts'
-import { heldTo } from '../task/children.ts'
+import { limitTools } from '../task/children.ts'
 import { toolLayers, toolsThrough } from '../task/filter.ts'
-import { tellKeptTools } from '../../agent/tool-names.ts'
+import { warnOfWithheldTools } from '../../agent/tool-names.ts'
 
 /** A model's request to spawn an agent. */
 interface Spawning {
@@ -43,10 +43,10 @@ export function spawnAgent(spawning: Spawning, offered: AgentDefinition, { colla
   const { permission } = context.services
   const inTeam = self.depth === 0 ? context : withServices(context, { effects: collab.effects.under(permission) })
   const begun = withScope(inTeam, { at })
-  const held = heldTo([named, ...layers], begun)
+  const held = limitTools([named, ...layers], begun)
   const limited = onlyReads ? narrow(held, { write: false }) : held
   if (!team.members().some((member) => member.role === role)) {
-    tellKeptTools({ tools: toolsThrough(offered.tools ?? [], layers.slice(0, 2)) }, role, context)
+    warnOfWithheldTools({ tools: toolsThrough(offered.tools ?? [], layers.slice(0, 2)) }, role, context)
   }
   const own = withServices(limited, { signal: AbortSignal.any([signal, team.abandoned]) })
   const order = { id, parent: self.id, depth: self.depth + 1, role, offered, description, inherited, baseDir }

@@ -14,7 +14,7 @@ import {
   type Child,
   type Children,
   createChildren,
-  heldTo,
+  limitTools,
   inheritedBy,
   placeOfWork,
   stopByCall,
@@ -175,7 +175,7 @@ async function spawn(input: SpawnInput, call: ToolCall, team: Team, earlier?: Ch
   }
   const layers = toolLayers(offered, { isBackground: false })
   const seated = withServices(placed, { seat: options.bind(tools), collab: undefined })
-  const child = team.children.start(order, options.watch(handle, heldTo(layers, seated)))
+  const child = team.children.start(order, options.watch(handle, limitTools(layers, seated)))
   team.starting.delete(id)
   void child.ended.then(
     () => options.onEnd(handle),

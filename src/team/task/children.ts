@@ -160,7 +160,7 @@ export function inheritedBy({ context: { scope, services } }: Pick<ToolCall, 'co
 }
 
 /** The same context, limited to the tools that pass all filters. */
-export function heldTo(filters: readonly ToolFilter[], context: RunContext): RunContext {
+export function limitTools(filters: readonly ToolFilter[], context: RunContext): RunContext {
   return filters.reduce((one, tools) => narrow(one, { tools }), context)
 }
 

@@ -14,12 +14,12 @@ import {
   type Child,
   type Children,
   createChildren,
-  heldTo,
+  limitTools,
   inheritedBy,
   placeOfWork,
   stopByCall,
 } from './children.ts'
-import { tellKeptTools } from '../../agent/tool-names.ts'
+import { warnOfWithheldTools } from '../../agent/tool-names.ts'
 import { toolLayers, toolsThrough } from './filter.ts'
 import { forkedMessages } from './child.ts'
 import { agentNames, answerText, failureText, spentText, taskText } from './texts.ts'
@@ -164,9 +164,9 @@ async function startTask(input: TaskInput, call: ToolCall, known: Known): Promis
     onlyReads: decision.start.plan,
   })
   const at: Place = [...place, { kind: 'agent', name }]
-  const held = heldTo([known.named, ...layers], withServices(withScope(context, { at }), { seat: undefined }))
+  const held = limitTools([known.named, ...layers], withServices(withScope(context, { at }), { seat: undefined }))
   if (!known.children.all().some((one) => one.order.offered.name === name)) {
-    tellKeptTools({ tools: toolsThrough(offered.tools ?? [], layers.slice(0, 2)) }, name, context)
+    warnOfWithheldTools({ tools: toolsThrough(offered.tools ?? [], layers.slice(0, 2)) }, name, context)
   }
   const child = known.children.start(order, decision.start.plan ? narrow(held, { write: false }) : held)
   if (isBackground) {

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Closers, createClosers } from '../../base/closers.ts'
 import { BatonError, messageOf } from '../../base/error.ts'
 import { realPath } from '../../base/files.ts'
-import { holdingEntry } from '../../base/held-place.ts'
+import { holderEntry } from '../../base/placeholder.ts'
 import { emit } from '../../event/context.ts'
 import {
   type BoxContext,
@@ -109,7 +109,7 @@ async function openWay(network: readonly string[], parts: Closers): Promise<stri
   parts.add(() => leaveFolder(folder))
   try {
     mkdirSync(folder, { mode: 0o700 })
-    const socket = join(folder, holdingEntry(process.pid))
+    const socket = join(folder, holderEntry(process.pid))
     const { close } = await startProxy(network, socket)
     parts.add(close)
     return socket

@@ -4,7 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { Socket } from 'node:net'
 import { entryStatus } from '../../base/entries.ts'
 import { BatonError, hasSystemCode, messageOf } from '../../base/error.ts'
-import { holdingEntry, releasePlace } from '../../base/held-place.ts'
+import { holderEntry, releasePlaceholder } from '../../base/placeholder.ts'
 
 export interface HeldPlaces {
   /** Paths to bind read-only in the sandbox. Absolute. */
@@ -42,7 +42,7 @@ export function holdPlaces(paths: readonly string[]): HeldPlaces {
  */
 function makeHeld(path: string): void {
   try {
-    mkdirSync(join(path, holdingEntry(process.pid)), { recursive: true })
+    mkdirSync(join(path, holderEntry(process.pid)), { recursive: true })
   } catch (error) {
     if (hasSystemCode(error, 'EACCES', 'EROFS', 'ENOTDIR', 'EEXIST', 'EPERM')) return
     throw new BatonError('SANDBOX', `${path} cannot be protected from programs: ${messageOf(error)}`, { cause: error })
@@ -91,7 +91,7 @@ export function leaveFolder(folder: string): void {
     return
   }
   users.delete(folder)
-  releasePlace(folder, process.pid)
+  releasePlaceholder(folder, process.pid)
   if (users.size > 0) return
   // killed, so that its script does not reach the removal: the next user may already exist by then
   janitor?.kill('SIGKILL')
@@ -99,7 +99,7 @@ export function leaveFolder(folder: string): void {
 }
 
 function startJanitor(): ChildProcess {
-  const args = ['-c', script, 'baton-janitor', holdingEntry(process.pid)]
+  const args = ['-c', script, 'baton-janitor', holderEntry(process.pid)]
   const child = spawn('/bin/sh', args, { detached: true, cwd: '/', env: {}, stdio: ['pipe', 'ignore', 'ignore'] })
   child.on('error', () => {})
   // stdin is missing if this process has run out of descriptors

@@ -10,7 +10,7 @@ import type { BoxContext } from './boxed-command.ts'
 import type { BoxPlan } from './bwrap.ts'
 import { findKeyFiles, keysAtHome, keysOfSystem } from './key-files.ts'
 import { compileGlobs } from '../../base/glob.ts'
-import { isHeldPlace } from '../../base/held-place.ts'
+import { isPlaceholder } from '../../base/placeholder.ts'
 import { protectedNames } from '../protected/places.ts'
 
 /**
@@ -220,6 +220,6 @@ function placesInside(
 
 function kindOf(path: string): 'missing' | 'link' | 'entry' {
   const status = entryStatus(path)
-  if (status === undefined || (status.isDirectory() && isHeldPlace(path))) return 'missing'
+  if (status === undefined || (status.isDirectory() && isPlaceholder(path))) return 'missing'
   return status.isSymbolicLink() ? 'link' : 'entry'
 }

@@ -25,7 +25,7 @@ import { cutFrom, mostArguments } from '../../event/message.ts'
 import { item, part } from '../../event/place.ts'
 import { askingFirst } from '../permission.ts'
 import { permitWhileWorking } from '../permit.ts'
-import { nobodyAsked } from '../rule-suggestion.ts'
+import { approvalAdvice } from '../rule-suggestion.ts'
 import { noSubject, type Toolbox, type ToolKind, type ToolOutput } from './kind.ts'
 import { isAlone, isWriter, rowOf, subjectKind } from './rows.ts'
 import { cutOutput } from './output.ts'
@@ -267,7 +267,7 @@ function deniedText(
   if (code === 'NEEDS_INPUT' && rights.asks === true && isWriter(action.tool)) {
     return modelText`permission denied: write_mode = "ask", and nobody can be asked`
   }
-  if (code === 'NEEDS_INPUT') return nobodyAsked(action, { lists: rights.rules, workspace: folders.workspace })
+  if (code === 'NEEDS_INPUT') return approvalAdvice(action, { lists: rights.rules, workspace: folders.workspace })
   if (cause === 'deny') return modelText`rejected by the user`
   const { remark, expired } = isJsonObject(cause as Json) ? (cause as JsonObject) : {}
   if (typeof expired === 'string') return modelText`permission denied: nobody has answered for ${expired}`

@@ -2,7 +2,7 @@ import { modelText } from '../../base/model-text.ts'
 import { pathSubject } from './paths.ts'
 import { defineTool, type ToolCall, type ToolOutput } from './kind.ts'
 import {
-  type Asking,
+  type ChangeCall,
   type DryDiffs,
   type FileDirective,
   type FilePlan,
@@ -10,7 +10,7 @@ import {
   previewChange,
   refusal,
   workDiff,
-  type WorkedOut,
+  type PlannedFileChange,
 } from './plan-file-change.ts'
 import { isBatonError } from '../../base/error.ts'
 import { displayPath, realPath } from '../../base/files.ts'
@@ -114,7 +114,7 @@ async function tryChange(directive: FileDirective, call: ToolCall, count: number
   const { action } = call.permit
   const approved = action.kind === 'tool' ? action.diff : undefined
   const asked = { name: 'file_changes', args: [[directive.kind, directive.filePath]] }
-  let worked: WorkedOut | undefined
+  let worked: PlannedFileChange | undefined
   const plan = await effects.observeAsync([...at, part('plan')], asked, async () => {
     worked = await planFileChange(directive, call, approved)
     const { plan: ready, content } = worked
@@ -201,8 +201,8 @@ async function contentAgain(
 /** The diffs of a change that a dry run only plans. `approved`: the diff that the user has approved. */
 async function dryDiffs(
   path: string,
-  { worked, approved }: { readonly worked: WorkedOut; readonly approved: string | undefined },
-  call: Asking,
+  { worked, approved }: { readonly worked: PlannedFileChange; readonly approved: string | undefined },
+  call: ChangeCall,
 ): Promise<DryDiffs> {
   const { box } = call
   const real = realPath(path)
@@ -224,7 +224,7 @@ async function dryDiffs(
  * Records a planned change so that later calls of the dry run see it; false if the limit is exceeded. `worked`: what
  * the plan was made from; undefined if an earlier process planned the change, which is then already recorded.
  */
-function noteDry({ path, after }: ReadyPlan, worked: WorkedOut | undefined, call: Asking): boolean {
+function noteDry({ path, after }: ReadyPlan, worked: PlannedFileChange | undefined, call: ChangeCall): boolean {
   const { content, present = null } = worked ?? {}
   if (content === undefined) return true
   const texts = new Map([[after, content.toString('utf8')]])
@@ -235,7 +235,7 @@ function noteDry({ path, after }: ReadyPlan, worked: WorkedOut | undefined, call
 }
 
 /** Whether no earlier call would have changed this file. */
-function isFirst(real: string, { box }: Asking): boolean {
+function isFirst(real: string, { box }: ChangeCall): boolean {
   return !box.first.has(real) && !box.work.hasPlanned(real)
 }
 

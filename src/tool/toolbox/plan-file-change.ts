@@ -53,7 +53,7 @@ export type DryDiffs = {
 /** Larger files cannot be known to a model. */
 const mostBytes = 10 * 1024 * 1024
 
-export interface WorkedOut {
+export interface PlannedFileChange {
   readonly plan: FilePlan
   readonly steps: readonly ChangeStep[]
   /** The files that the change was planned for. */
@@ -64,14 +64,18 @@ export interface WorkedOut {
   readonly present?: string | null
 }
 
-export type Asking = Omit<ToolCall, 'permit'>
+export type ChangeCall = Omit<ToolCall, 'permit'>
 
 /**
  * Plans a change for the current content of its file, without writing anything. `approved`: the diff that the user has
  * approved. Large files are read, changed and hashed in slices or in a thread.
  * @throws BatonError OUTSIDE_WORKSPACE, FILE_FAILED
  */
-export async function planFileChange(asked: FileDirective, call: Asking, approved?: string): Promise<WorkedOut> {
+export async function planFileChange(
+  asked: FileDirective,
+  call: ChangeCall,
+  approved?: string,
+): Promise<PlannedFileChange> {
   const { box, context } = call
   const { baseDir, seen, limits } = box
   const { sources, signal } = context.services
@@ -135,7 +139,7 @@ export async function planFileChange(asked: FileDirective, call: Asking, approve
 }
 
 /** The diff that the approval prompt shows; an output if there is nothing to show. @throws like `planFileChange` */
-export async function previewChange(directive: FileDirective, call: Asking): Promise<string | ToolOutput> {
+export async function previewChange(directive: FileDirective, call: ChangeCall): Promise<string | ToolOutput> {
   const worked = await planFileChange(directive, call)
   const { plan } = worked
   if (plan.kind === 'ready') return workDiff(worked, call)
@@ -147,7 +151,7 @@ export function refusal({ text, gone }: Extract<FilePlan, { readonly kind: 'refu
   return { text, isError: true, ...(gone === undefined ? {} : { gone }) }
 }
 
-function refused(text: string, gone?: readonly string[]): WorkedOut {
+function refused(text: string, gone?: readonly string[]): PlannedFileChange {
   const plan = { kind: 'refused', text, ...(gone === undefined ? {} : { gone }) } as const
   return { plan, steps: [], files: (disk) => disk }
 }
@@ -159,7 +163,7 @@ interface PresentText {
   readonly text?: string
 }
 
-async function presentText(path: string, { context }: Asking): Promise<PresentText> {
+async function presentText(path: string, { context }: ChangeCall): Promise<PresentText> {
   const planned = context.services.planned?.at(path) ?? { kind: 'disk', path }
   if (planned.kind === 'file') {
     return { text: planned.text, over: await hashInSlices(Buffer.from(planned.text), context.services.signal) }
@@ -178,7 +182,7 @@ async function presentText(path: string, { context }: Asking): Promise<PresentTe
 }
 
 /** The files on disk, one of which is already in memory; in a dry run with the changes planned so far. */
-function filesWith(path: string, text: string | undefined, { context }: Asking): (disk: Files) => Files {
+function filesWith(path: string, text: string | undefined, { context }: ChangeCall): (disk: Files) => Files {
   return (disk) => {
     const files = overlaid(context.services.planned, disk)
     return { ...files, textAt: (asked) => (asked === path && text !== undefined ? text : files.textAt(asked)) }
@@ -187,8 +191,8 @@ function filesWith(path: string, text: string | undefined, { context }: Asking):
 
 /** The planned change as a diff for the user. */
 export async function workDiff(
-  { steps, files }: Pick<WorkedOut, 'steps' | 'files'>,
-  { box, context }: Asking,
+  { steps, files }: Pick<PlannedFileChange, 'steps' | 'files'>,
+  { box, context }: ChangeCall,
 ): Promise<string> {
   const thread = createTextThread(context.services.signal)
   const shown = await shownSteps(steps, { baseDir: box.baseDir, files }, { context, thread })
@@ -211,7 +215,7 @@ interface Refusal {
   /** Absolute. */
   readonly path: string
   readonly named: string
-  readonly call: Asking
+  readonly call: ChangeCall
 }
 
 /** Why nothing was changed, for the model, and the files it must learn are gone. */

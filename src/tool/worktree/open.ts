@@ -36,7 +36,7 @@ import {
   checkedBefore,
   decorate,
   type Effects,
-  type Kept,
+  type ChangeSnapshot,
   type PathState,
   type PlannedChange,
 } from '../../event/effects.ts'
@@ -407,7 +407,7 @@ function treeEffects(effects: Effects, folders: TreeFolders, assertThere: () => 
 }
 
 function inTree({ record, act, keep }: PlannedChange, folders: TreeFolders): PlannedChange {
-  const keepHere = (isFirst: (path: string) => boolean): Kept => {
+  const keepHere = (isFirst: (path: string) => boolean): ChangeSnapshot => {
     const { before, after, contents } = (keep as NonNullable<typeof keep>)(isFirst)
     const states = (all: readonly PathState[]): readonly PathState[] => all.map((state) => renamed(state, folders))
     return { before: states(before), after: states(after), contents, worktree: folders.workspace }

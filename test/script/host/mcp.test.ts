@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { narrow, withServices } from '../../../src/event/context.ts'
 import type { EventBody } from '../../../src/event/event.ts'
-import type { HeldPack, ToolRule } from '../../../src/event/permission.ts'
+import type { LimitedPack, ToolRule } from '../../../src/event/permission.ts'
 import { toolRules } from '../../../src/tool/rule-list.ts'
 import { type FakeMcp, fakeMcp, type FakeServer } from '../../helpers/fake-mcp.ts'
 import { tempTree } from '../../helpers/temp.ts'
@@ -20,7 +20,7 @@ const allowed: ToolRule = { tool: 'mcp', effect: 'allow', origin: 'test' }
 function world(
   servers: { readonly [name: string]: FakeServer },
   rules: readonly ToolRule[] = [allowed],
-  pack?: HeldPack,
+  pack?: LimitedPack,
 ): World {
   const host = hostSection(tempTree({}))
   const mcp = fakeMcp(servers)

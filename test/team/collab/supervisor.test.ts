@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { canEndAtOnce, heldBy, stallOf, type TeamView, type WaitFor } from '../../../src/team/collab/stalls.ts'
+import { canEndAtOnce, blockingMember, stallOf, type TeamView, type WaitFor } from '../../../src/team/collab/stalls.ts'
 import { leaderId } from '../../../src/event/collab.ts'
 
 type State = 'ended' | 'person'
@@ -81,9 +81,9 @@ describe('waits that can never end', () => {
 
   it('knows the person that a wait is held up by, when nothing else that it waits for goes on', () => {
     const view = viewOf({ B: 'P', C: 'W' }, { P: 'person', E: 'ended' })
-    expect(heldBy(waitOf('E B'), view)).toBe('P')
-    expect(heldBy(waitOf('P|B'), view)).toBe('P')
-    expect(heldBy(waitOf('B C'), view)).toBeUndefined()
-    expect(heldBy(waitOf('P W'), view)).toBeUndefined()
+    expect(blockingMember(waitOf('E B'), view)).toBe('P')
+    expect(blockingMember(waitOf('P|B'), view)).toBe('P')
+    expect(blockingMember(waitOf('B C'), view)).toBeUndefined()
+    expect(blockingMember(waitOf('P W'), view)).toBeUndefined()
   })
 })

@@ -4,7 +4,7 @@ import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, rmSync, sym
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { isHeldPlace } from '../../../src/base/held-place.ts'
+import { isPlaceholder } from '../../../src/base/placeholder.ts'
 import { workspaceConfigFile } from '../../../src/config/locate.ts'
 import { allRights, type ToolRule } from '../../../src/event/permission.ts'
 import { strictestSandbox } from '../../../src/event/sandbox-rights.ts'
@@ -217,7 +217,7 @@ describe.skipIf(!hasBox)('what is not there and must not be made (needs bwrap an
     const world = boxWorld()
     const held = holdPlaces(['baton.toml', '.git'].map((name) => join(world.work, name)))
     expect(workspaceConfigFile(world.work)).toBeUndefined()
-    expect(isHeldPlace(join(world.work, '.git'))).toBe(true)
+    expect(isPlaceholder(join(world.work, '.git'))).toBe(true)
     held.release()
     expect(readdirSync(world.work)).toEqual(['.keep'])
   })

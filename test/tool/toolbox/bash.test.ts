@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../../src/base/json.ts'
-import type { HeldPack } from '../../../src/event/permission.ts'
+import type { LimitedPack } from '../../../src/event/permission.ts'
 import { tempTree } from '../../helpers/temp.ts'
 import { toolHost } from '../../helpers/tool-call.ts'
 import { bash as bashTool } from '../../../src/tool/toolbox/bash.ts'
@@ -169,7 +169,7 @@ describe.concurrent('bash', () => {
     const granted = { read: ['**'], write: [], hosts: [], commands: ['git'], env: [], models: [], mcp: [] }
     const places = { ownFolders: [], keptFolders: [], executed: [], allow: [] }
     const held = { identity: 'demo@pack', granted, ...places }
-    const host = (packs: readonly HeldPack[]) => shellHost({ more: { packs } })
+    const host = (packs: readonly LimitedPack[]) => shellHost({ more: { packs } })
     expect(await host([held]).bash('echo one')).toEqual({ text: expect.stringContaining('demo@pack'), isError: true })
     const full = { ...held, granted: { ...granted, commands: ['bash'] } }
     expect(await host([full]).bash('echo one')).toEqual({ text: 'one' })

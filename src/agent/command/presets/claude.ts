@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../../../base/json.ts'
 import type { SandboxMode } from '../../../event/sandbox-rights.ts'
-import { countIn, listIn, type Said, textIn, valueIn } from '../said.ts'
+import { countIn, listIn, type ProgramEvent, textIn, valueIn } from '../program-event.ts'
 import type { Preset } from './preset.ts'
 
 /**
@@ -33,7 +33,7 @@ export const claude: Preset = {
   tellsCost: true,
 }
 
-function readEvent(event: JsonObject): readonly Said[] {
+function readEvent(event: JsonObject): readonly ProgramEvent[] {
   // messages of its own sub-agents are not the answer
   if (textIn(event, 'parent_tool_use_id') !== '') return []
   switch (event['type']) {
@@ -55,12 +55,12 @@ function readEvent(event: JsonObject): readonly Said[] {
 }
 
 /** Messages of the program itself, not of a model, have a model name in angle brackets. */
-function modelOf(event: JsonObject): readonly Said[] {
+function modelOf(event: JsonObject): readonly ProgramEvent[] {
   const name = textIn(event, 'message', 'model')
   return name === '' || name.startsWith('<') ? [] : [{ type: 'model', name }]
 }
 
-function blockOf(block: Json): readonly Said[] {
+function blockOf(block: Json): readonly ProgramEvent[] {
   switch (textIn(block, 'type')) {
     case 'text':
       return [{ type: 'message', text: textIn(block, 'text') }]
@@ -73,7 +73,7 @@ function blockOf(block: Json): readonly Said[] {
   }
 }
 
-function resultOf(block: Json): readonly Said[] {
+function resultOf(block: Json): readonly ProgramEvent[] {
   if (textIn(block, 'type') !== 'tool_result') return []
   const content = valueIn(block, 'content')
   const output =
@@ -86,7 +86,7 @@ function resultOf(block: Json): readonly Said[] {
   return [{ type: 'tool_end', id: textIn(block, 'tool_use_id'), output, isError }]
 }
 
-function endOf(event: JsonObject): readonly Said[] {
+function endOf(event: JsonObject): readonly ProgramEvent[] {
   const { subtype, is_error: isError, result, total_cost_usd: cost } = event
   const cached = countIn(event, 'usage', 'cache_read_input_tokens')
   const written = countIn(event, 'usage', 'cache_creation_input_tokens')
@@ -98,7 +98,7 @@ function endOf(event: JsonObject): readonly Said[] {
     reasoning: 0,
     ...(written === 0 ? {} : { cache_write: written }),
   }
-  const used: Said = { type: 'usage', usage, ...(typeof cost === 'number' ? { costUsd: cost } : {}) }
+  const used: ProgramEvent = { type: 'usage', usage, ...(typeof cost === 'number' ? { costUsd: cost } : {}) }
   const text = typeof result === 'string' ? result : ''
   if (isError === true || subtype !== 'success') {
     const errors = listIn(event, 'errors').filter((one) => typeof one === 'string')

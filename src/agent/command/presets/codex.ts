@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '../../../base/json.ts'
-import { countIn, type Said, textIn, valueIn } from '../said.ts'
+import { countIn, type ProgramEvent, textIn, valueIn } from '../program-event.ts'
 import type { Preset } from './preset.ts'
 
 /** `codex exec --json`. It has its own sandbox, with the same mode names as ours. */
@@ -23,7 +23,7 @@ export const codex: Preset = {
   countsSession: true,
 }
 
-function readEvent(event: JsonObject): readonly Said[] {
+function readEvent(event: JsonObject): readonly ProgramEvent[] {
   switch (event['type']) {
     case 'thread.started':
       return [{ type: 'session', id: textIn(event, 'thread_id') }]
@@ -48,7 +48,7 @@ const tools: { readonly [type: string]: readonly [name: string, ...fields: reado
   mcp_tool_call: ['mcp', 'server', 'tool', 'arguments'],
 }
 
-function startOf(item: Json | undefined): readonly Said[] {
+function startOf(item: Json | undefined): readonly ProgramEvent[] {
   const known = tools[textIn(item, 'type')]
   if (known === undefined) return []
   const [name, ...fields] = known
@@ -56,7 +56,7 @@ function startOf(item: Json | undefined): readonly Said[] {
   return [{ type: 'tool', id: textIn(item, 'id'), name, input }]
 }
 
-function endOf(item: Json | undefined): readonly Said[] {
+function endOf(item: Json | undefined): readonly ProgramEvent[] {
   if (textIn(item, 'type') === 'agent_message') return [{ type: 'message', text: textIn(item, 'text') }]
   const begun = startOf(item)
   if (begun.length === 0) return []
@@ -73,7 +73,7 @@ function outputOf(item: Json | undefined): string {
   return given === undefined || given === null ? textIn(item, 'status') : JSON.stringify(given)
 }
 
-function usageOf(usage: Json | undefined): Said {
+function usageOf(usage: Json | undefined): ProgramEvent {
   const written = countIn(usage, 'cache_write_input_tokens')
   return {
     type: 'usage',

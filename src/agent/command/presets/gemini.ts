@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../../../base/json.ts'
 import type { SandboxMode } from '../../../event/sandbox-rights.ts'
-import { countIn, type EventReader, type Said, textIn, valueIn } from '../said.ts'
+import { countIn, type EventReader, type ProgramEvent, textIn, valueIn } from '../program-event.ts'
 import type { Preset } from './preset.ts'
 
 /** Its plan mode is read-only. */
@@ -32,7 +32,7 @@ export const gemini: Preset = {
 function createReader(): EventReader {
   let written = ''
 
-  function complete(): readonly Said[] {
+  function complete(): readonly ProgramEvent[] {
     const text = written
     written = ''
     return text === '' ? [] : [{ type: 'message', text }]
@@ -66,14 +66,14 @@ function createReader(): EventReader {
   }
 }
 
-function toolEnd(event: JsonObject): Said {
+function toolEnd(event: JsonObject): ProgramEvent {
   const isError = event['status'] === 'error'
   const output = textIn(event, 'output') || textIn(event, 'error', 'message') || textIn(event, 'status')
   return { type: 'tool_end', id: textIn(event, 'tool_id'), output, isError }
 }
 
-function endOf(event: JsonObject): readonly Said[] {
-  const used: Said = { type: 'usage', usage: usageOf(event['stats']) }
+function endOf(event: JsonObject): readonly ProgramEvent[] {
+  const used: ProgramEvent = { type: 'usage', usage: usageOf(event['stats']) }
   if (event['status'] === 'success') return [used]
   return [used, { type: 'failed', message: textIn(event, 'error', 'message') || textIn(event, 'status') }]
 }

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../../../base/json.ts'
 import type { SandboxMode } from '../../../event/sandbox-rights.ts'
-import { countIn, type Said, textIn, valueIn } from '../said.ts'
+import { countIn, type ProgramEvent, textIn, valueIn } from '../program-event.ts'
 import type { Preset } from './preset.ts'
 
 /** Its agents: `plan` is for exploring; the permission it gets denies everything else. */
@@ -34,7 +34,7 @@ export const opencode: Preset = {
   tellsCost: true,
 }
 
-function readEvent(event: JsonObject): readonly Said[] {
+function readEvent(event: JsonObject): readonly ProgramEvent[] {
   const { part } = event
   switch (event['type']) {
     case 'step_start':
@@ -58,7 +58,7 @@ function readEvent(event: JsonObject): readonly Said[] {
 }
 
 /** Reported once, when the call has ended. */
-function toolOf(part: Json | undefined): readonly Said[] {
+function toolOf(part: Json | undefined): readonly ProgramEvent[] {
   const id = textIn(part, 'callID')
   const isError = textIn(part, 'state', 'status') === 'error'
   const output = textIn(part, 'state', isError ? 'error' : 'output')
@@ -72,7 +72,7 @@ function toolOf(part: Json | undefined): readonly Said[] {
  * Its input excludes cached tokens, its output excludes reasoning. A cost of 0 means that it does not know the price of
  * the model.
  */
-function usageOf(part: Json | undefined): Said {
+function usageOf(part: Json | undefined): ProgramEvent {
   const [cached, written] = [countIn(part, 'tokens', 'cache', 'read'), countIn(part, 'tokens', 'cache', 'write')]
   const reasoning = countIn(part, 'tokens', 'reasoning')
   const cost = countIn(part, 'cost')

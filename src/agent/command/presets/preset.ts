@@ -1,6 +1,6 @@
 import type { CommandPreset } from '../../../event/agent.ts'
 import type { SandboxMode } from '../../../event/sandbox-rights.ts'
-import type { EventReader } from '../said.ts'
+import type { EventReader } from '../program-event.ts'
 import { claude } from './claude.ts'
 import { codex } from './codex.ts'
 import { gemini } from './gemini.ts'

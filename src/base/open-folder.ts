@@ -21,13 +21,13 @@ import { hasSystemCode } from './error.ts'
  */
 
 /** A folder that is held open. */
-export interface HeldFolder {
+export interface OpenFolder {
   /** A path of an entry for system calls, by its name. */
   readonly at: (name: string) => string
   /** The names of its entries. */
   readonly names: () => readonly string[]
   /** Works in a subfolder, which must not be a link. */
-  readonly inside: <T>(name: string, work: (folder: HeldFolder) => T) => T
+  readonly inside: <T>(name: string, work: (folder: OpenFolder) => T) => T
 }
 
 /** On Linux a folder is opened with O_PATH, which needs no read permission. */
@@ -45,7 +45,7 @@ export interface Holding {
  * the system cannot address entries of an open folder, the path is compared with it each time an entry is named.
  * @throws the system's error; an Error if the path now leads through a link or through a file
  */
-export function inFolder<T>(folder: string, work: (folder: HeldFolder) => T, { make = false }: Holding = {}): T {
+export function inFolder<T>(folder: string, work: (folder: OpenFolder) => T, { make = false }: Holding = {}): T {
   return whileOpen({ folder, descriptor: openFolder(folder, make), isChecked: false }, work)
 }
 
@@ -61,7 +61,7 @@ interface Opened {
   readonly isChecked: boolean
 }
 
-function whileOpen<T>(opened: Opened, work: (folder: HeldFolder) => T): T {
+function whileOpen<T>(opened: Opened, work: (folder: OpenFolder) => T): T {
   const { folder, descriptor } = opened
   try {
     const prefix = `/proc/self/fd/${descriptor}`
@@ -74,7 +74,7 @@ function whileOpen<T>(opened: Opened, work: (folder: HeldFolder) => T): T {
   }
 }
 
-function openedFolder(prefix: string, folder: string): HeldFolder {
+function openedFolder(prefix: string, folder: string): OpenFolder {
   const at = (name: string): string => `${prefix}/${name}`
   return {
     at,
@@ -84,7 +84,7 @@ function openedFolder(prefix: string, folder: string): HeldFolder {
   }
 }
 
-function checkedFolder({ folder, descriptor }: Opened): HeldFolder {
+function checkedFolder({ folder, descriptor }: Opened): OpenFolder {
   const check = (): void => refuseOther(folder, descriptor)
   check()
   return {

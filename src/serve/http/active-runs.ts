@@ -13,7 +13,7 @@ import type { Delta, ListenToDeltas } from './run-events.ts'
 /** Starts or resumes a run. `approve` answers its approval requests. */
 type Begin = (given: Required<Pick<RunOptions, 'approve' | 'signal'>>) => Run
 
-export interface HeldRunsOptions {
+export interface ActiveRunsOptions {
   /** Maximum number of concurrent runs. */
   readonly most: number
   /** The folder with the runs of the workspace. */
@@ -21,7 +21,7 @@ export interface HeldRunsOptions {
 }
 
 /** The runs of this process. Their approval requests stay open until they are answered here. */
-export interface HeldRuns {
+export interface ActiveRuns {
   /**
    * Resolves with the run id once the start or resumption is recorded.
    * @param resumed the run to resume, with the number of processes that have worked on it before
@@ -53,7 +53,7 @@ interface HeldRun {
 /** Milliseconds between checks whether a run is recorded. */
 const lookMs = 10
 
-export function createHeldRuns({ most, runs: folder }: HeldRunsOptions): HeldRuns {
+export function createActiveRuns({ most, runs: folder }: ActiveRunsOptions): ActiveRuns {
   const runs = new Map<string, HeldRun>()
   const all = new Set<Promise<unknown>>()
   const stopping = new AbortController()

@@ -5,14 +5,14 @@ import { displayPath } from '../base/files.ts'
  * The text of another agent's error as a script sees it: prefixed with the line that failed, as Lua does for its own
  * errors.
  */
-export function toldText(error: unknown, workspace: string): string {
+export function errorTextForScript(error: unknown, workspace: string): string {
   return isBatonError(error) ? lineText(error, workspace) + error.message : messageOf(error)
 }
 
 /** Another agent's error as a host function raises it: with that text. Errors that end the run are left unchanged. */
-export function toldError(error: unknown, workspace: string): unknown {
+export function errorForScript(error: unknown, workspace: string): unknown {
   if (!isBatonError(error) || stopsRun(error) || lineText(error, workspace) === '') return error
-  return rewordError(error, { message: toldText(error, workspace) })
+  return rewordError(error, { message: errorTextForScript(error, workspace) })
 }
 
 /**

@@ -9,19 +9,19 @@ import { namesIn } from './entries.ts'
 const mark = '.held-by-baton-'
 
 /** The name of the entry by which a process holds a place: a folder or a socket. */
-export function holdingEntry(pid: number): string {
+export function holderEntry(pid: number): string {
   return `${mark}${pid}`
 }
 
 /** Whether a path is held and contains nothing else. */
-export function isHeldPlace(path: string): boolean {
+export function isPlaceholder(path: string): boolean {
   const names = namesIn(path)
   return names.length > 0 && names.every((name) => name.startsWith(mark))
 }
 
 /** Releases a process's hold on a place. Everything else stays, and with it the folder. */
-export function releasePlace(path: string, pid: number): void {
-  const entry = `${path}/${holdingEntry(pid)}`
+export function releasePlaceholder(path: string, pid: number): void {
+  const entry = `${path}/${holderEntry(pid)}`
   if (!attempt(() => rmdirSync(entry))) attempt(() => unlinkSync(entry))
   attempt(() => rmdirSync(path))
 }

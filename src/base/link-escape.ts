@@ -14,7 +14,7 @@ interface Writing {
  * Refuses to write through a link inside a folder that leads out of it: somebody else may have put it there.
  * @throws BatonError OUTSIDE_WORKSPACE that names the link and its target
  */
-export function refuseLeavingLink(path: string, { within, shown = path }: Writing): void {
+export function refuseEscapingLink(path: string, { within, shown = path }: Writing): void {
   const root = realPath(within)
   const link = leavingLink(resolve(path), (real) => isInside(root, real))
   if (link === undefined) return
@@ -28,9 +28,9 @@ export function refuseLeavingLink(path: string, { within, shown = path }: Writin
 }
 
 /** Why a file is not read, as `refuseLeadingOut` says it; undefined if it may be. */
-export function whyLeaving(path: string, options: Parameters<typeof refuseLeadingOut>[1]): string | undefined {
+export function escapeReason(path: string, options: Parameters<typeof refuseEscape>[1]): string | undefined {
   try {
-    refuseLeadingOut(path, options)
+    refuseEscape(path, options)
     return undefined
   } catch (error) {
     if (isBatonError(error)) return error.message
@@ -43,7 +43,7 @@ export function whyLeaving(path: string, options: Parameters<typeof refuseLeadin
  * model is sent. Stored sources are used as recorded, whatever the link leads to now.
  * @throws BatonError OUTSIDE_WORKSPACE that names the link
  */
-export function refuseLeadingOut(
+export function refuseEscape(
   path: string,
   { within, cwd, reads }: { readonly within: string; readonly cwd: string; readonly reads?: ReadLog | undefined },
 ): void {

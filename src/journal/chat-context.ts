@@ -11,7 +11,7 @@ import type { SecretMask } from './secrets.ts'
 import { openFileRecords, type RecordSource } from './source.ts'
 
 /** What the messages of a chat have said, for the model of the next message. */
-export interface SaidBefore {
+export interface ChatContext {
   /** Without system messages: each message has its own. */
   readonly messages: readonly Message[]
   /** What the user allowed for the rest of the chat, since the last summary. */
@@ -26,7 +26,7 @@ export interface SaidBefore {
  * @param runs the folder of all runs
  * @param last the id of the run of the last message
  */
-export async function saidBefore(runs: string, last: string, mask: SecretMask): Promise<SaidBefore> {
+export async function readChatContext(runs: string, last: string, mask: SecretMask): Promise<ChatContext> {
   let said: readonly Message[] = []
   const grants: Grant[] = []
   const seen = new Set<string>()

@@ -5,7 +5,7 @@ import { parseToml } from '../base/toml.ts'
 import { isModelName } from '../model-names.ts'
 import { packageRoot } from '../package-root.ts'
 import type { Layer, SourcedValue } from './layers.ts'
-import { effortWord } from './loosened.ts'
+import { effortWord } from './weaker-settings.ts'
 import { defaultLayer } from './settings.ts'
 
 /** The meaning of `normal`, `high` and `fast` depends on which key is set. */
@@ -17,7 +17,7 @@ const byProvider = 'the model of the provider'
  * providers, the installed table or the user's config, which mean themselves. The table is only read if the folder
  * defines aliases.
  */
-export async function heldModelNames(
+export async function limitedModelNames(
   values: JsonObject,
   own: readonly SourcedValue[],
 ): Promise<readonly SourcedValue[]> {

@@ -14,7 +14,7 @@ export interface OwnValue {
 }
 
 /** The limits for settings that come with a folder. */
-export interface HeldTo {
+export interface UserLimits {
   /** `config`: a config file of the folder. `prompt`: the file that is run. */
   readonly by: 'config' | 'prompt'
   /** The user's values, with defaults. */
@@ -33,7 +33,7 @@ interface Exceeded {
 }
 
 /** A value that is looser than the user's. */
-export interface Loosened extends Exceeded {
+export interface WeakerSetting extends Exceeded {
   readonly path: DataPath
   readonly value: Json
   /**
@@ -50,7 +50,7 @@ export function exceeded(
   order: Order | undefined,
   path: readonly string[],
   value: Json,
-  held: HeldTo,
+  held: UserLimits,
 ): Exceeded | undefined {
   if (order === undefined || isOverridden(path, held)) return undefined
   if (held.by === 'prompt' && order.prompt === 'free') return undefined
@@ -70,7 +70,7 @@ export function exceededInside(
   order: Order | undefined,
   path: readonly string[],
   value: Json,
-  { overridden = [], ...held }: HeldTo,
+  { overridden = [], ...held }: UserLimits,
 ): Exceeded | undefined {
   const given = find(path, overridden)
   if (order !== undefined && given !== undefined && !isLooser(order.rule, value, given.value)) return undefined
@@ -78,7 +78,7 @@ export function exceededInside(
 }
 
 /** The user's value at a path. */
-export function ownValue(path: readonly string[], { own }: Pick<HeldTo, 'own'>): OwnValue | undefined {
+export function ownValue(path: readonly string[], { own }: Pick<UserLimits, 'own'>): OwnValue | undefined {
   return find(path, own)
 }
 
@@ -88,16 +88,16 @@ function find(path: readonly string[], values: readonly OwnValue[]): OwnValue | 
   })
 }
 
-function isOverridden(path: readonly string[], { overridden = [] }: HeldTo): boolean {
+function isOverridden(path: readonly string[], { overridden = [] }: UserLimits): boolean {
   return find(path, overridden) !== undefined
 }
 
-function unsetValue({ unset, prompt }: Order, held: HeldTo): Json | undefined {
+function unsetValue({ unset, prompt }: Order, held: UserLimits): Json | undefined {
   if (held.by === 'config') return unset
   return typeof prompt === 'object' && 'unset' in prompt ? prompt.unset : undefined
 }
 
-function isHeldToDefaults({ prompt }: Order, held: HeldTo): boolean {
+function isHeldToDefaults({ prompt }: Order, held: UserLimits): boolean {
   if (held.by === 'config' || prompt === 'default') return true
   if (typeof prompt !== 'object' || !('defaultWith' in prompt)) return false
   const path = prompt.defaultWith.split('.')

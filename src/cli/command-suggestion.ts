@@ -3,7 +3,7 @@ import { nearest } from '../base/suggest.ts'
 import { commandSpecs } from './command-specs.ts'
 
 /** The command that a mistyped word probably means; undefined if none is similar. */
-export function meantCommand(word: string): string | undefined {
+export function suggestedCommand(word: string): string | undefined {
   return nearest(word, Object.keys(commandSpecs))
 }
 
@@ -13,7 +13,7 @@ export function meantCommand(word: string): string | undefined {
  */
 export function withMeant(error: unknown, target: string): unknown {
   if (!isBatonError(error) || !isNotFound(error) || !error.message.includes(target)) return error
-  const meant = meantCommand(target)
+  const meant = suggestedCommand(target)
   if (/\s/.test(target.trim())) {
     return rewordError(error, {
       hint: `If it is the prompt itself, give it with -p: ${promptLine(target)}. ${error.hint ?? ''}`,

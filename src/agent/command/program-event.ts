@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '../../base/json.ts'
 import type { Usage } from '../../event/message.ts'
 
 /** A program's output event, translated to our terms. */
-export type Said =
+export type ProgramEvent =
   /** The id by which a later run of the program resumes this conversation. */
   | { readonly type: 'session'; readonly id: string }
   /** The answering model, by the program's name for it. */
@@ -21,7 +21,7 @@ export type Said =
   | { readonly type: 'failed'; readonly message: string }
 
 /** Translates the events of one run, in order. Unknown events yield nothing. */
-export type EventReader = (event: JsonObject) => readonly Said[]
+export type EventReader = (event: JsonObject) => readonly ProgramEvent[]
 
 /** The field of an object as text; empty if it is not text. */
 export function textIn(value: Json | undefined, ...path: readonly string[]): string {

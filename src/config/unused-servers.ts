@@ -1,5 +1,5 @@
 /** Why MCP servers of a file are not used. */
-export interface LeftOut {
+export interface UnusedReason {
   /** The file to look at, as shown to the user. */
   readonly file: string
   /** It was trusted with different content. */
@@ -13,7 +13,7 @@ export interface LeftOut {
 }
 
 /** MCP servers of a file that are not used. Without names the file is such that its servers cannot be told. */
-export interface LeftOutServers extends LeftOut {
+export interface UnusedServers extends UnusedReason {
   readonly names: readonly string[]
 }
 
@@ -21,11 +21,11 @@ export interface LeftOutServers extends LeftOut {
 export interface ServersOfPack {
   /** Those that are used. */
   readonly names: readonly string[]
-  readonly leftOut: readonly LeftOutServers[]
+  readonly leftOut: readonly UnusedServers[]
 }
 
 /** The text about servers that are left out. */
-export function leftOutText({ names, ...why }: LeftOutServers): string {
+export function unusedServersText({ names, ...why }: UnusedServers): string {
   const of = ownerOf(why)
   if (names.length === 0) return `${of} is left out: ${whyLeftOut(why)}`
   const which =
@@ -34,12 +34,12 @@ export function leftOutText({ names, ...why }: LeftOutServers): string {
 }
 
 /** The owner of the servers: a file or a pack. */
-export function ownerOf({ file, pack }: Pick<LeftOut, 'file' | 'pack'>): string {
+export function ownerOf({ file, pack }: Pick<UnusedReason, 'file' | 'pack'>): string {
   return pack ?? file
 }
 
 /** A clause: `the file is not trusted`. */
-export function whyLeftOut({ file, isChanged, pack, isUndeclared, problem }: LeftOut): string {
+export function whyLeftOut({ file, isChanged, pack, isUndeclared, problem }: UnusedReason): string {
   if (problem !== undefined) return problem
   if (isUndeclared === true) return `mcp in [capabilities] of ${file} does not name it`
   const which = pack === undefined ? 'the file' : file
@@ -52,7 +52,7 @@ export function leftOutHint({
   pack,
   isUndeclared,
   problem,
-}: Pick<LeftOut, 'file' | 'pack' | 'isUndeclared' | 'problem'>): string {
+}: Pick<UnusedReason, 'file' | 'pack' | 'isUndeclared' | 'problem'>): string {
   if (problem !== undefined) return `Correct ${file}; see docs/mcp.md for its form.`
   if (isUndeclared === true)
     return 'The author of the pack must name it there: installing a pack approves only what it declares.'
@@ -63,7 +63,7 @@ export function leftOutHint({
 export function leftOutCode({
   isUndeclared,
   problem,
-}: Pick<LeftOut, 'isUndeclared' | 'problem'>): 'UNTRUSTED' | 'CONFIG_INVALID' {
+}: Pick<UnusedReason, 'isUndeclared' | 'problem'>): 'UNTRUSTED' | 'CONFIG_INVALID' {
   return isUndeclared === true || problem !== undefined ? 'CONFIG_INVALID' : 'UNTRUSTED'
 }
 
@@ -80,13 +80,13 @@ export function aboutServer(pattern: string, server: string): 'named' | 'any' | 
 }
 
 /** Warnings about servers whose tools a pattern would match, for the start of a run. */
-export function warningsOfLeftOut(leftOut: readonly LeftOutServers[], tools: readonly string[]): readonly string[] {
+export function warningsOfLeftOut(leftOut: readonly UnusedServers[], tools: readonly string[]): readonly string[] {
   const declared = leftOut.filter(({ isUndeclared }) => isUndeclared !== true)
   return declared.flatMap((file) => {
     const isMeant = (name: string): boolean => tools.some((pattern) => aboutServer(pattern, name) === 'any')
     const names = file.names.filter(isMeant)
     if (names.length === 0 && !(file.names.length === 0 && isMeant(''))) return []
-    const text = leftOutText({ ...file, names })
+    const text = unusedServersText({ ...file, names })
     return [file.problem === undefined ? `${text} (baton trust ${ownerOf(file)})` : text]
   })
 }

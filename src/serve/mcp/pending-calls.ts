@@ -20,7 +20,7 @@ export interface Calling {
 }
 
 /** A question of an MCP server during a run. */
-export interface HeldQuestion {
+export interface PendingQuestion {
   /** Unique within the run; starts with the name of the server. */
   readonly id: string
   readonly question: ServerQuestion
@@ -35,7 +35,7 @@ export interface RunEnd {
 
 export type Followed =
   | ({ readonly kind: 'ended' } & RunEnd)
-  | { readonly kind: 'asks'; readonly runId: string; readonly questions: readonly HeldQuestion[] }
+  | { readonly kind: 'asks'; readonly runId: string; readonly questions: readonly PendingQuestion[] }
 
 /** Starts a run with these options. */
 export type Begin = (given: Pick<RunOptions, 'signal' | 'answer'>) => Run
@@ -44,7 +44,7 @@ export type Begin = (given: Pick<RunOptions, 'signal' | 'answer'>) => Run
  * Runs that a client follows until they end or an MCP server asks a question. Such a question cannot be answered in
  * another process, because a call is in flight: the run is held here until the same client sends the answer.
  */
-export interface HeldRuns {
+export interface PendingCalls {
   /** `caller`: for the log. Rejects if the run cannot start. */
   follow(begin: Begin, caller: string, calling: Calling): Promise<Followed>
   /**
@@ -55,7 +55,7 @@ export interface HeldRuns {
   close(): Promise<void>
 }
 
-export interface HeldRunsOptions {
+export interface PendingCallsOptions {
   /** How long to wait for the user's answer before the run is stopped. Default: 10 minutes. */
   readonly answerMs?: number
   /** Logs declined questions, with the reason. */
@@ -67,7 +67,7 @@ const defaultAnswerMs = 10 * 60_000
 /** Maximum number of runs waiting for answers. */
 const mostHeld = 64
 
-export function createHeldRuns({ answerMs = defaultAnswerMs, log }: HeldRunsOptions): HeldRuns {
+export function createPendingCalls({ answerMs = defaultAnswerMs, log }: PendingCallsOptions): PendingCalls {
   const all = new Set<HeldRun>()
   const waiting = new Map<string, { readonly run: HeldRun; readonly timer: NodeJS.Timeout }>()
 
@@ -216,7 +216,7 @@ function holdRun(begin: Begin, first: Calling, { decline, whyFull }: Declining):
   }
 }
 
-function questionsOf(open: ReadonlyMap<string, { readonly question: ServerQuestion }>): readonly HeldQuestion[] {
+function questionsOf(open: ReadonlyMap<string, { readonly question: ServerQuestion }>): readonly PendingQuestion[] {
   return [...open].map(([id, { question }]) => ({ id, question }))
 }
 

@@ -1,5 +1,5 @@
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../base/json.ts'
-import { exceeded, exceededInside, type HeldTo, type Loosened, ownValue } from './held-to.ts'
+import { exceeded, exceededInside, type UserLimits, type WeakerSetting, ownValue } from './user-limits.ts'
 import type { Order } from './keys.ts'
 import { isGuarded, orderOf } from './orders.ts'
 import type { DataPath } from '../base/data-text.ts'
@@ -9,7 +9,7 @@ import { isBuiltInName } from './builtin-names.ts'
 export const effortWord = /-(?:none|zero|minimal|low|medium|high|xhigh|max)$/
 
 /** The checked settings that loosen the user's values; guarded keys are not included. */
-export function loosened(values: JsonObject, held: HeldTo): readonly Loosened[] {
+export function weakerSettings(values: JsonObject, held: UserLimits): readonly WeakerSetting[] {
   const looser = Object.entries(values).flatMap(([key, value]) => {
     const order = orderOf(key)
     if (order === undefined && isJsonObject(value)) {
@@ -22,7 +22,7 @@ export function loosened(values: JsonObject, held: HeldTo): readonly Loosened[] 
 }
 
 /** Names that shadow one of the user's. */
-function hidingNames(key: string, table: JsonObject, order: Order, held: HeldTo): readonly Loosened[] {
+function hidingNames(key: string, table: JsonObject, order: Order, held: UserLimits): readonly WeakerSetting[] {
   const byName: Order = { ...order, rule: 'user' }
   return Object.entries(table).flatMap(([name, part]) => {
     const hidden = [name, name.replace(effortWord, '')].find((one) => ownValue([key, one], held) !== undefined)
@@ -31,7 +31,12 @@ function hidingNames(key: string, table: JsonObject, order: Order, held: HeldTo)
   })
 }
 
-function compared(order: Order | undefined, path: readonly string[], value: Json, held: HeldTo): readonly Loosened[] {
+function compared(
+  order: Order | undefined,
+  path: readonly string[],
+  value: Json,
+  held: UserLimits,
+): readonly WeakerSetting[] {
   const found = exceeded(order, path, value, held)
   return found === undefined ? [] : [{ path, value, ...found }]
 }
@@ -47,7 +52,7 @@ interface DefinitionTable {
  * programs that it starts; for every file, a looser sandbox and programs that bypass it. A program that Baton does not
  * know runs without a sandbox.
  */
-function loosenedDefinitions(values: JsonObject, held: HeldTo): readonly Loosened[] {
+function loosenedDefinitions(values: JsonObject, held: UserLimits): readonly WeakerSetting[] {
   const named = definitionsIn(values['agents'], ['agents'])
   const { ensemble = null, collab = null } = values
   // only prompt files have an ensemble, and roles
@@ -72,7 +77,7 @@ function definitionsIn(tables: Json | undefined, path: DataPath): readonly Defin
 }
 
 /** An agent that shadows another one, or is a program. */
-function takingNames({ path, values }: DefinitionTable, held: HeldTo): readonly Loosened[] {
+function takingNames({ path, values }: DefinitionTable, held: UserLimits): readonly WeakerSetting[] {
   const name = String(path.at(-1))
   const found = ownValue(['agents', name], held)
   if (found !== undefined) {
@@ -86,7 +91,7 @@ function takingNames({ path, values }: DefinitionTable, held: HeldTo): readonly 
 }
 
 /** What an agent may access has the same limits as the key outside of its table. */
-function looserSandbox({ path, values }: DefinitionTable, held: HeldTo): readonly Loosened[] {
+function looserSandbox({ path, values }: DefinitionTable, held: UserLimits): readonly WeakerSetting[] {
   const { sandbox = null } = values
   if (!isJsonObject(sandbox)) return []
   return Object.entries(sandbox).flatMap(([key, value]) => {
@@ -99,12 +104,12 @@ function looserSandbox({ path, values }: DefinitionTable, held: HeldTo): readonl
  * A known program is restricted to the sandbox mode by its flags: a different program with its name, and arguments and
  * variables that override them, need the same trust as a program without such flags.
  */
-function gettingAround({ path, values }: DefinitionTable, held: HeldTo): readonly Loosened[] {
+function gettingAround({ path, values }: DefinitionTable, held: UserLimits): readonly WeakerSetting[] {
   const { preset } = values
   const isFree =
     exceededInside(orderOf('sandbox', 'mode'), ['sandbox', 'mode'], 'danger-full-access', held) === undefined
   if (preset === undefined || isFree) return []
-  return ['command', 'args', 'env'].flatMap((key): readonly Loosened[] => {
+  return ['command', 'args', 'env'].flatMap((key): readonly WeakerSetting[] => {
     const value = values[key]
     if (value === undefined || (key === 'command' && value === preset)) return []
     const why = key === 'command' ? 'starts' : 'leads'

@@ -47,7 +47,7 @@ const shifting: ReadonlySet<string> = new Set([
  * may be a script), everything piped into one, and the whole line if it has substitutions, redirections, groups,
  * assignments or several lines.
  */
-export function startedWords(line: string): readonly string[] {
+export function executedWords(line: string): readonly string[] {
   const pipelines = plainPipelines(line)
   const names = pipelines?.flat().map(([name = '']) => name)
   if (pipelines === undefined || names?.some((name) => !/^[\w./[-]*$/.test(name) || shifting.has(name))) return [line]
