@@ -79,7 +79,7 @@ function world({ maxWorkers = 2, hasLeft = false } = {}) {
     asked,
     ended,
     go: () => go(),
-    async call(name: string, input: JsonObject): Promise<string> {
+    call: async (name: string, input: JsonObject): Promise<string> => {
       const kind = workers.kinds.find((one) => one.name === name)
       const at = placeAt(`task/0/ask/turn/${calls}/tool/0:${name}`)
       calls += 1
