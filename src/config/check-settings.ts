@@ -124,7 +124,7 @@ function wrong(path: DataPath, expected: string, value: Json | undefined): Findi
   return { ...wrongValue(path, said), isSecret: true }
 }
 
-const secretKeys = ['api_key_env', 'secrets', 'base_url']
+const secretKeys = ['api_key_env', 'api_key_command', 'secrets', 'base_url']
 /** Keys of `[mcp_servers]`; `args` is included because many servers take their key there. */
 const secretServerKeys = ['command', 'args', 'env', 'url', 'headers', 'bearer_token_env']
 

@@ -192,20 +192,31 @@ const groups = listOf(
 )
 
 /** An endpoint of the user's own. `base_url` is the part before the path of its wire format. */
-const provider = z.strictObject(
-  {
-    base_url: address,
-    format: oneOf('chat', 'responses', 'anthropic', 'gemini').exactOptional(),
-    api_key_env: variableName.exactOptional(),
-    api_key_command: name.exactOptional(),
-    api_version: name.exactOptional(),
-    organization: name.exactOptional(),
-    project: name.exactOptional(),
-    default_model: name.exactOptional(),
-    stream_idle_timeout_ms: integer(1, 86_400_000).exactOptional(),
-  },
-  { error: 'a table' },
-)
+const provider = z
+  .strictObject(
+    {
+      base_url: address,
+      format: oneOf('chat', 'responses', 'anthropic', 'gemini').exactOptional(),
+      api_key_env: variableName.exactOptional(),
+      api_key_command: name.exactOptional(),
+      api_version: name.exactOptional(),
+      organization: name.exactOptional(),
+      project: name.exactOptional(),
+      default_model: name.exactOptional(),
+      stream_idle_timeout_ms: integer(1, 86_400_000).exactOptional(),
+    },
+    { error: 'a table' },
+  )
+  .superRefine(({ api_key_env: variable, api_key_command: command, api_version: version, format }, context) => {
+    if (variable !== undefined && command !== undefined) {
+      const message = 'left out where api_key_env is set'
+      context.addIssue({ code: 'custom', path: ['api_key_command'], input: command, message })
+    }
+    if (version !== undefined && (format === 'anthropic' || format === 'gemini')) {
+      const message = 'used with the format chat or responses'
+      context.addIssue({ code: 'custom', path: ['api_version'], input: format, message })
+    }
+  })
 
 /** US dollars per million tokens. */
 const price = z.strictObject(

@@ -130,6 +130,15 @@ describe('providers', () => {
       ['"providers.a.api_key_env" must be the name of an environment variable'],
     ],
     ['base_url = "http://a"\napi_key = "sk-123"', ['unknown key "api_key" in providers.a']],
+    ['base_url = "http://a"\napi_key_command = "pass key"\napi_version = "1"\nproject = "p"', []],
+    [
+      'base_url = "http://a"\napi_key_command = "pass key"\napi_key_env = "A_KEY"',
+      ['"providers.a.api_key_command" must be left out where api_key_env is set'],
+    ],
+    [
+      'base_url = "http://a"\nformat = "gemini"\napi_version = "1"',
+      ['"providers.a.api_version" must be used with the format chat or responses, not "gemini"'],
+    ],
   ])('are checked: %j', async (body, messages) => {
     expect(await check(`[providers.a]\n${body}`)).toEqual(messages)
   })
