@@ -10,7 +10,6 @@ import { aipackBaseFolder, userFolders, whyNoWorkspace } from '../config/locate.
 import { sandboxMode, type Settings } from '../config/settings.ts'
 import type { Bus } from '../event/bus.ts'
 import {
-  type KeptTexts,
   rootScope,
   type RunContext,
   type RunFolders,
@@ -29,6 +28,7 @@ import type { EffectHook } from '../journal/effects.ts'
 import { createOpenQuestions } from '../journal/open-questions.ts'
 import { createPlacedBudgets } from '../journal/placed-budgets.ts'
 import type { RunJournal } from '../journal/journal.ts'
+import { keptTexts } from '../journal/kept-texts.ts'
 import { worktreesFolder } from '../journal/worktrees.ts'
 import { createMask, type LiveMask } from '../journal/secrets.ts'
 import { secretsOf } from '../model/choice.ts'
@@ -301,25 +301,6 @@ function withoutChanges(effects: Effects, events: RunServices['events']): Effect
       return false
     },
   }))
-}
-
-/** Texts that a journal keeps next to its records; undefined: this journal keeps nothing. */
-function keptTexts({
-  keep,
-  keepAhead,
-  findKept,
-}: Pick<RunJournal, 'keep' | 'keepAhead' | 'findKept'>): KeptTexts | undefined {
-  if (keep === undefined || keepAhead === undefined || findKept === undefined) return undefined
-  return {
-    keep: (text) => keep({ bytes: text }),
-    keepAhead,
-    find(hash) {
-      const bytes = findKept(hash)
-      return bytes === undefined
-        ? undefined
-        : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8')
-    },
-  }
 }
 
 /** Maximum number of concurrent model requests of this process, over all runs. */

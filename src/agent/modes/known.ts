@@ -2,6 +2,7 @@ import { BatonError } from '../../base/error.ts'
 import type { JsonObject } from '../../base/json.ts'
 import { nearest } from '../../base/suggest.ts'
 import { classic } from './classic.ts'
+import { codeMode } from './code/code.ts'
 import type { PluginFunction } from '../../event/plugin-tool.ts'
 import type { ExecutionMode, KnownMode, Mode } from './mode.ts'
 
@@ -65,38 +66,4 @@ function wrong(message: string): BatonError {
   return new BatonError('CONFIG_INVALID', message, {
     hint: 'See the documentation of the plug-in that defines the mode.',
   })
-}
-
-/** Default limit of programs for one message (R207). */
-const codeRounds = 10
-
-/** The keys of `[code]` (R215). */
-const codeOptions: JsonObject = {
-  type: 'object',
-  properties: {
-    timeout: {
-      type: 'string',
-      description: 'How long a program may run, not counting the time it waits for its calls.',
-    },
-    memory_mb: { type: 'integer', minimum: 16, maximum: 1024 },
-    eval_type: { enum: ['auto', 'global', 'module'] },
-    stream: { type: 'boolean', description: 'Whether outputs are streamed as events.' },
-    auto_approve: { type: 'boolean' },
-  },
-  additionalProperties: false,
-}
-
-/** The mode in which the model answers with programs, which are run until one calls `done()` (R167). */
-function codeMode(added: readonly PluginFunction[] = []): Mode {
-  return {
-    id: 'code',
-    name: 'Code (JavaScript sandbox)',
-    options: codeOptions,
-    rounds: codeRounds,
-    async open(given) {
-      // loaded late, because most runs have no programs
-      const { openCodeMode } = await import('./code/answer.ts')
-      return openCodeMode(given, added)
-    },
-  }
 }
