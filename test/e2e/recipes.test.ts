@@ -251,7 +251,7 @@ function addStrategy(): void {
   },
 `
   addAfter('config/strategies.ts', 'const rows = {', read)
-  const checks = 'const inStrategies: { readonly [Key in StrategyKey]: (table: JsonObject) => readonly Finding[] } = {'
+  const checks = 'const inStrategies: { readonly [Key in AnsweringKey]: (table: JsonObject) => readonly Finding[] } = {'
   addAfter('config/front-matter.ts', checks, '  relay: () => [],\n')
   const rows = "import { iterate } from './iterate/row.ts'"
   addAfter('strategies/strategies.ts', rows, "import { relay } from './relay/row.ts'\n")
