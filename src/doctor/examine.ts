@@ -355,6 +355,7 @@ function reasonFor({ provider }: ModelChoice, sources: ModelSources): string {
   if (provider.isFree && provider.apiKeyEnv === undefined) {
     return `no key is set, and ${provider.name} on ${hostOf(provider)} has it`
   }
+  if (provider.keyCommand !== undefined) return `${provider.keyCommand.from} prints the key`
   if (provider.apiKeyEnv === undefined) return `${provider.name} of your config file needs no key`
   return `${provider.apiKeyEnv} is the first key that is set`
 }

@@ -133,11 +133,11 @@ function keyHint({ keyName, keySent }: Endpoint): string {
 
 const mark = '«secret»'
 
-/** Patterns that are always keys: `sk-…` and similar prefixes, and anything after `Bearer`. */
+/** Patterns that are always keys: `sk-…` and similar prefixes, and anything after `Bearer`; a color may come before them. */
 const keyShapes = [
-  /\b(?:sk|pk|rk|gsk|xai|tgp|fw|csk|nvapi)[-_][\w.*-]{6,}/g,
-  /\bAIza[\w.*-]{6,}/g,
-  /(?<=\bBearer\s+)[\w.~+/*=-]{6,}/gi,
+  /(?:\b|(?<=\p{Cc}\[[\d;]*m))(?:sk|pk|rk|gsk|xai|tgp|fw|csk|nvapi)[-_][\w.*-]{6,}/gu,
+  /(?:\b|(?<=\p{Cc}\[[\d;]*m))AIza[\w.*-]{6,}/gu,
+  /(?<=(?:\b|\p{Cc}\[[\d;]*m)Bearer\s+)[\w.~+/*=-]{6,}/giu,
 ]
 
 /** Control characters of terminals, characters that change the text direction, and invisible ones. */

@@ -1,11 +1,11 @@
-import { cutText } from '../base/cut-text.ts'
+import { unlessAborted } from '../base/concurrency.ts'
 import { BatonError } from '../base/error.ts'
 import { homeFolder } from '../base/home.ts'
 import { type ProcessEnd, runProcess } from '../base/process.ts'
 import { type Environment, isKey, type KeyCommand } from './choice.ts'
-import { keyFailure } from './errors.ts'
+import { keyFailure, safeText } from './errors.ts'
 
-/** Shorter than tokens are valid. */
+/** Tokens are valid for longer. */
 const keptMs = 5 * 60_000
 const limitMs = 60_000
 
@@ -19,15 +19,27 @@ export function createKeySource(
   env: Environment,
   now: () => number = () => performance.now(),
 ): (signal: AbortSignal) => Promise<string> {
-  let last: { readonly key: Promise<string>; readonly at: number } | undefined
-  return (signal) => {
-    if (last !== undefined && now() - last.at < keptMs) return last.key
-    const current = { key: keyOf(command, env, signal), at: now() }
+  let last: { readonly key: Promise<string>; readonly at: number; readonly by: AbortSignal } | undefined
+
+  function start(signal: AbortSignal): { readonly key: Promise<string>; readonly by: AbortSignal } {
+    const current = { key: keyOf(command, env, signal), at: now(), by: signal }
     last = current
     current.key.catch(() => {
       if (last === current) last = undefined
     })
-    return current.key
+    return current
+  }
+
+  return async function get(signal) {
+    const { key, by } = last !== undefined && now() - last.at < keptMs ? last : start(signal)
+    try {
+      return await unlessAborted(key, signal)
+    } catch (error) {
+      signal.throwIfAborted()
+      // it ended only because the call that had started it was cancelled
+      if (by.aborted) return get(signal)
+      throw error
+    }
   }
 }
 
@@ -45,10 +57,11 @@ async function keyOf({ line, from }: KeyCommand, env: Environment, signal: Abort
     },
     signal,
   )
-  const hint = `Run it in a terminal: ${line}`
+  // the command itself is not shown, because it may contain a secret
+  const hint = 'Run the command in a terminal: it has to print the key, and nothing else.'
   if (end.kind !== 'exited' || end.code !== 0) {
-    const said = stderr.text.trim()
-    const message = `${from} ${endText(end)}${said === '' ? '' : `: ${cutText(said, 500)}`}`
+    const said = safeText(stderr.text, [])
+    const message = `${from} ${endText(end)}${said === '' ? '' : `: ${said}`}`
     throw new BatonError('KEY_MISSING', message, { hint, cause: keyFailure })
   }
   const key = stdout.text.trim()

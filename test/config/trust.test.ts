@@ -83,7 +83,9 @@ describe('trusted files', () => {
   it.each([
     '[providers.x]\nbase_url = "http://127.0.0.1:9/"\napi_key_env = "OPENAI_API_KEY"\n',
     '[gateway]\nbase_url = "http://127.0.0.1:9/"\napi_key_env = "OPENAI_API_KEY"\n',
-  ])('may not name one either', async (text) => {
+    '[providers.x]\nbase_url = "http://127.0.0.1:9/"\napi_key_command = "cat ~/.key"\n',
+    '[gateway]\nbase_url = "http://127.0.0.1:9/"\napi_key_command = "cat ~/.key"\n',
+  ])('may not name one, or a command that prints one, either', async (text) => {
     const { trust, config } = world({ 'baton.toml': text })
     trust('baton.toml', sha256(text))
     await expect(config()).rejects.toMatchObject({

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -111,12 +111,36 @@ describe('a command that prints the key', () => {
       message: expect.stringMatching(
         /^providers\.lab\.api_key_command failed with exit code 1: cat: .*No such file/,
       ) as unknown,
-      hint: `Run it in a terminal: cat ${file}`,
+      hint: 'Run the command in a terminal: it has to print the key, and nothing else.',
     })
     expect(server.requests).toEqual([])
     writeFileSync(file, '  key-2\n')
     expect(await ask(provider)).toBe('Hi')
     expect(lastRequest().headers.authorization).toBe('Bearer key-2')
+  })
+
+  it('that fails is not shown, and of what it has said no key and no control character', async () => {
+    const said = String.raw`printf 'denied\nerror: \033[31mBearer abcdef123456 sk-live-abcdefgh' >&2`
+    const provider = await providerOf({ api_key_command: `TOKEN=hunter2hunter2; ${said}; exit 4` })
+    const error: unknown = await ask(provider).catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({
+      message: 'providers.lab.api_key_command failed with exit code 4: denied error: [31mBearer «secret» «secret»',
+    })
+    expect(JSON.stringify(error)).not.toContain('hunter2')
+  })
+
+  it('goes on for the other calls when the one that started it is cancelled', async () => {
+    const [started, go] = [join(folder, 'started'), join(folder, 'go')]
+    const line = `touch ${started}; until [ -e ${go} ]; do sleep 0.02; done; echo key-3`
+    const provider = await providerOf({ api_key_command: line })
+    const first = new AbortController()
+    const cancelled = collectModelEvents(provider.stream(request, first.signal))
+    await expect.poll(() => existsSync(started)).toBe(true)
+    const second = ask(provider)
+    first.abort(new Error('cancelled'))
+    await expect(cancelled).rejects.toThrow('cancelled')
+    writeFileSync(go, '')
+    expect(await second).toBe('Hi')
   })
 
   it.each([

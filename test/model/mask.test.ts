@@ -16,6 +16,7 @@ it.each(['sk-proj-abc123def', 'gsk_abcdef123456', 'AIzaSyAbcdef123456', 'Bearer 
   'masks %s although it is not ours',
   (text) => {
     expect(safeText(`wrong: ${text}.`, [])).toMatch(/^wrong: (Bearer )?«secret»/)
+    expect(safeText(`wrong: \u001B[1;31m${text}.`, [])).toMatch(/^wrong: \[1;31m(Bearer )?«secret»/)
   },
 )
 
