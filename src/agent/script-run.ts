@@ -44,7 +44,7 @@ export function createSectionRunner(request: ScriptRequest, parts: ScriptParts, 
     context,
     async run(code, at) {
       const section: Section = {
-        context: withTaskFacts(heldTo(code, at.context), context),
+        context: withTaskFacts(limitedByOptions(code, at.context), context),
         stage: at.stage,
         agentFile: agent.file,
         agentName: agent.name,
@@ -69,7 +69,7 @@ export function createSectionRunner(request: ScriptRequest, parts: ScriptParts, 
 /**
  * Agents that it runs get at most the tools that its options name (R28); without any, those of the agent that runs it.
  */
-function heldTo({ variables: { options } }: SectionCode, context: RunContext): RunContext {
+function limitedByOptions({ variables: { options } }: SectionCode, context: RunContext): RunContext {
   const tools = isJsonObject(options as Json) ? (options as JsonObject)['tools'] : undefined
   return Array.isArray(tools) ? narrow(context, { tools: { tools: tools.map(String) } }) : context
 }

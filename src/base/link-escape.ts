@@ -27,7 +27,7 @@ export function refuseEscapingLink(path: string, { within, shown = path }: Writi
   )
 }
 
-/** Why a file is not read, as `refuseLeadingOut` says it; undefined if it may be. */
+/** Why a file is not read, as `refuseEscape` says it; undefined if it may be. */
 export function escapeReason(path: string, options: Parameters<typeof refuseEscape>[1]): string | undefined {
   try {
     refuseEscape(path, options)

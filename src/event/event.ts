@@ -73,10 +73,8 @@ function isOptional(field: Fields[string]): field is Optional<unknown> {
   return 'optional' in field
 }
 
-/*
- * Events of a team (a leader and the agents that it started with the tools of `[collab]`, R115-R118), and of work items
- * and messages of `[delegate]` (R142-R144). Part of the vocabulary in event.ts.
- */
+// Events of a team (a leader and the agents that it started with the tools of `[collab]`), and of work items and
+// messages of `[delegate]`.
 
 const status: Schema<AgentStatus> = {
   anyOf: [

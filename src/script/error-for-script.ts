@@ -16,10 +16,10 @@ export function errorForScript(error: unknown, workspace: string): unknown {
 }
 
 /**
- * The message of an uncaught error for display next to its place: without the line that `toldError` put before the
+ * The message of an uncaught error for display next to its place: without the line that `errorForScript` put before the
  * message of its cause.
  */
-export function untoldText(message: string, cause: unknown, workspace: string): string {
+export function textWithoutLine(message: string, cause: unknown, workspace: string): string {
   if (!isBatonError(cause)) return message
   const line = lineText(cause, workspace)
   if (!cause.message.startsWith(line) || !message.endsWith(cause.message)) return message

@@ -3,7 +3,7 @@ import type { Json } from '../base/json.ts'
 import { type LuaChunk, LuaError, type LuaValue } from './engine.ts'
 import type { Section } from './host/module.ts'
 import type { SectionSource } from './section.ts'
-import { untoldText } from './error-for-script.ts'
+import { textWithoutLine } from './error-for-script.ts'
 import { luaToJson } from './values.ts'
 
 /**
@@ -34,7 +34,11 @@ export function scriptError(thrown: unknown, { chunk, fileText }: SectionSource,
     return rewordError(error.cause, { place: child ?? inModule?.place ?? place })
   const cause = isBatonError(error.cause) ? error.cause : error
   const hint = (isBatonError(error.cause) ? error.cause.hint : undefined) ?? hintOf(error, inModule !== undefined)
-  const message = untoldText(inModule?.message ?? error.message, error.cause, section.context.scope.folders.workspace)
+  const message = textWithoutLine(
+    inModule?.message ?? error.message,
+    error.cause,
+    section.context.scope.folders.workspace,
+  )
   const raised = withRange(inModule?.place ?? place, message)
   const above = isBatonError(error.cause) && child !== undefined ? error.cause.trail : []
   return new BatonError(error.limit === undefined ? 'SCRIPT_FAILED' : 'LIMIT', message, {

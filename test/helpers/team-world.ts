@@ -22,11 +22,12 @@ export function teamWorld({ settings = {}, tools = ['todo'], ...options }: TeamW
   return taskWorld({
     ...options,
     tools,
-    within: (context, work) => work(openCollab({ ...usual, ...settings }, context)),
+    within: (context, work) => work(openCollab({ ...teamSettings, ...settings }, context)),
   })
 }
 
-const usual: CollabSettings = {
+/** The settings of `[collab]` where a test gives no others. */
+export const teamSettings: CollabSettings = {
   maxAgents: 6,
   maxDepth: 1,
   defaultWaitMs: 30_000,

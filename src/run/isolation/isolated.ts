@@ -65,7 +65,7 @@ export async function runIsolated<T>(isolated: IsolatedWork<T>, context: RunCont
     const decided = verdict(value)
     if (decided === 'wait') return value
     if (decided !== 'apply') {
-      await tellLeftOut(tree, decided.leftOut, context)
+      await warnOfLeftTree(tree, decided.leftOut, context)
       return value
     }
     if (gate !== undefined) await runGate(gate, tree.context)
@@ -73,13 +73,13 @@ export async function runIsolated<T>(isolated: IsolatedWork<T>, context: RunCont
     await tree.close()
     return value
   } catch (error) {
-    if (!context.services.signal.aborted && !stopsRun(error)) await tellLeftOut(tree, messageOf(error), context)
+    if (!context.services.signal.aborted && !stopsRun(error)) await warnOfLeftTree(tree, messageOf(error), context)
     throw error
   }
 }
 
 /** Reports the changes that the workspace does not get. */
-async function tellLeftOut(tree: Worktree, reason: string, context: Sender): Promise<void> {
+async function warnOfLeftTree(tree: Worktree, reason: string, context: Sender): Promise<void> {
   const seen = await tree.look()
   if (seen === undefined || seen.files.length === 0) return
   emit(context, { type: 'isolation.left_out', reason: reason.split('\n')[0] ?? '', ...seen })

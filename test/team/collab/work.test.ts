@@ -6,6 +6,7 @@ import { type Message, textMessage, textOf } from '../../../src/event/message.ts
 import { openCollab } from '../../../src/team/collab/open.ts'
 import { spawnAgent } from '../../../src/team/collab/work.ts'
 import { testContext } from '../../helpers/context.ts'
+import { teamSettings } from '../../helpers/team-world.ts'
 import { placeAt } from '../../helpers/effects.ts'
 import { usualDefinition } from '../../helpers/task-world.ts'
 import { agentId, mailOf } from '../../helpers/team.ts'
@@ -29,17 +30,7 @@ function world(maxDepth: number, fails: (text: string) => boolean = () => false)
       return { end: 'done', text, messages: [...given, textMessage('assistant', text)], changes: [], planned: [] }
     },
   }
-  const settings = {
-    maxAgents: 6,
-    maxDepth,
-    defaultWaitMs: 30_000,
-    minWaitMs: 10,
-    maxWaitMs: 300_000,
-    returnWhen: 'all',
-    onStall: 'tell',
-    stallAfterMs: 120_000,
-    roles: new Map<string, AgentDefinition>(),
-  } as const
+  const settings = { ...teamSettings, maxDepth, roles: new Map<string, AgentDefinition>() }
   const context = openCollab(settings, testContext({ agents }))
   const collab = context.services.collab as Collab
   const offered: AgentDefinition = {
