@@ -21,6 +21,8 @@ export interface ModelChooserOptions {
   readonly signal: AbortSignal
   /** As in `chooseModelFor`. */
   readonly isAttended: boolean
+  /** As in `createProvider`. */
+  readonly onKey?: (name: string, key: string) => void
   /** Called once per notice about a choice of a model. */
   readonly onNotice: (notice: string) => void
 }
@@ -34,6 +36,7 @@ export function createModelChooser({
   tableFile,
   signal,
   isAttended,
+  onKey,
   onNotice,
 }: ModelChooserOptions): (name: string | undefined) => Promise<ChosenModel> {
   let table: Promise<ModelTable> | undefined
@@ -46,7 +49,7 @@ export function createModelChooser({
       findLocal: () => findLocalModel({ env: sources.env, signal }),
       isAttended,
     })
-    const provider = await createProvider(choice, { env: sources.env, timeouts })
+    const provider = await createProvider(choice, { env: sources.env, timeouts, onKey })
     if (choice.notice !== undefined) onNotice(choice.notice)
     const { model, label, reasoningEffort } = choice
     return {

@@ -11,6 +11,8 @@ export interface ProviderContext {
   /** The environment that the key is read from, only when the provider is created. */
   readonly env: Environment
   readonly timeouts?: ModelTimeouts
+  /** Called with each key that a command has printed, and a name for it, so that it can be masked. */
+  readonly onKey?: ((name: string, key: string) => void) | undefined
 }
 
 /**
@@ -28,7 +30,7 @@ export async function createProvider(choice: ModelChoice, context: ProviderConte
     keyCommand === undefined
       ? keyInEnvironment(provider, model, context.env)
       : {
-          apiKey: (await import('./key-command.ts')).createKeySource(keyCommand, context.env),
+          apiKey: (await import('./key-command.ts')).createKeySource(keyCommand, context),
           apiKeyName: keyCommand.from,
         }
   const [{ createTransport }, format] = await Promise.all([import('./transport.ts'), loadFormat(provider.format)])

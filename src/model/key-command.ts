@@ -9,6 +9,14 @@ import { keyFailure, safeText } from './errors.ts'
 const keptMs = 5 * 60_000
 const limitMs = 60_000
 
+export interface KeyOptions {
+  readonly env: Environment
+  /** Called with each different key before it is used, and a name for it. */
+  readonly onKey?: ((name: string, key: string) => void) | undefined
+  /** In milliseconds; only differences count. */
+  readonly now?: () => number
+}
+
 /**
  * Returns the function that gets the key of a command: what it prints, without white space around it. It runs in the
  * home folder with the whole environment of the run, at most every five minutes, and once for calls at the same time.
@@ -16,18 +24,25 @@ const limitMs = 60_000
  */
 export function createKeySource(
   command: KeyCommand,
-  env: Environment,
-  now: () => number = () => performance.now(),
+  { env, onKey = () => {}, now = () => performance.now() }: KeyOptions,
 ): (signal: AbortSignal) => Promise<string> {
+  const known = new Set<string>()
   let last: { readonly key: Promise<string>; readonly at: number; readonly by: AbortSignal } | undefined
 
   function start(signal: AbortSignal): { readonly key: Promise<string>; readonly by: AbortSignal } {
-    const current = { key: keyOf(command, env, signal), at: now(), by: signal }
+    const current = { key: announced(signal), at: now(), by: signal }
     last = current
     current.key.catch(() => {
       if (last === current) last = undefined
     })
     return current
+  }
+
+  async function announced(signal: AbortSignal): Promise<string> {
+    const key = await keyOf(command, env, signal)
+    if (!known.has(key)) onKey(known.size === 0 ? command.from : `${command.from}~${known.size + 1}`, key)
+    known.add(key)
+    return key
   }
 
   return async function get(signal) {

@@ -300,6 +300,7 @@ async function runRecorded(loaded: Target, run: Run): Promise<Ending> {
       id: plan.id,
       journal,
       portable: (text) => toTokens(journal.mask.mask(text)),
+      onSecret: (name, value) => mask.add({ values: { [name]: value } }),
       budget: spending,
       cwd,
       dry,

@@ -85,6 +85,8 @@ export interface RunParts extends Pick<
   readonly servers: RunServers
   /** Masks the variables of programs that are found during the run. */
   readonly programs: ProgramSecrets
+  /** Masks a secret that is found during the run. */
+  readonly onSecret: (name: string, value: string) => void
   readonly askPerson?: AskPerson
   readonly onWaiting?: EffectParts['onWaiting'] & {}
   /** See `Flags`. */
@@ -335,6 +337,7 @@ function agentParts(
     tableFile: join(builtInDir, 'models.toml'),
     signal,
     isAttended,
+    onKey: run.onSecret,
     onNotice: (message) => bus.send([], { type: 'warning', message }),
   })
   const choose: AgentParts['chooseModel'] = async (name) => {

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { jsonLines } from '../helpers/baton.ts'
+import { writeTree } from '../helpers/temp.ts'
 import { type ModelServer, startModelServer } from '../helpers/model-server.ts'
 import { attack } from './attempts.ts'
 import { createWorld, expectHeld } from './harness.ts'
@@ -105,3 +106,22 @@ function filesBelow(folder: string): string {
     .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'utf8'))
     .join('\n')
 }
+
+it('a key that a command prints reaches no event, record or message, although the server repeats it', async () => {
+  const token = 'Tok3n-of-a-command/77'
+  const world = createWorld({ work: { 'ask.md': 'Tell.\n', 'key.txt': token } })
+  const keyed = `api_key_command = "cat ${join(world.work, 'key.txt')}"`
+  writeTree(world.state, { 'config/config.toml': `[providers.own]\nbase_url = "${server.url}"\n${keyed}\n` })
+  for (const form of [token, Buffer.from(token).toString('base64'), encodeURIComponent(token)]) {
+    told = form
+    const asked = await world.run(['ask.md', '-m', 'own::m', '--json'])
+    expectHeld(world, asked, [0])
+    const deltas = jsonLines(asked.stdout).filter(({ type }) => type === 'item.delta')
+    expect(deltas.map(({ text }) => text).join('')).toMatch(
+      /^It is «secret:providers\.own\.api_key_command(?::[\w.]+)?» *\.$/,
+    )
+    const shown = await world.run(['runs', 'show', 'last', '--all'])
+    for (const text of [asked.stdout, asked.stderr, shown.stdout]) expect(text).not.toContain(form)
+    expect(filesBelow(world.state)).not.toContain(form)
+  }
+})
