@@ -136,6 +136,8 @@ it.skipIf(!hasTmux)(
     })
     await run.asked(1)
     run.type('y', 'Enter', 'y', 'Enter', 'ye')
+    // the terminal shows what it has received
+    await run.until(/ye$/)
     run.open()
     await run.until(question)
     expect(run.isWritten()).toBe(false)
