@@ -109,7 +109,8 @@ function isReset(error: unknown): boolean {
 
 function answerOf(response: IncomingMessage): HttpAnswer {
   const { statusCode: status = 0, headers } = response
-  return { status, headers, body: readerOf(decompressed(response, headers['content-encoding'] ?? '')) }
+  const { source, failure } = decompressed(response, headers['content-encoding'] ?? '')
+  return { status, headers, body: readerOf(source, failure) }
 }
 
 // data is flushed immediately, and a truncated compressed stream is left to the reader of the answer to judge
@@ -122,24 +123,35 @@ const decoders: { readonly [encoding: string]: () => NodeJS.ReadWriteStream & Re
   br: () => createBrotliDecompress(brotli),
 }
 
+interface Decompressed {
+  readonly source: Readable
+  /** Set at the end of `source` if what it decompresses broke off before. */
+  readonly failure: () => Error | undefined
+}
+
 /** Decompresses a body that a server compressed without being asked to. Unknown encodings are left alone. */
-function decompressed(response: IncomingMessage, encoding: string): Readable {
+function decompressed(response: IncomingMessage, encoding: string): Decompressed {
   let source: Readable = response
+  let failure: Error | undefined
   const names = encoding.split(',').map((name) => name.trim().toLowerCase())
   for (const name of names.toReversed()) {
     const decoder = decoders[name]?.()
     if (decoder === undefined) break
-    source.once('error', (error) => decoder.destroy(error))
+    // ended, not destroyed: it still has to deliver what arrived before
+    source.once('error', (error) => {
+      failure ??= error
+      decoder.end()
+    })
     source = source.pipe(decoder)
   }
-  return source
+  return { source, failure: () => failure }
 }
 
 /** Bytes buffered for a slow reader before the sender is paused. */
 const mostKept = 256 * 1024
 
 /** Returns everything that has arrived by the time of a read, so that adjacent chunks cost only one read. */
-function readerOf(source: Readable): BodyReader {
+function readerOf(source: Readable, failure: Decompressed['failure']): BodyReader {
   // Emptied, never replaced. If many arrays created at one place in the code live long, for example while waiting for
   // the first chunks, V8 allocates later ones in the old generation, and their contents are kept until the next major
   // GC.
@@ -164,7 +176,10 @@ function readerOf(source: Readable): BodyReader {
     if (kept > mostKept) source.pause()
     rouse()
   })
-  source.once('end', () => finish({}))
+  source.once('end', () => {
+    const error = failure()
+    finish(error === undefined ? {} : { error })
+  })
   source.on('error', (error) => finish({ error }))
 
   function next(): Uint8Array | undefined {

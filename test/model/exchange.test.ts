@@ -145,6 +145,26 @@ describe('an answer', () => {
     await expect(body.read()).rejects.toMatchObject({ code: 'ECONNRESET' })
   })
 
+  it.each([
+    ['gzip', gzipSync],
+    ['br', brotliCompressSync],
+    ['gzip, br', (text: string) => brotliCompressSync(gzipSync(text))],
+  ] as const)('in %s that is cut is read to where it was cut, and is an error then', async (encoding, compress) => {
+    const text = 'begun '.repeat(1_000_000)
+    const { url } = await serve((_, response) => {
+      const piece = compress(text)
+      response.writeHead(200, { 'content-encoding': encoding, 'content-length': piece.length + 1 })
+      response.write(piece, () => response.socket?.destroySoon())
+    })
+    const { body } = await ask(url).answer
+    let length = 0
+    const reading = (async () => {
+      for (let piece = await body.read(); piece !== undefined; piece = await body.read()) length += piece.length
+    })()
+    await expect(reading).rejects.toMatchObject({ code: 'ECONNRESET' })
+    expect(length).toBe(text.length)
+  })
+
   it('waits at the server while nobody reads', async () => {
     const total = 32 * 1024 * 1024
     let sent = 0
