@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { aip } from './aip.mjs'
+import { cached } from './cached.mjs'
 import { calls } from './calls.mjs'
 import { changes } from './changes.mjs'
 import { check } from './check.mjs'
@@ -40,6 +41,7 @@ const benchmarks = {
   context,
   streams,
   tools,
+  cached,
   calls,
   lua,
   code,

@@ -23,7 +23,7 @@ it('refuses a benchmark that does not exist, naming those that do', async () => 
   await expect(runFile(process.execPath, [bench, 'speed'])).rejects.toMatchObject({
     code: 2,
     stderr:
-      'no benchmark speed; the benchmarks are start, inputs, steps, context, streams, tools, calls, lua, code, cpu, aip, changes, watch, check, durable, turns, resume, runs, iterate, ensemble, collab, subagents, grep, edit, bash, mcp, serve, path\n',
+      'no benchmark speed; the benchmarks are start, inputs, steps, context, streams, tools, cached, calls, lua, code, cpu, aip, changes, watch, check, durable, turns, resume, runs, iterate, ensemble, collab, subagents, grep, edit, bash, mcp, serve, path\n',
   })
 })
 

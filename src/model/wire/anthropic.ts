@@ -10,7 +10,7 @@ import {
 } from '../../event/message.ts'
 import type { FinishReason, ModelRequest, ToolDefinition } from '../provider.ts'
 import { type AnswerParser, type Emit, nothingFound, type WireFormat } from './format.ts'
-import { callInput, callName, namedParts, providerData, schemaInstruction } from './request-parts.ts'
+import { callInput, callName, isConversation, namedParts, providerData, schemaInstruction } from './request-parts.ts'
 import type { ModelFault } from '../errors.ts'
 import { faultOfErrorObject, reportedError, unfinished } from '../faults.ts'
 import { createSender } from '../send.ts'
@@ -48,7 +48,9 @@ export const anthropicFormat: WireFormat = {
  */
 function messagesBody(request: ModelRequest): JsonObject {
   const { model, messages, output } = request
-  const marked = markCached({ system: systemBlocks(messages), turns: turnsOf(messages, model) })
+  const text = { system: systemBlocks(messages), turns: turnsOf(messages, model) }
+  const isContinued = isConversation(request)
+  const marked = markCached(isContinued ? markConversation(text) : text)
   const asked = output === undefined ? [] : [{ type: 'text', text: schemaInstruction(output) }]
   const system = [...marked.system, ...asked]
   return {
@@ -56,16 +58,20 @@ function messagesBody(request: ModelRequest): JsonObject {
     ...effortSettings(request),
     ...(system.length === 0 ? {} : { system }),
     messages: marked.messages,
-    ...toolSettings(request),
+    ...(isContinued && system.length === 0 ? markLastTool(toolSettings(request)) : toolSettings(request)),
     stream: true,
   }
+}
+
+interface ToolSettings extends JsonObject {
+  readonly tools?: readonly JsonObject[]
 }
 
 /**
  * The API refuses a conversation with tool calls if no tools are given, so tools that are no longer offered are
  * declared, but cannot be called.
  */
-function toolSettings({ tools = [], messages }: ModelRequest): JsonObject {
+function toolSettings({ tools = [], messages }: ModelRequest): ToolSettings {
   if (tools.length > 0) return { tools: tools.map(toolOf) }
   const called = new Set(messages.flatMap((message) => toolCallsOf(message).map(({ name }) => callName(name))))
   if (called.size === 0) return {}
@@ -117,8 +123,12 @@ function turnsOf(messages: readonly Message[], model: string): readonly Turn[] {
 
 /** The cache mark goes on the last block that may have one, which thoughts may not. */
 function blocksOf({ cache }: Message, contents: readonly JsonObject[]): readonly Block[] {
-  const last = contents.findLastIndex(({ type }) => type !== 'thinking' && type !== 'redacted_thinking')
+  const last = contents.findLastIndex(isMarkable)
   return contents.map((content, index) => ({ content, cache: cache === true && index === last }))
+}
+
+function isMarkable({ type }: JsonObject): boolean {
+  return type !== 'thinking' && type !== 'redacted_thinking'
 }
 
 function blockOf(part: MessagePart): readonly JsonObject[] {
@@ -168,11 +178,43 @@ function callId(id: string): string {
 /** The API refuses more cache marks in one request. */
 const mostMarks = 4
 
+const cacheMark: JsonObject = { cache_control: { type: 'ephemeral' } }
+
+interface Text {
+  readonly system: readonly Block[]
+  readonly turns: readonly Turn[]
+}
+
+/**
+ * Marks what the next request of a conversation repeats: the system text, which covers the tools before it, the newest
+ * turn, and the user's turn before that, which the last request has written: the API looks for it at no more than 20
+ * blocks before a mark, and one answer with its results can have more.
+ */
+function markConversation({ system, turns }: Text): Text {
+  const before = turns.findLastIndex(({ role }, index) => role === 'user' && index < turns.length - 1)
+  return {
+    system: markLast(system),
+    turns: turns.map((turn, index) =>
+      index === before || index === turns.length - 1 ? { ...turn, blocks: markLast(turn.blocks) } : turn,
+    ),
+  }
+}
+
+function markLast(blocks: readonly Block[]): readonly Block[] {
+  const last = blocks.findLastIndex(({ content }) => isMarkable(content))
+  return blocks.map((block, index) => (index === last ? { ...block, cache: true } : block))
+}
+
+function markLastTool({ tools = [], ...settings }: ToolSettings): ToolSettings {
+  const last = tools.at(-1)
+  return last === undefined ? settings : { ...settings, tools: tools.with(-1, { ...last, ...cacheMark }) }
+}
+
 /**
  * The blocks to send, with their cache marks. If there are too many marks, the last ones are kept, because a mark
  * covers everything before it; one mark of the system text is always kept, because it serves other conversations too.
  */
-function markCached({ system, turns }: { readonly system: readonly Block[]; readonly turns: readonly Turn[] }): {
+function markCached({ system, turns }: Text): {
   readonly system: readonly JsonObject[]
   readonly messages: readonly JsonObject[]
 } {
@@ -182,7 +224,7 @@ function markCached({ system, turns }: { readonly system: readonly Block[]; read
   const kept = new Set([...ofTurns, ...lastOf(inSystem, mostMarks - ofTurns.length)])
 
   function sent(block: Block): JsonObject {
-    return kept.has(block) ? { ...block.content, cache_control: { type: 'ephemeral' } } : block.content
+    return kept.has(block) ? { ...block.content, ...cacheMark } : block.content
   }
 
   return {

@@ -12,6 +12,7 @@ import {
   type ContentPart,
   fitsStrictMode,
   isContent,
+  isConversation,
   providerData,
   schemaInstruction,
 } from './request-parts.ts'
@@ -43,7 +44,16 @@ function chatBody(request: ModelRequest, quirks: Quirks): JsonObject {
     ...(tools.length === 0 ? {} : { tools: tools.map(toolOf) }),
     ...responseFormat(request, quirks),
     ...defined({ prompt_cache_key: key }),
+    ...(movesMark(request, quirks) ? { cache_control: { type: 'ephemeral' } } : {}),
   }
+}
+
+/**
+ * Whether the host is asked to mark the newest part itself, which counts as one mark. Only Claude needs marks to be
+ * cached, and messages with results of tools cannot carry one here.
+ */
+function movesMark(request: ModelRequest, { cacheMarks }: Quirks): boolean {
+  return cacheMarks && /claude/i.test(request.model) && isConversation(request)
 }
 
 function effortSettings({ reasoning_effort: effort }: ModelRequest, quirks: Quirks): JsonObject {
@@ -76,8 +86,11 @@ function toolOf({ name, description, parameters }: ToolDefinition): JsonObject {
 }
 
 /** The messages of a chat completion (R282), including instructions that the host has no setting for. */
-function chatMessages({ messages, output }: ModelRequest, quirks: Quirks): readonly JsonObject[] {
-  const marked = quirks.cacheMarks ? marks(messages) : new Set<Message>()
+function chatMessages(request: ModelRequest, quirks: Quirks): readonly JsonObject[] {
+  const { messages, output } = request
+  const marked = quirks.cacheMarks
+    ? marks(messages, movesMark(request, quirks) ? mostMarks - 1 : mostMarks)
+    : new Set<Message>()
   const written = messages.flatMap((message, index) => {
     const writing = { quirks, isMarked: marked.has(message) }
     if (message.role !== 'tool') return [spokenMessage(message, writing)]
@@ -92,13 +105,13 @@ function chatMessages({ messages, output }: ModelRequest, quirks: Quirks): reado
 /** Models that need cache marks refuse more of them in one request. */
 const mostMarks = 4
 
-/** The messages whose cache mark is sent: one system message, and the last ones of all others. */
-function marks(messages: readonly Message[]): ReadonlySet<Message> {
+/** The messages whose cache mark is sent, at most this many: one system message, and the last ones of all others. */
+function marks(messages: readonly Message[], most: number): ReadonlySet<Message> {
   const found = messages.filter(({ cache, parts }) => cache === true && parts.some(hasContent))
   const system = found.findLast(({ role }) => role === 'system')
   const others = found.filter((message) => message !== system)
-  if (system === undefined) return new Set(others.slice(-mostMarks))
-  return new Set([system, ...others.slice(1 - mostMarks)])
+  if (system === undefined) return new Set(others.slice(-most))
+  return new Set([system, ...others.slice(1 - most)])
 }
 
 function hasContent(part: MessagePart): boolean {

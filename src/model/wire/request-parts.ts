@@ -53,6 +53,11 @@ export function namedParts({ name, parts }: Message): readonly MessagePart[] {
   return parts.with(first, { ...part, text: `${name}: ${part.text}` })
 }
 
+/** Whether a later request probably repeats this one and goes on: it offers tools, or repeats an earlier answer itself. */
+export function isConversation({ messages, tools = [] }: ModelRequest): boolean {
+  return tools.length > 0 || messages.some(({ role }) => role === 'assistant')
+}
+
 /**
  * A key that requests with the same start share, as 32 hex digits: a hash of the model and its messages up to the last
  * cache mark, or of its system messages if there is no mark. Undefined if there are neither.

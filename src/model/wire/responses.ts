@@ -47,7 +47,6 @@ export const responsesFormat: WireFormat = {
  */
 function responsesBody(request: ModelRequest, quirks: Quirks): JsonObject {
   const { model, messages, max_tokens: limit, temperature, top_p, tools = [] } = request
-  const key = quirks.cacheKey ? cacheKey(request) : undefined
   const from = afterInstructions(messages)
   const instructions = messages.slice(0, from).map(textOf).join('\n\n')
   const items = messages.slice(from).flatMap((message) => {
@@ -64,7 +63,7 @@ function responsesBody(request: ModelRequest, quirks: Quirks): JsonObject {
     ...effortSettings(request, quirks),
     ...textFormat(request, quirks),
     ...(tools.length === 0 ? {} : { tools: tools.map(toolOf) }),
-    ...defined({ prompt_cache_key: key }),
+    ...defined({ prompt_cache_key: cacheKey(request) }),
   }
 }
 

@@ -9,8 +9,15 @@ const hello: readonly Message[] = [textMessage('user', 'Hello')]
 const schema = { type: 'object', properties: { a: { type: 'string' } } }
 const mark = { cache_control: { type: 'ephemeral' } }
 
-function body(request: Partial<ModelRequest>): unknown {
+function markedBody(request: Partial<ModelRequest>): unknown {
   return anthropicFormat.body({ model: 'claude-sonnet-4-5', messages: hello, ...request }, commonQuirks)
+}
+
+/** Without cache marks. */
+function body(request: Partial<ModelRequest>): unknown {
+  return JSON.parse(
+    JSON.stringify(markedBody(request), (key, value: unknown) => (key === 'cache_control' ? undefined : value)),
+  )
 }
 
 function text(words: string): object {
@@ -50,7 +57,7 @@ describe('a Messages request', () => {
     const output = { name: 'answer', schema }
     expect(body({ output })).toHaveProperty('system', [asked])
     const messages: Message[] = [{ ...textMessage('system', 'Be brief.'), cache: true }, ...hello]
-    expect(body({ output, messages })).toHaveProperty('system', [{ ...text('Be brief.'), ...mark }, asked])
+    expect(markedBody({ output, messages })).toHaveProperty('system', [{ ...text('Be brief.'), ...mark }, asked])
   })
 })
 
@@ -118,7 +125,7 @@ describe('the messages of a Messages request', () => {
     const imageBlock = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAA=' } }
     const messages: Message[] = [
       messageOf('user', 'See', image),
-      { ...messageOf('user', '', pdf), cache: true },
+      messageOf('user', '', pdf),
       messageOf('user', '', note),
       messageOf('assistant', '', callOf('c1', 'look', '{}')),
       resultOf('c1', 'Here', image),
@@ -133,7 +140,6 @@ describe('the messages of a Messages request', () => {
             type: 'document',
             source: { type: 'base64', media_type: 'application/pdf', data: 'BBB=' },
             title: 'a.pdf',
-            ...mark,
           },
           { type: 'document', source: { type: 'text', media_type: 'text/plain', data: '# Grüße' }, title: 'a.md' },
         ],
@@ -155,7 +161,7 @@ describe('the messages of a Messages request', () => {
 
 describe('the cache marks of a Messages request', () => {
   function marked(...messages: readonly Message[]): readonly string[] {
-    const { system = [], messages: turns } = body({ messages }) as {
+    const { system = [], messages: turns } = markedBody({ messages }) as {
       readonly system?: readonly object[]
       readonly messages: readonly { readonly content: readonly object[] }[]
     }
@@ -189,5 +195,72 @@ describe('the cache marks of a Messages request', () => {
   it('fill up with those of the system text when there are few others', () => {
     const system = ['s1', 's2', 's3', 's4', 's5'].map((words) => say('system', words))
     expect(marked(...system, say('user', 'u1'))).toEqual(['s3', 's4', 's5', 'u1'])
+  })
+})
+
+describe('the cache marks of a conversation', () => {
+  const tools = [
+    { name: 'read', description: 'Reads a file.', parameters: schema },
+    { name: 'grep', description: 'Searches.', parameters: schema },
+  ]
+  const rules = textMessage('system', 'Be brief.')
+
+  /** The names of the marked tools and the texts of the marked blocks. */
+  function marked(request: Partial<ModelRequest>): readonly string[] {
+    const {
+      tools: offered = [],
+      system = [],
+      messages,
+    } = markedBody(request) as {
+      readonly tools?: readonly { readonly name: string }[]
+      readonly system?: readonly { readonly text: string }[]
+      readonly messages: readonly {
+        readonly content: readonly { readonly text?: string; readonly content?: string }[]
+      }[]
+    }
+    const blocks = [...offered, ...system, ...messages.flatMap(({ content }) => content)]
+    return blocks
+      .filter((block) => 'cache_control' in block)
+      .map((block) => ('name' in block ? block.name : (block.text ?? ('content' in block ? block.content : ''))) ?? '')
+  }
+
+  function round(number: number): readonly Message[] {
+    const call = { type: 'tool_call', id: `c${number}`, name: 'read', input: '{}' } as const
+    const result = {
+      type: 'tool_result',
+      id: `c${number}`,
+      name: 'read',
+      parts: [{ type: 'text', text: `r${number}` }],
+    } as const
+    return [
+      { role: 'assistant', parts: [call] },
+      { role: 'tool', parts: [result] },
+    ]
+  }
+
+  it('are at the system text and the newest message', () => {
+    expect(marked({ tools, messages: [rules, ...hello] })).toEqual(['Be brief.', 'Hello'])
+  })
+
+  it('are also where the request before it ended', () => {
+    expect(marked({ tools, messages: [rules, ...hello, ...round(1)] })).toEqual(['Be brief.', 'Hello', 'r1'])
+    const third = [rules, ...hello, ...round(1), ...round(2)]
+    expect(marked({ tools, messages: third })).toEqual(['Be brief.', 'r1', 'r2'])
+  })
+
+  it('are at the last tool if there is no system text', () => {
+    expect(marked({ tools })).toEqual(['grep', 'Hello'])
+  })
+
+  it('are set without tools, too, once there is an answer', () => {
+    expect(marked({ messages: [rules, ...hello] })).toEqual([])
+    const messages = [rules, ...hello, textMessage('assistant', 'Hi'), textMessage('user', 'And?')]
+    expect(marked({ messages })).toEqual(['Be brief.', 'Hello', 'And?'])
+  })
+
+  it('are four at most, with those that messages ask for', () => {
+    const own = ['u1', 'u2', 'u3'].map((words): Message => ({ ...textMessage('user', words), cache: true }))
+    const messages = [rules, ...own, ...round(1), ...round(2)]
+    expect(marked({ tools, messages })).toEqual(['Be brief.', 'u3', 'r1', 'r2'])
   })
 })

@@ -139,6 +139,27 @@ describe('cache marks', () => {
     expect(messagesOf([{ ...hello, cache: true }])).toEqual([user])
   })
 
+  it('are moved by the host itself in conversations with Claude', () => {
+    const answered = [hello, textMessage('assistant', 'Hi'), hello]
+    const claude = { model: 'anthropic/claude-sonnet-5', messages: answered }
+    expect(bodyOf(claude, { cacheMarks: true })).toMatchObject(control)
+    expect(bodyOf({ ...claude, messages: [hello] }, { cacheMarks: true })).not.toHaveProperty('cache_control')
+    expect(bodyOf({ ...claude, model: 'openai/gpt-6' }, { cacheMarks: true })).not.toHaveProperty('cache_control')
+    expect(bodyOf(claude)).not.toHaveProperty('cache_control')
+  })
+
+  it('are one fewer where the host adds the newest one', () => {
+    const messages = ['1', '2', '3', '4'].map((text) => marked('user', text))
+    const claude = {
+      model: 'anthropic/claude-sonnet-5',
+      messages: [...messages, textMessage('assistant', 'Hi'), hello],
+    }
+    const { messages: written } = bodyOf(claude, { cacheMarks: true }) as {
+      readonly messages: readonly { readonly content: unknown }[]
+    }
+    expect(written.map(({ content }) => typeof content !== 'string')).toEqual([false, true, true, true, false, false])
+  })
+
   it('are four at most: one of the system, and the last ones of the others', () => {
     const messages = [
       marked('system', 's'),

@@ -92,7 +92,12 @@ describe('a second turn of a Messages conversation', () => {
       role: 'user',
       content: [
         { type: 'tool_result', tool_use_id: 'toolu_01T1x1fJ34qAmk2tNTrN7Up6', content: 'read gave' },
-        { type: 'tool_result', tool_use_id: 'toolu_01Sk2hBGm8aPqPYeQ3QuQ5jX', content: 'list gave' },
+        {
+          type: 'tool_result',
+          tool_use_id: 'toolu_01Sk2hBGm8aPqPYeQ3QuQ5jX',
+          content: 'list gave',
+          cache_control: { type: 'ephemeral' },
+        },
       ],
     })
   })
