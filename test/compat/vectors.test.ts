@@ -170,7 +170,7 @@ it('every vector of the format has a test', () => {
   )
 })
 
-it('docs/compat.md names the vectors in which something is different', () => {
+it('docs/compat.md names the vectors with differences', () => {
   const section = readFileSync(join(root, 'docs/compat.md'), 'utf8').split('### In numbers')[1]?.split('\n## ')[0] ?? ''
   expect(section).toContain(`${count} vectors`)
   expect([...section.matchAll(/^\| (\d+) \|/gm)].map(([, number]) => Number(number))).toEqual(different)
@@ -187,7 +187,7 @@ it('the tests of the vectors exist', () => {
   expect(missing).toEqual([])
 })
 
-it('hasTest sees calls and tables, no groups and no text elsewhere', () => {
+it('hasTest finds calls and tables, but no groups or other text', () => {
   const source = "describe('group', () => {\n it('one', f)\n it.each([\n 1,\n])(\n  'each %s', f)\n expect('text')\n})"
   expect(['one', 'each %s', 'group', 'text', 'two'].map((title) => hasTest(source, title))).toEqual([
     true,
