@@ -105,7 +105,7 @@ describe.concurrent('a server over stdio that fails', () => {
     expect(isAlive(mcp.pids[0])).toBe(false)
   })
 
-  it('cannot be started', async () => {
+  it('to start', async () => {
     const transport = {
       kind: 'stdio',
       command: 'no-such-program',
