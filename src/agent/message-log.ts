@@ -169,7 +169,7 @@ function isSameValue(now: unknown, then: unknown): boolean {
 const mostCharacters = 2000
 
 /**
- * Earlier prompts as messages, oldest first (R181 to R184), depending on the outputs and not on the mode: text and
+ * Earlier prompts as messages, oldest first, depending on the outputs and not on the mode: text and
  * programs become assistant messages, the result of a program a user message, any other tool one line of a user
  * message.
  */

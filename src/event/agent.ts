@@ -95,7 +95,7 @@ export interface AgentDefinition {
   readonly heldBack?: string
 }
 
-/** A command line that answers a prompt with text, defined by `[agents.NAME] command` (R266, R279, R280). */
+/** A command line that answers a prompt with text, defined by `[agents.NAME] command`. */
 export interface CommandAgent {
   readonly kind: 'command'
   /** As the caller named it. */
@@ -327,7 +327,7 @@ export type PromptResult =
   | { readonly kind: 'prompt'; readonly end: 'skipped'; readonly reason: string; readonly spent: Spent }
 
 /**
- * Why a model stopped (R26). `max_tokens`: it reached its output limit; `incomplete`: the answer was cut off for
+ * Why a model stopped. `max_tokens`: it reached its output limit; `incomplete`: the answer was cut off for
  * another reason. The others stop a model that wanted to call more tools: `max_turns`, `max_rounds`: no model calls are
  * left in this conversation or for this message; `repeated_calls`: it kept calling the same tools with the same input.
  */
@@ -342,7 +342,7 @@ export interface ModelResult {
   readonly model: { readonly name: string; readonly provider: string }
   /** The whole conversation so far. */
   readonly messages: readonly Message[]
-  /** The tools that were called for this message (R25). */
+  /** The tools that were called for this message. */
   readonly calls: readonly ToolUse[]
   readonly spent: Spent
   /** How long the model took. */

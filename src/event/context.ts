@@ -156,7 +156,7 @@ interface OwnFiles {
   readonly unmask: (text: string) => string
 }
 
-/** The role of a member in a team that works on a list (R122). */
+/** The role of a member in a team that works on a list. */
 interface TeamSeat {
   readonly tools: readonly Tool[]
   /** For the leader only, which has no other tools. */

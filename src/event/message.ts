@@ -3,7 +3,7 @@ import type { Json } from '../base/json.ts'
 /** The known wire formats for calling a model. */
 export type WireFormatName = 'chat' | 'responses' | 'anthropic' | 'gemini'
 
-/** One message of a conversation (R282). Its parts are in chronological order. */
+/** One message of a conversation. Its parts are in chronological order. */
 export interface Message {
   readonly role: 'system' | 'user' | 'assistant' | 'tool'
   readonly parts: readonly MessagePart[]

@@ -66,7 +66,7 @@ const longestNotice = 2_000
 const closeMs = 8_000
 
 /**
- * The servers of a run (R17, R304, R305). Each is started at its first use; `close` leaves none of their processes.
+ * The servers of a run. Each is started at its first use; `close` leaves none of their processes.
  */
 export function createMcpServers(options: McpServersOptions): McpServers {
   const { servers, env, signal, noteProcess } = options

@@ -13,7 +13,7 @@ export interface Timeline {
   /** A text for the user that is not one of the messages. */
   readonly addNote: (text: string) => void
   readonly addFile: (file: FilePart) => void
-  /** Adds a started call; the returned function ends it, at its position (R172). */
+  /** Adds a started call; the returned function ends it, at its position. */
   readonly addTool: (call: StartedTool) => (end: ToolEnd) => void
 }
 
@@ -23,7 +23,7 @@ interface StartedTool {
   readonly input: Json
 }
 
-/** Called for each output when it is added (R197). */
+/** Called for each output when it is added. */
 export type OnOutput = (output: PromptOutput, index: number, itemId: string | undefined) => void
 
 export function createTimeline(

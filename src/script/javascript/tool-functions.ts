@@ -10,7 +10,7 @@ export interface ToolFunctions<Tool> {
 }
 
 /**
- * Each tool as a global function in camelCase, and by its own name in `tools["…"]` (R187). A tool is only in `tools` if
+ * Each tool as a global function in camelCase, and by its own name in `tools["…"]`. A tool is only in `tools` if
  * its camelCase name is shared with another tool or a function in `others`, or cannot be used in a program.
  */
 export function toolFunctions<Tool extends { readonly name: string }>(
@@ -36,7 +36,7 @@ export function functionName(tool: string): string {
 
 /**
  * What a program gets for a call: the structured value if there is one, otherwise the value of the text, or an error
- * that it can catch (R204).
+ * that it can catch.
  */
 export function toolAnswer(
   tool: string,
