@@ -33,7 +33,6 @@ interface LogOptions {
   readonly portable?: ((text: string) => string) | undefined
 }
 
-/** Creates the log of a new conversation. */
 export function createMessageLog({ said = [], portable = (text) => text }: LogOptions = {}): MessageLog {
   const textOf = (some: readonly Message[]): string => portable(canonicalText(some))
   const elsewhere = new Set(said)

@@ -137,7 +137,6 @@ export type CommandSession = {
   readonly used?: Usage
 }
 
-/** An agent that answers with text. */
 export type TextAgent = PromptAgent | CommandAgent
 
 /** The input that a caller gives to a prompt file. */
@@ -171,7 +170,6 @@ export interface ModelAgent {
   readonly maxTurns?: number
   /** Maximum number of rounds for one message; omitted: the default of its mode, 200 in `classic`. */
   readonly maxRounds?: number
-  /** Options of its mode. */
   readonly modeOptions?: JsonObject
   /** The id of the mode that executes its messages; omitted: `classic`. */
   readonly mode?: string
@@ -210,7 +208,6 @@ export interface Tool {
   close?(context: RunContext, failure?: unknown): Promise<void>
 }
 
-/** Whether the tool is offered to models. */
 export function isOffered({ isHidden }: Tool): boolean {
   return isHidden !== true
 }
@@ -285,7 +282,6 @@ export interface ModelAgentRequest {
 
 export type AgentRequest = ScriptRequest | PromptRequest | ModelAgentRequest
 
-/** The result of a script agent. */
 export type ScriptResult =
   | {
       readonly kind: 'script'

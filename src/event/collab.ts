@@ -106,10 +106,8 @@ export interface TeamMember {
   readonly waitsFor: readonly string[]
 }
 
-/** The kind of stall that was detected. */
 export type StallKind = 'cycle' | 'endless_wait' | 'repeats' | 'no_progress'
 
-/** Events of a team, for its watchers. */
 export type TeamEvent =
   | { readonly kind: 'status'; readonly id: string; readonly role: string; readonly status: AgentStatus }
   /** Delivered to the model of `to`, once. */

@@ -14,7 +14,6 @@ export interface Schema<T> extends JsonObject {
   readonly [described]?: T
 }
 
-/** An optional field. */
 export interface Optional<T> {
   readonly optional: Schema<T>
 }
@@ -164,7 +163,6 @@ const changeFields = {
   from_path: optional(text),
   /** An existing file was overwritten as a whole. */
   replaced: optional(always(true)),
-  /** The user declined it. */
   declined: optional(always(true)),
   error_msg: optional(text),
   /** `nearest`: the lines of the file most similar to what the hunk looks for. */

@@ -189,7 +189,6 @@ function boundedNotices(send: LifeOptions['onNotice']): LifeOptions['onNotice'] 
   }
 }
 
-/** Options of all connections. */
 interface LifeOptions {
   /** Baton's version. */
   readonly version: string
@@ -248,7 +247,6 @@ function createServerLife(server: McpServer, options: LifeOptions): ServerLife {
   const stop = new AbortController()
   manyListeners(stop.signal)
   let current: Promise<Connection> | undefined
-  /** The connection, while it is open. */
   let open: Connection | undefined
   let failures = 0
   let waitUntil = 0

@@ -241,7 +241,6 @@ export interface Batch {
   readonly fault: ModelFault | undefined
 }
 
-/** Reads an answer in batches. */
 export interface BatchReader {
   readonly found: Readonly<Found>
   /** Reads the events that arrived together, up to the end mark or the first fault. */

@@ -314,12 +314,10 @@ const askingWords = [
 
 const asking = new RegExp(askingWords.join('|'), 'i')
 
-/** Whether a text asks for a login. */
 function wantsLogin(text: string): boolean {
   return asking.test(text)
 }
 
-/** The hint for a missing login. */
 function loginHint({ preset, command }: Pick<CommandLine, 'preset' | 'command'>): string {
   const name = preset ?? basename(command)
   return Object.hasOwn(logins, name)

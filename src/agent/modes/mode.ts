@@ -166,7 +166,6 @@ export interface PromptWork {
   readonly program: (start: ProgramStart, run: (program: ProgramWork) => Promise<ToolResult>) => Promise<ToolResult>
   /** Adds error results for calls that are not run: hosts reject a request with an open call. */
   readonly refuseCalls: (calls: readonly ToolCallPart[], why: string) => void
-  /** The outputs of the prompt. */
   readonly timeline: Timeline
   /** Adds a text that was not streamed from a model as is. Events stream it first, unless `streams` is false. */
   readonly say: (text: string, options?: { readonly streams?: boolean }) => void
@@ -186,7 +185,6 @@ interface ProgramStart {
 }
 
 interface PromptServices extends PromptWork {
-  /** Makes the executor for a loop. */
   readonly executor: (loop: ModeLoop) => PromptExecutor
 }
 
@@ -206,7 +204,6 @@ export interface Reply {
   readonly isLast: boolean
 }
 
-/** A tool call with its result. */
 export interface CalledTool {
   readonly call: ToolCallPart
   readonly result: ToolResult

@@ -2,7 +2,6 @@ import type { Json } from '../../base/json.ts'
 import type { FilePart } from '../../event/message.ts'
 import type { PromptOutput, PromptText, PromptTool } from '../../event/prompt.ts'
 
-/** How a tool call ended. */
 type ToolEnd = { readonly output: string } | { readonly error: string }
 
 /** The outputs of a prompt, in the order in which they started. */

@@ -61,7 +61,6 @@ export interface Quirks {
   readonly structured: 'schema' | 'json' | 'none'
   /** Supports `cache_control` on message parts. */
   readonly cacheMarks: boolean
-  /** Supports `prompt_cache_key`. */
   readonly cacheKey: boolean
   /**
    * Which part of the model's reasoning is sent back in chat completions: its text, unchanged; the `reasoning_details`

@@ -2,7 +2,6 @@ import type { Json } from '../../base/json.ts'
 import type { ToolResult } from '../../event/agent.ts'
 import type { BoxAnswer, BoxFunction } from './program.ts'
 
-/** Tools as functions of a program. */
 export interface ToolFunctions<Tool> {
   readonly functions: readonly BoxFunction[]
   /** The tool of the function with this name; undefined if the function is not a tool. */

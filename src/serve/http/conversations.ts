@@ -19,7 +19,6 @@ import { folderOf, type Served } from './served.ts'
 interface PromptAsked {
   readonly input: string
   readonly model?: string | undefined
-  /** The execution mode. */
   readonly mode?: string | undefined
   /** If omitted, a new conversation is started. */
   readonly conversationId?: string | undefined

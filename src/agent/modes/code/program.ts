@@ -197,7 +197,6 @@ export function errorText({ message, line, column }: Extract<ProgramEnd, { reado
   return `${cutText(message, mostCharacters)}${place}`
 }
 
-/** The program limits in `[code]`. */
 export function limitsOf({ timeout, memory_mb: memoryMb }: JsonObject): ProgramLimits {
   const timeMs = typeof timeout === 'string' ? parseDuration(timeout) : undefined
   return {
