@@ -29,7 +29,7 @@ return names`,
   return (await run('a.lua', [globals])).outputs?.[0] as readonly string[]
 }
 
-it('docs/aip-api.md is what the doc comments of the host modules say', () => {
+it('docs/aip-api.md is generated from the doc comments of the host modules', () => {
   const script = join(root, 'scripts/aip-api.mjs')
   expect(spawnSync(process.execPath, [script, '--check'], { encoding: 'utf8' })).toMatchObject({
     status: 0,
@@ -37,13 +37,13 @@ it('docs/aip-api.md is what the doc comments of the host modules say', () => {
   })
 })
 
-it('docs/aip-api.md describes every function that scripts find, once, and no other', async () => {
+it('docs/aip-api.md describes every function that scripts can call exactly once, and no others', async () => {
   const globals = documented.filter((name) => !name.includes('.'))
   expect(globals).toContain('print')
   expect(documented.toSorted()).toEqual([...(await found(globals))].toSorted())
 })
 
-it('docs/aip-api.md misses none of the 188 entries of AIPack', () => {
+it('docs/aip-api.md contains all 188 entries of AIPack', () => {
   const names = Object.entries(aipackFunctions).flatMap(([module, list]) =>
     list.split(/\s+/).map((name) => `aip.${module}.${name}`),
   )
@@ -51,7 +51,7 @@ it('docs/aip-api.md misses none of the 188 entries of AIPack', () => {
   expect(names.filter((name) => !documented.includes(name))).toEqual([])
 })
 
-it('docs/aip-api.md says of each what it does', () => {
+it('docs/aip-api.md has a description for each entry', () => {
   const items = page.split(/^- /m).slice(1)
   const silent = items.filter((item) => !/`:\n {2}\S.{15,}/.test(item))
   expect(silent).toEqual([])

@@ -155,7 +155,7 @@ function reachedFrom(file: string): readonly string[] {
 }
 
 describe('architecture', () => {
-  it('is looking at the real tree', () => {
+  it('checks the real source tree', () => {
     expect(files.length).toBeGreaterThan(150)
     expect(
       files
@@ -177,7 +177,7 @@ describe('architecture', () => {
   })
 
   // schemas and components are languages in which many files are written
-  it('imports each outside package in one file', () => {
+  it('imports each external package in one file only', () => {
     const users = new Map<string, Set<string>>()
     for (const file of files) {
       for (const specifier of importsOf(file).filter(
@@ -189,12 +189,12 @@ describe('architecture', () => {
     expect([...users].filter(([, seen]) => seen.size > 1)).toEqual([])
   })
 
-  it('knows the package of the protocol for clients in one folder', () => {
+  it('uses the package of the client protocol in one folder only', () => {
     const users = files.filter((file) => importsOf(file).some((name) => /(?:^|\/)sdk\.ts$/.test(name)))
     expect([...new Set(users.map((file) => dirname(file)))]).toEqual(['mcp/wire'])
   })
 
-  it('reads the process only at its edge', () => {
+  it('accesses the process only at its edge', () => {
     const edge = new Set(['main.ts', 'process.ts', 'index.ts'])
     const users = files.filter((file) =>
       /\bprocess\.(?:env|cwd|argv|exit|stdout|stderr)\b/.test(readFileSync(join(root, file), 'utf8')),
@@ -211,7 +211,7 @@ describe('architecture', () => {
     expect(askers).toContain('agent/turns.ts')
   })
 
-  it('reaches the loop of an agent by the executor alone, and the loop knows neither it nor what starts agents (R9)', () => {
+  it('reaches the agent loop only through the executor, and the loop does not know the executor or what starts agents (R9)', () => {
     const loop = 'agent/conversation.ts'
     expect(files.filter((file) => locallyImportedBy(file).includes(loop))).toEqual(['agent/executor.ts'])
     const below = reachedFrom(loop)
@@ -219,13 +219,13 @@ describe('architecture', () => {
     expect(below.filter((file) => /^(?:agent\/(?:executor|script-run)\.ts|team\/)/.test(file))).toEqual([])
   })
 
-  it('has no new file with a single importer, and no larger circle of imports', () => {
+  it('has no new file with a single importer, and no larger import cycle', () => {
     const { status, stdout } = spawnSync(process.execPath, [house, '--check'], { encoding: 'utf8' })
     expect(stdout).toBe('')
     expect(status).toBe(0)
   })
 
-  it('is told by the table of ARCHITECTURE.md', () => {
+  it('matches the table in ARCHITECTURE.md', () => {
     const page = readFileSync(join(root, '../ARCHITECTURE.md'), 'utf8')
     const rows = [...page.matchAll(/^\| (\w+)\/ \| .* \| (.*) \|$/gm)].map(([, folder = '', cell = '']) => ({
       folder,

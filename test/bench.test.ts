@@ -10,7 +10,7 @@ const bench = join(root, 'bench/run.mjs')
 
 // Those that measure processes and servers wait for each other and are not part of the tests:
 // docs/decisions/2026-11-22-benchmarks-apart-from-tests.md
-it('prints figures of each benchmark against a named reference', async () => {
+it('prints the figures of each benchmark relative to a named reference', async () => {
   const names = ['code', 'cpu', 'changes', 'durable', 'turns', 'path']
   const { stdout } = await runFile(process.execPath, [bench, ...names, '--small'])
 
@@ -19,7 +19,7 @@ it('prints figures of each benchmark against a named reference', async () => {
   expect([...new Set(lines.map((line) => line.split(' ')[0]))]).toEqual(names)
 })
 
-it('refuses a benchmark that does not exist, naming those that do', async () => {
+it('refuses a benchmark that does not exist, and names the existing ones', async () => {
   await expect(runFile(process.execPath, [bench, 'speed'])).rejects.toMatchObject({
     code: 2,
     stderr:
@@ -28,7 +28,7 @@ it('refuses a benchmark that does not exist, naming those that do', async () => 
 })
 
 // most of them are not run by the tests
-it('imports nothing in a benchmark that the build does not have', async () => {
+it('a benchmark imports only what the build contains', async () => {
   const wrong: string[] = []
   for (const file of readdirSync(join(root, 'bench')).filter((name) => name.endsWith('.mjs'))) {
     const text = readFileSync(join(root, 'bench', file), 'utf8')

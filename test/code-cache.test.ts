@@ -58,7 +58,7 @@ function filesIn(folder: string): readonly string[] {
 }
 
 describe('the cache of compiled code', () => {
-  it('is not used when a single byte of it is not as it was written, and is written again', () => {
+  it('is discarded and rewritten when a single byte of it was changed', () => {
     const { folder, run } = createCommand()
     run()
     const cache = join(folder, '.cache', below)
@@ -71,7 +71,7 @@ describe('the cache of compiled code', () => {
     expect(readFileSync(join(cache, name)).equals(damaged)).toBe(false)
   })
 
-  it('is written below the cache folder of the user, for this user only, and used by the next process', () => {
+  it('is written to the cache folder of the user, with private permissions, and used by the next process', () => {
     const { folder, run } = createCommand()
     expect(run()).toBe('42\n')
     const cache = join(folder, '.cache', below)
@@ -86,7 +86,7 @@ describe('the cache of compiled code', () => {
     expect(statSync(file).mtimeMs).toBe(minutesAgo * 1000)
   })
 
-  it('is completed with what other commands have needed, after an hour', () => {
+  it('is extended after an hour with what other commands needed', () => {
     const { folder, run } = createCommand()
     run()
     const cache = join(folder, '.cache', below)
@@ -102,20 +102,20 @@ describe('the cache of compiled code', () => {
     ['BATON_HOME', (folder: string) => ({ BATON_HOME: join(folder, 'own') }), 'own/cache/code/b1'],
     ['XDG_CACHE_HOME', (folder: string) => ({ XDG_CACHE_HOME: join(folder, 'xdg') }), `xdg/${below}`],
     ['NODE_COMPILE_CACHE', (folder: string) => ({ NODE_COMPILE_CACHE: join(folder, 'node') }), 'node/baton-b1'],
-  ])('is where %s says', (_, env, place) => {
+  ])('is in the folder that %s names', (_, env, place) => {
     const { folder, run } = createCommand()
     expect(run(env(folder))).toBe('42\n')
     expect(filesIn(join(folder, place))).toHaveLength(1)
     expect(existsSync(join(folder, '.cache'))).toBe(false)
   })
 
-  it('is not there when NODE_DISABLE_COMPILE_CACHE says so', () => {
+  it('is disabled by NODE_DISABLE_COMPILE_CACHE', () => {
     const { folder, run } = createCommand()
     expect(run({ NODE_DISABLE_COMPILE_CACHE: '1' })).toBe('42\n')
     expect(existsSync(join(folder, '.cache'))).toBe(false)
   })
 
-  it('does nothing in a folder that others may write, or where none can be made', () => {
+  it('is not used where others may write to its folder or the folder cannot be made', () => {
     const { folder, run } = createCommand()
     const cache = join(folder, '.cache', below)
     mkdirSync(cache, { recursive: true })
@@ -127,7 +127,7 @@ describe('the cache of compiled code', () => {
     expect(run({ XDG_CACHE_HOME: join(folder, 'file') })).toBe('42\n')
   })
 
-  it('is replaced when it is damaged, and old ones of other builds are removed', () => {
+  it('is replaced when it is damaged, and caches of other builds are removed', () => {
     const { folder, run } = createCommand()
     const old = join(folder, '.cache/baton/code/b0')
     mkdirSync(old, { recursive: true })
@@ -143,7 +143,7 @@ describe('the cache of compiled code', () => {
     expect(readFileSync(file).length).toBeGreaterThan(good.length / 2)
   })
 
-  it('removes nothing of others in the folder that NODE_COMPILE_CACHE names', () => {
+  it('does not remove files of others from the folder that NODE_COMPILE_CACHE names', () => {
     const { folder, run } = createCommand()
     const chosen = join(folder, 'node')
     for (const name of ['v20.0.0-x64-someone', 'baton-b0']) {

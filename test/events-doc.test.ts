@@ -54,7 +54,7 @@ function readSections(text: string): ReadonlyMap<string, Section> {
   )
 }
 
-it('describes every event type of the source, and no other', () => {
+it('describes every event type of the source, and no others', () => {
   expect(types.size).toBeGreaterThan(20)
   expect([...sections.keys()].toSorted()).toEqual([...types.keys()].toSorted())
 })
@@ -65,11 +65,11 @@ it('describes every field of the envelope', () => {
 })
 
 describe.each([...types])('%s', (type, { required, optional }) => {
-  it('is described with every field, and the optional ones marked', () => {
+  it('is described with every field, optional fields marked', () => {
     expect(sections.get(type)?.fields).toEqual({ required, optional })
   })
 
-  it('has an example of one JSON line with the fields of the envelope and its own', () => {
+  it('has an example JSON line with the fields of the envelope and its own fields', () => {
     const examples = sections.get(type)?.examples ?? []
     expect(examples).toHaveLength(1)
     for (const line of examples) {
@@ -87,7 +87,7 @@ describe.each([...types])('%s', (type, { required, optional }) => {
   })
 })
 
-it('says of every event of the seed designs where it is', () => {
+it('says where to find each event of the original design', () => {
   const rows = [...page.matchAll(/^\| [^|]*\((R\d+)\) \| (.+) \|$/gm)]
   const numbers = ['R79', 'R80', 'R81', 'R82', 'R83', 'R115', 'R116', 'R117', 'R118', 'R142', 'R143', 'R144']
   const seeds = [...numbers, 'R196', 'R197', 'R198', 'R199', 'R200', 'R285']

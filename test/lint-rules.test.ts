@@ -54,7 +54,7 @@ it('baton/match-by-keys refuses what toMatchObject does not compare: regular exp
   expect(wrongLines('match-by-keys', imported + right.join('\n'))).toEqual([])
 })
 
-it('baton/patient-wait refuses waits that give up after a second', () => {
+it('baton/patient-wait refuses waits that give up after one second', () => {
   const source = `import { expect, vi } from 'vitest'
 await vi.waitFor(() => expect(1).toBe(1))
 await vi.waitUntil(() => Date.now() > 1)

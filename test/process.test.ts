@@ -14,7 +14,7 @@ function failing(code: string): Writable {
   return new Writable({ write: (_chunk, _encoding, done) => void setImmediate(done, error) })
 }
 
-it('ends when the last write is over', async () => {
+it('the process ends when its last write has finished', async () => {
   const parts: string[] = []
   const stream = new Writable({
     decodeStrings: false,
@@ -37,7 +37,7 @@ it.each([
   ['ECONNRESET', 141],
   ['ENOSPC', 1],
   ['EIO', 1],
-])('tells once of an error that comes after the write: %s is exit code %i', async (code, exitCode) => {
+])('reports an error that occurs after a write once: %s is exit code %i', async (code, exitCode) => {
   const told: OutputLost[] = []
   const outlet = createOutlet({ stream: failing(code), descriptor: none, onLost: (lost) => told.push(lost) })
   outlet.write('a')
@@ -50,7 +50,7 @@ it.each([
   expect(await outlet.end()).toBe(lost)
 })
 
-it('writes a file whole, and tells at once when it cannot be written', async () => {
+it('writes a whole file, and reports at once when it cannot be written', async () => {
   const file = join(tempTree({ 'result.txt': '' }), 'result.txt')
   const text = 'ü\n'.repeat(200_000)
   const stream = new Writable({ write: () => expect.unreachable() })

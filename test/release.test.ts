@@ -66,7 +66,7 @@ function stateOf(folder: string) {
 }
 
 describe('npm run release', () => {
-  it('writes the version and the changelog, tries the packed package, commits and tags', () => {
+  it('writes the version and the changelog, tests the packed package, commits and tags', () => {
     const folder = repository()
     expect(release(folder, 'minor')).toMatchObject({ code: 0 })
     const { texts, commits, tags, status } = stateOf(folder)
@@ -97,7 +97,7 @@ describe('npm run release', () => {
     expect(['tried', 'small-0.2.0.tgz'].filter((name) => existsSync(join(folder, name)))).toEqual([])
   })
 
-  it('leaves everything as it was when the package does not work', () => {
+  it('restores everything when the package does not work', () => {
     const folder = repository(1)
     const before = stateOf(folder)
     expect(release(folder, 'patch')).toMatchObject({ code: 1, stderr: expect.stringContaining('scripts/smoke.mjs') })
@@ -106,7 +106,7 @@ describe('npm run release', () => {
     expect(existsSync(join(folder, 'small-0.1.1.tgz'))).toBe(false)
   })
 
-  it('leaves everything as it was when the tag cannot be made', () => {
+  it('restores everything when the tag cannot be made', () => {
     const folder = repository()
     // a folder where git would write the tag
     mkdirSync(join(folder, '.git/refs/tags/v0.1.1'), { recursive: true })
@@ -131,7 +131,7 @@ describe('npm run release', () => {
     expect(stateOf(folder)).toEqual(before)
   })
 
-  it('refuses a version that a tag has, a tree that is not clean, and a changelog without changes, also with --dry-run', () => {
+  it('refuses an existing version, a tree with uncommitted changes, and an empty changelog, also with --dry-run', () => {
     const folder = repository()
     git(folder, 'tag', 'v0.3.0')
     for (const dry of [[], ['--dry-run']]) {

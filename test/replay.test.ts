@@ -65,7 +65,7 @@ async function replay(options: Partial<ReplayOptions> = {}): Promise<{
   }
 }
 
-it('gives the recorded answers from a run folder, with nothing of then left, and costs nothing', async () => {
+it('returns the recorded answers from a run folder without its original environment, and costs nothing', async () => {
   const { report, events } = await replay()
   expect([report.exitCode, report.isSameResult, answersOf(events)]).toEqual([0, true, answers])
   expect(report.replayed).toEqual({ http: 1, command: 1, model: 2, file: 5 })
@@ -73,7 +73,7 @@ it('gives the recorded answers from a run folder, with nothing of then left, and
   expect(report.scratch?.files).toEqual(['made/a.txt', 'made/b.txt', 'out/report.txt'])
 })
 
-describe('a change is named where it first shows', () => {
+describe('a replay reports the first difference', () => {
   it.each([
     [
       'a parameter',
@@ -125,19 +125,19 @@ describe('a change is named where it first shows', () => {
     expect(diff).toMatch(line)
   })
 
-  it('a call that was not made then', async () => {
+  it('for a call that the original run did not make', async () => {
     edit('agents/log.aip', 'print("reported")', 'print("reported")\naip.cmd.exec("touch", { "never" })')
     const { message } = await replay()
     expect(message).toMatch(/at post\/0.*output#\d+ it calls command\(.*"touch".*the record has nothing there/)
   })
 
-  it('a call that is not made any more', async () => {
+  it('for a call that is no longer made', async () => {
     edit('agents/log.aip', 'aip.file.delete("src/b.txt")\n', '')
     const { message } = await replay()
     expect(message).toMatch(/it ended without a call that was recorded:\n {2}file\(delete src\/b.txt\) at post\/0/)
   })
 
-  it('also when a script catches it', async () => {
+  it('even if a script catches the error', async () => {
     edit(
       'agents/look.aip',
       'local shell = aip.cmd.exec("cat", { "src/a.txt" })',
@@ -148,12 +148,12 @@ describe('a change is named where it first shows', () => {
   })
 })
 
-it('takes flags of its own for what is given again', async () => {
+it('does not take over the flags of the original run, but accepts new ones', async () => {
   const { message, diff } = await replay({ given: { overrides: ['model="openai::mock-third"'] } })
   expect([message, diff]).toEqual([expect.stringContaining('mock-third'), expect.stringContaining('mock-coder')])
 })
 
-it('notes an answer that is another one although all that was asked is the same', async () => {
+it('reports a different answer although the same was asked', async () => {
   edit(
     'ask.md',
     '  { name = "agents/log.aip"',
@@ -165,7 +165,7 @@ it('notes an answer that is another one although all that was asked is the same'
   expect([report.exitCode, report.isSameResult]).toEqual([0, false])
 })
 
-it('reads and changes the files of a copy when it is told to', async () => {
+it('reads and changes the files of a copy with the option for it', async () => {
   const copy = tempTree({ ...recordedFiles, 'page.url': readUrl() })
   const same = await replay({ cwd: copy, observations: 'live-files' })
   expect([same.report.exitCode, same.report.scratch]).toEqual([0, undefined])
@@ -181,7 +181,7 @@ function readUrl(): string {
   return /"kind":"http".*?"url":"([^"]+)"/.exec(readFileSync(join(folder, 'j-000001.jsonl'), 'utf8'))?.[1] ?? ''
 }
 
-it('names the files that it cannot make, because the record does not hold what they were made of', async () => {
+it('names the files that it cannot create because the record does not contain their content', async () => {
   const files = { 'existing.txt': 'old\n', 'm1.txt': 'moved\n', 'data/a.txt': 'a' }
   const there = tempTree({
     '.git/HEAD': '',
@@ -217,13 +217,13 @@ aip.file.copy("own.txt", "own2.txt")`,
   expect(readFileSync(join(report.scratch?.folder ?? '', 'own2.txt'), 'utf8')).toBe('own\nmore\n')
 })
 
-it('refuses what is no record', async () => {
+it('refuses a folder that is not a record', async () => {
   const cassette = { kind: 'cassette', file: join(cwd, 'ask.md') } as const
   await expect(replay({ record: cassette })).rejects.toThrow('is not a cassette')
   await expect(replay({ record: { kind: 'run', folder: tempTree() } })).rejects.toThrow('was never begun')
 })
 
-it('calls that look at the files before they act find what they found then', async () => {
+it('calls that inspect files before they change them find the files as they were at the time of the run', async () => {
   const cwd = tempTree({
     'there.txt': 'there\n',
     'empty.txt': '\n',

@@ -28,15 +28,15 @@ const outside = [
   /\((?:[^()\n]*, )?D\d{1,2}(?:, [^()\n]*)?\)/,
 ]
 
-describe('what the repository names', () => {
-  it('is found by the patterns that look for what is outside of it', () => {
+describe('files of the repository', () => {
+  it('are searched for references to documents outside of it', () => {
     const wrong = ['(DESIGN 8 "Budget")', 'see spec/engines.md D2', '(R289..R300, D38)', '(D29)', '(P-D8)']
     expect(wrong.filter((text) => !outside.some((pattern) => pattern.test(text)))).toEqual([])
     const right = ['test/spec/x', 'docs/aipack.md', 'a target.spec/agents', 'DESIGNED', '(R276)', '`D1`']
     expect(right.filter((text) => outside.some((pattern) => pattern.test(text)))).toEqual([])
   })
 
-  it('is inside of it: no file names a document or a decision that a reader cannot open', () => {
+  it('do not refer to documents or decisions that a reader cannot open', () => {
     expect(files.length).toBeGreaterThan(800)
     const found = files.flatMap((path) =>
       read(path)
@@ -48,7 +48,7 @@ describe('what the repository names', () => {
     expect(found).toEqual([])
   })
 
-  it('exists: pages of docs/ that comments name', () => {
+  it('name only existing pages of docs/ in comments', () => {
     const named = files.flatMap((path) => {
       const shown = relative(root, path)
       if (/^docs\/|\/fixtures\//.test(shown)) return []
@@ -63,7 +63,7 @@ describe('what the repository names', () => {
   })
 })
 
-it.skipIf(!existsSync(join(root, '.git')))('the top level has what tools look for there, and nothing else', () => {
+it.skipIf(!existsSync(join(root, '.git')))('the top level contains what tools look for there, and nothing else', () => {
   const tracked = execFileSync('git', ['ls-files'], { cwd: root, encoding: 'utf8' }).trim().split('\n')
   const top = new Set(tracked.map((path) => path.split('/')[0]))
   const content = ['src', 'test', 'agents', 'pipelines', 'starters', 'docs', 'bench', 'scripts']
@@ -77,7 +77,7 @@ it.skipIf(!existsSync(join(root, '.git')))('the top level has what tools look fo
   expect([...top].toSorted()).toEqual(known.toSorted())
 })
 
-it('CI runs what .ci/run runs, on the versions of Node that are supported', () => {
+it('CI runs .ci/run on the supported versions of Node', () => {
   const { jobs } = parse(read(join(root, '.github/workflows/ci.yml'))) as {
     readonly jobs: { readonly check: { readonly strategy: { readonly matrix: { readonly node: readonly string[] } } } }
   }
@@ -116,7 +116,7 @@ it('ARCHITECTURE.md and docs/design/ name only files that exist', () => {
   expect(missing).toEqual([])
 })
 
-it('package-lock.json names the packages of all platforms; without them node scripts/complete-lock.mjs', () => {
+it('package-lock.json contains the packages of all platforms (otherwise: node scripts/complete-lock.mjs)', () => {
   const { packages } = JSON.parse(read(join(root, 'package-lock.json'))) as {
     readonly packages: { readonly [folder: string]: { readonly optionalDependencies?: object } }
   }
@@ -127,7 +127,7 @@ it('package-lock.json names the packages of all platforms; without them node scr
   expect(optional.filter((name) => !isLocked(name))).toEqual([])
 })
 
-it('the client of the conformance suite loads built files that have a source', () => {
+it('the client of the conformance suite loads only built files that have a source file', () => {
   const text = read(join(root, 'scripts/mcp-conformance-client.mjs'))
   const loaded = [...text.matchAll(/'((?:[\w-]+\/)+[\w-]+)\.js'/g)].map(([, file = '']) => file)
   expect(loaded.length).toBeGreaterThan(2)
@@ -155,5 +155,5 @@ describe('the nouns of ARCHITECTURE.md', () => {
     )
   })
 
-  it('are many', () => expect(rows.length).toBeGreaterThan(20))
+  it('are found in the table', () => expect(rows.length).toBeGreaterThan(20))
 })

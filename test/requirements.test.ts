@@ -202,7 +202,7 @@ function numbers(prefix: string, count: number): readonly string[] {
 }
 
 describe('titlesIn', () => {
-  it('finds the titles of tests in every form of call, and no others', () => {
+  it('finds the titles of tests in every form of call, and nothing else', () => {
     const source = [
       "describe('group', () => {})",
       "it('plain', f)",
@@ -263,16 +263,16 @@ describe('titlesIn', () => {
 })
 
 describe('docs/requirements.md', () => {
-  it('has every requirement and every vector once, in order', () => {
+  it('contains every requirement and every vector once, in order', () => {
     expect(rows.map(({ number }) => number)).toEqual([...numbers('R', 318), ...numbers('TV', 40)])
   })
 
-  it('says of each what it is about, and its status in one of the known forms', () => {
+  it('has a description and a status in a known form for each number', () => {
     const wrong = rows.filter(({ about, status }) => about === '' || readStatus(status) === undefined)
     expect(wrong).toEqual([])
   })
 
-  it('knows a status by its parts: tests first, then what is overruled or missing', () => {
+  it('a status names tests first, then what is overruled or missing', () => {
     const test = 'test: test/a.test.ts › it works; and more'
     expect(readStatus(test)).toEqual({ tests: [{ file: 'test/a.test.ts', title: 'it works; and more' }], others: 0 })
     expect(readStatus(`${test}; ${test}; overruled: no; not yet: this`)).toMatchObject({ tests: [{}, {}], others: 2 })
@@ -293,7 +293,7 @@ describe('docs/requirements.md', () => {
   }
   const titles = new Map<string, ReadonlyMap<string, Runs>>()
 
-  it('names tests that exist', () => {
+  it('names only tests that exist', () => {
     const missing = rows.flatMap(({ number, status }) =>
       runsOf(status).flatMap(([{ file, title }, runs]) =>
         runs === undefined ? [`${number}: ${file} › ${title}`] : [],
@@ -302,7 +302,7 @@ describe('docs/requirements.md', () => {
     expect(missing).toEqual([])
   })
 
-  it('says what the tests of a row need, if none of them runs everywhere', () => {
+  it('says what the tests of a row need if none of them runs everywhere', () => {
     const needing = rows.filter(({ status }) => {
       const all = runsOf(status).map(([, runs]) => runs)
       return all.length > 0 && !all.includes('always')

@@ -63,8 +63,8 @@ function world(more: { readonly [path: string]: string }): World {
   }
 }
 
-describe('a resume repeats nothing that is paid for', () => {
-  it('when limits are raised in the file', async () => {
+describe('a resume does not repeat paid calls', () => {
+  it('after limits were raised in the file', async () => {
     const { run, resume, write } = world({ 'ask.md': promptOf('[budget]\ncalls = 1') })
     expect(await run()).toMatchObject({ exitCode: 4, usage: { calls: 1 } })
     write('ask.md', promptOf('input_concurrency = 7\n[retry]\nmax_attempts = 2\n[budget]\ncalls = 9'))
@@ -72,7 +72,7 @@ describe('a resume repeats nothing that is paid for', () => {
     expect(await resume({ usesCurrent: true })).toMatchObject({ exitCode: 0, usage: { calls: 2 } })
   })
 
-  it('when an agent was changed before an earlier resume', async () => {
+  it('after an agent was changed before an earlier resume', async () => {
     const each = 'aip.file.append("log.txt", "x")'
     const { run, resume, write, text } = world({ 'ask.md': promptOf(''), 'each.lua': each })
     expect((await run()).exitCode).toBe(1)
@@ -85,7 +85,7 @@ describe('a resume repeats nothing that is paid for', () => {
     expect(text('log.txt')).toBe('xxxxxx')
   })
 
-  it('when settings were changed by an earlier resume', async () => {
+  it('after settings were changed by an earlier resume', async () => {
     const { run, resume, write } = world({ 'ask.md': promptOf('') })
     expect(await run()).toMatchObject({ exitCode: 1, usage: { calls: 2 } })
     // a different temperature makes a different request
@@ -95,7 +95,7 @@ describe('a resume repeats nothing that is paid for', () => {
   })
 })
 
-describe('a resume runs anew what could only fail again', () => {
+describe('a resume repeats calls whose recorded result could only be a failure', () => {
   it.each([
     ['returned a failure', '{ success = false, error_msg = "not yet" }', 'pre'],
     ['returned a failure behind a task', '{ success = false, error_msg = "not yet" }', 'post_task'],
@@ -132,7 +132,7 @@ describe('a run that has used a secret', () => {
   }
   const env = { DB_URL: 'postgres://pass' }
 
-  it('goes on only where it is set as it was, and never writes it', async () => {
+  it('is resumed only with the same secret set, and never records its value', async () => {
     const { run, resume, write, folder, journal } = world(files)
     expect((await run(env)).exitCode).toBe(1)
     write('need', '')
@@ -150,7 +150,7 @@ describe('a run that has used a secret', () => {
   })
 })
 
-it('a resume says when it goes on with a file as the run has read it, but not of what the run has written', async () => {
+it('a resume reports when it continues with a file that was changed, except for changes by the run itself', async () => {
   const { run, resume, write, warnings } = world({
     'ask.md': promptOf(''),
     'need.lua': `

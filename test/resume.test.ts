@@ -56,7 +56,7 @@ async function recorded(entries: readonly Entry[]): Promise<{
   }
 }
 
-describe('a resume does nothing and says why', () => {
+describe('a resume refuses and gives the reason', () => {
   it('while the process of the run is alive', async () => {
     const { refusal } = await recorded([])
     expect(await refusal()).toMatchObject({
@@ -65,7 +65,7 @@ describe('a resume does nothing and says why', () => {
     })
   })
 
-  it('when records are damaged that others follow', async () => {
+  it('when a damaged record is followed by others', async () => {
     const { folder, refusal } = await recorded([{ k: 'begin', p: 'task/0', key: {} }, end])
     const file = join(folder, 'j-000001.jsonl')
     writeFileSync(file, readFileSync(file, 'utf8').replace('task/0', 'task/1'))
@@ -74,7 +74,7 @@ describe('a resume does nothing and says why', () => {
     expect(await refusal()).toMatchObject(damaged)
   })
 
-  it('when the record does not say how the run was started', async () => {
+  it('when the record does not contain how the run was started', async () => {
     const folder = join(tempTree(), 'run')
     const key = openSigningKey({ env: {}, home: folder })
     const journal = await openRun({ folder, now: () => new Date(0), key })
@@ -86,7 +86,7 @@ describe('a resume does nothing and says why', () => {
     })
   })
 
-  it('when there is no part to rerun, and names those there are', async () => {
+  it('when the named part to rerun does not exist, and lists the existing ones', async () => {
     const parts = ['task/0', 'task/1'].map((p): Entry => ({ k: 'begin', p, key: {} }))
     const { refusal } = await recorded([...parts, end])
     expect(await refusal({ from: 'task/2' })).toMatchObject({
@@ -97,14 +97,14 @@ describe('a resume does nothing and says why', () => {
     expect(await (await recorded([end])).refusal({ from: 'x' })).toMatchObject({ hint: 'No part of it was started.' })
   })
 
-  it('when nobody has decided about an effect, and names it', async () => {
+  it('when an effect with unknown outcome needs a decision, and names the effect', async () => {
     const { refusal } = await recorded([command, end])
     const undecided = { code: 'UNCERTAIN', message: expect.stringContaining('1.2  command("rm", "a.md") at task/0') }
     expect(await refusal()).toMatchObject({ ...undecided, hint: expect.stringContaining('--uncertain 1.2=redo') })
     expect(await refusal()).toMatchObject(undecided)
   })
 
-  it('and says what stands there, and what each choice leads to', async () => {
+  it('with the current state of the file and the consequence of each choice', async () => {
     const change = { op: 'write', path: 'a.md', before: 'x', after: 'y' }
     const at = 'task/0/pre_task/0:a/data#0'
     const { refusal } = await recorded([
@@ -123,7 +123,7 @@ describe('a resume does nothing and says why', () => {
     })
   })
 
-  it('when another choice was made before; the same one is accepted', async () => {
+  it('when a different choice was made before; the same choice is accepted', async () => {
     const other: Entry = { ...command, p: 'task/1/pre_task/0:a/data#0' }
     const { refusal } = await recorded([command, { k: 'choice', p: command.p, of: [1, 2], choice: 'done' }, other, end])
     expect(await refusal({ uncertain: ['1.2=redo'] })).toMatchObject({
@@ -136,7 +136,7 @@ describe('a resume does nothing and says why', () => {
     })
   })
 
-  it('when the script has died of an effect that was said to have failed', async () => {
+  it('when the script ended because of an effect that was decided to have failed', async () => {
     const { refusal } = await recorded([command, { k: 'choice', p: command.p, of: [1, 2], choice: 'fail' }, end])
     expect(await refusal()).toMatchObject({ code: 'UNCERTAIN', message: expect.stringContaining('1.2  command') })
   })
@@ -147,7 +147,7 @@ describe('a resume does nothing and says why', () => {
     ['=redo', 'is not a choice'],
     ['9.9=redo', 'this run has no such effect'],
     ['1.1=done', 'this run has no such effect'],
-  ])('when %s is no choice of the run', async (choice, reason) => {
+  ])('when %s is not a valid choice for the run', async (choice, reason) => {
     const { refusal } = await recorded([command, end])
     expect(await refusal({ uncertain: [choice] })).toMatchObject({
       code: 'USAGE',
@@ -156,7 +156,7 @@ describe('a resume does nothing and says why', () => {
   })
 })
 
-it('leaves the record as it was when the program cannot be loaded', async () => {
+it('and does not change the record when the program cannot be loaded', async () => {
   const { folder } = await recorded([end])
   const before = readdirSync(folder)
   const report = await resumeRun(

@@ -14,7 +14,7 @@ async function runIn(files: Readonly<Record<string, string>>, options: Partial<P
   return { cwd, report, events }
 }
 
-it('runs in memory, with a warning, where no record can be made', async () => {
+it('runs in memory, with a warning, when no record can be created', async () => {
   for (const runs of ['a-file/runs', '/proc/no-such/runs']) {
     const cwd = tempTree({ 'a-file': '' })
     const folder = runs.startsWith('/') ? runs : join(cwd, runs)

@@ -6,7 +6,7 @@ import * as surface from '../src/index.ts'
 import { version } from '../src/version.ts'
 import { root } from './helpers/baton.ts'
 
-it('exports these names', () => {
+it('exports exactly these names', () => {
   expect(Object.keys(surface).toSorted()).toEqual([
     'BatonError',
     'approve',
@@ -59,7 +59,7 @@ it('exports these names', () => {
   expect(source.split('\n').length).toBeLessThan(110)
 })
 
-it('has one version', () => {
+it('has the same version everywhere', () => {
   const { version: packaged } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
   expect(version).toBe(packaged)
 })

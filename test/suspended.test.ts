@@ -150,7 +150,7 @@ function sentOf<Type extends EventBody['type']>(
   return events.filter((event): event is RunEvent & { readonly type: Type } => event.type === type)
 }
 
-it('a task that waits ends the run only when those beside it have finished, and a resume pays nothing twice', async () => {
+it('a waiting task ends the run only when the tasks next to it have finished, and a resume pays for nothing twice', async () => {
   const all = await world()
   const first = await start(all, [waitingFor(['one'])])
   expect(first.report).toMatchObject({ stopReason: 'suspended', exitCode: 5, canResume: true })
@@ -202,7 +202,7 @@ it('a task that waits ends the run only when those beside it have finished, and 
   expect(shown.toSorted()).toEqual(['deploys src/a.txt', 'deploys src/b.txt', 'deploys src/c.txt'])
 })
 
-it('is listed as suspended, in the index and without it, and shown with what waits and how to go on', async () => {
+it('a suspended run is listed as such, with or without the index, and shown with what it waits for and how to resume it', async () => {
   const all = await world()
   const { folder } = await start(all, [waitingFor([])])
   const runs = join(folder, '..')
@@ -232,7 +232,7 @@ it('is listed as suspended, in the index and without it, and shown with what wai
   expect(again).toMatchObject([{ status: 'suspended', exit: 5, tasks: { done: 0, failed: 0, skipped: 0 }, calls: 6 }])
 })
 
-it('an effect that must not be repeated waits as well: nobody has to say whether it happened', async () => {
+it('an effect that must not be repeated also waits, and nobody has to decide whether it happened', async () => {
   const all = await world()
   const agent = 'aip.cmd.exec("sh", { "-c", "echo ran >> ran.txt" })\nreturn {}\n'
   writeFileSync(join(all.cwd, 'agents/last.lua'), agent)
@@ -243,7 +243,7 @@ it('an effect that must not be repeated waits as well: nobody has to say whether
   expect(readFileSync(join(all.cwd, 'ran.txt'), 'utf8')).toBe('ran\n')
 })
 
-it('a script cannot go on after a suspension it catches, nor can agents that it runs', async () => {
+it('a script that catches a suspension cannot continue, nor can the agents that it runs', async () => {
   const all = await world()
   const nested = `
 local ok, answer = pcall(aip.agent.run, "inner.md", { input = "x" })
@@ -275,7 +275,7 @@ return { agent_result = "went on" }
   expect(all.paid).toHaveLength(7)
 })
 
-it('a run whose first chain waits goes on from there', async () => {
+it('a run whose first chain waits is resumed from there', async () => {
   const all = await world()
   const first = await start(all, [waitingForKind('model')])
   expect(first.report).toMatchObject({ stopReason: 'suspended', exitCode: 5, usage: { calls: 0 } })

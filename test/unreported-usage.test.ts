@@ -74,7 +74,7 @@ const inputs = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
 const warning = 'ollama::m reports no usage: its tokens are estimated'
 
 describe('a server that reports no usage', () => {
-  it('has its tokens estimated: a limit in tokens ends the run, with one warning', async () => {
+  it('has its tokens estimated: a token limit ends the run, with one warning', async () => {
     const server = await openServer(() => uncounted)
     const { exitCode, events } = await play(server.url, { inputs, overrides: ['budget.tokens=2000'] })
     expect(callsOf(events)[0]).toMatchObject({ calls: 1, output: 278, estimated: true })
@@ -84,7 +84,7 @@ describe('a server that reports no usage', () => {
     expect(warningsOf(events)).toEqual([warning])
   })
 
-  it('counts in a resumed run as it was recorded', async () => {
+  it('is counted in a resumed run as it was recorded', async () => {
     const server = await openServer(() => uncounted)
     const first = await play(server.url, { inputs, overrides: ['budget.tokens=2000'] })
     const again: RunEvent[] = []
@@ -104,7 +104,7 @@ describe('a server that reports no usage', () => {
     expect(callsOf(events)).toMatchObject([{ output: 278, estimated: true }])
   })
 
-  it('costs what the estimate costs, so a limit in dollars ends the run', async () => {
+  it('is charged as estimated, so that a limit in dollars ends the run', async () => {
     const server = await openServer(() => uncounted)
     const config = '[prices]\n"ollama::m" = { input = 0, output = 1000 }\n'
     const options = { inputs, config, overrides: ['budget.usd=2'] }
@@ -113,7 +113,7 @@ describe('a server that reports no usage', () => {
     expect(events.find(({ type }) => type === 'usage')).toMatchObject({ cost_usd: 0.278, call: { estimated: true } })
   })
 
-  it.each(Object.entries(wires))('is noticed in the wire format %s', async (format, body) => {
+  it.each(Object.entries(wires))('is detected in the wire format %s', async (format, body) => {
     const server = await startNativeServer({ writes: [body] })
     onTestFinished(() => server.close())
     const config = `[providers.lab]\nbase_url = "${server.origin}/v1"\nformat = "${format}"\n`
@@ -122,7 +122,7 @@ describe('a server that reports no usage', () => {
     expect(callsOf(events)).toMatchObject([{ calls: 1, output: 2, estimated: true }])
   })
 
-  it('is noticed by zeros, and counts for the agents of a run too', async () => {
+  it('is detected by zero counts, and is counted for the agents of a run too', async () => {
     const server = await openServer(() => ({ ...uncounted, usage: { prompt_tokens: 0, completion_tokens: 0 } }))
     const { exitCode, events } = await play(server.url, { file: 'agent.md', overrides: ['budget.tokens=1300'] })
     expect([exitCode, server.requests.length]).toEqual([4, 1])
@@ -130,7 +130,7 @@ describe('a server that reports no usage', () => {
   })
 })
 
-it('estimates nothing for a server that counts, or for the offline model', async () => {
+it('a server that reports usage, and the offline model, are not estimated', async () => {
   const server = await openServer(() => ({ text: 'fine', usage: { prompt_tokens: 5, completion_tokens: 0 } }))
   const counted = await play(server.url, { inputs: ['a'] })
   expect(callsOf(counted.events)).toEqual([{ calls: 1, input: 5, output: 0, cached: 0, reasoning: 0 }])

@@ -3,7 +3,6 @@ import { BatonError, isBatonError } from '../base/error.ts'
 import type { Finding } from '../config/issue.ts'
 import type { AgentParts, ChosenModel } from './parts.ts'
 
-/** The settings that name the models of one agent. */
 export interface ModelNames {
   readonly model?: string
   readonly fallback_models: readonly string[]

@@ -121,7 +121,7 @@ function createResponder({ agent, parts, plugins }: Answering, places: TurnPlace
   const { said = [], history = [], userId: asker = 'local' } = agent
   const isFormer = opener.scope.hasFormerRounds === true
   const before: (() => Prompt)[] = history.map((prompt) => () => prompt)
-  /** Of the prompt in progress (R164). */
+  /** Of the prompt in progress. */
   let active: Executor | undefined
   let count = 0
 
@@ -197,7 +197,7 @@ function createResponder({ agent, parts, plugins }: Answering, places: TurnPlace
     },
   }
 
-  /** Its events are those of the prompt (R179, R205). */
+  /** Its events are those of the prompt. */
   async function execute(executor: Executor, prompt: OpenPrompt): Promise<Prompt> {
     const { id } = executor
     try {
@@ -226,7 +226,7 @@ function withoutNotes({ output }: Prompt): Pick<Prompt, 'output'> {
   return { output: output.filter((one) => one.type !== 'text' || one.note !== true) }
 }
 
-/** The system prompt, then the earlier messages, then the prompt (R181). */
+/** The system prompt, then the earlier messages, then the prompt. */
 function withEarlier(messages: readonly Message[], earlier: readonly Message[]): readonly Message[] {
   if (earlier.length === 0) return messages
   const first = messages.findIndex(({ role }) => role !== 'system')

@@ -14,7 +14,6 @@ interface LoopOptions {
   readonly maxRounds?: number
   /** The limit that the model is told, if that was another one when the run began. */
   readonly toldRounds?: number
-  /** The options of the mode. */
   readonly options: JsonObject
 }
 

@@ -33,7 +33,6 @@ interface LogOptions {
   readonly portable?: ((text: string) => string) | undefined
 }
 
-/** Creates the log of a new conversation. */
 export function createMessageLog({ said = [], portable = (text) => text }: LogOptions = {}): MessageLog {
   const textOf = (some: readonly Message[]): string => portable(canonicalText(some))
   const elsewhere = new Set(said)
@@ -169,7 +168,7 @@ function isSameValue(now: unknown, then: unknown): boolean {
 const mostCharacters = 2000
 
 /**
- * Earlier prompts as messages, oldest first (R181 to R184), depending on the outputs and not on the mode: text and
+ * Earlier prompts as messages, oldest first, depending on the outputs and not on the mode: text and
  * programs become assistant messages, the result of a program a user message, any other tool one line of a user
  * message.
  */

@@ -20,7 +20,6 @@ interface Question {
   readonly at: Place
   /** The requested model, and its fallbacks for when it fails for good; an empty name means the default model. */
   readonly models: readonly string[]
-  /** The request without its model. */
   readonly request: Omit<ModelRequest, 'model'>
   readonly recorded: RecordedMessages
   readonly itemId: string

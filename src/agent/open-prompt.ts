@@ -45,7 +45,7 @@ export interface OpenPrompt extends Pick<OpenPromptOptions, 'id' | 'mode' | 'use
   readonly count: (answered: Answered) => void
   /** Called when a call is issued; the returned function is called when it has ended. */
   readonly reserveUse: () => (use: ToolUse) => void
-  /** Adds a text that was not streamed from a model as is. Events stream it first, unless `streams` is false (R219). */
+  /** Adds a text that was not streamed from a model as is. Events stream it first, unless `streams` is false. */
   readonly say: (text: string, options?: { readonly streams?: boolean }) => void
   readonly warn: (message: string) => void
   readonly complete: (end: ModelEnd) => Prompt

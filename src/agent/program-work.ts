@@ -42,7 +42,7 @@ interface WorkOptions {
   readonly tools: readonly Tool[]
   readonly timeline?: Timeline
   readonly running?: RunningCalls
-  /** Its calls need no approval if only Baton's own rules would ask (R195). */
+  /** Its calls need no approval if only Baton's own rules would ask. */
   readonly isApproved: boolean
   /** Called when a call is issued; the returned function is called when the call has ended. */
   readonly onCall?: () => (use: ToolUse) => void
@@ -87,7 +87,7 @@ export function createProgramWork(options: WorkOptions): ProgramWork {
 const lists = new WeakMap<readonly ToolRule[], readonly ToolRule[]>()
 
 /**
- * The same context, but without the approvals that only Baton's built-in rules require (R195). Rules that someone has
+ * The same context, but without the approvals that only Baton's built-in rules require. Rules that someone has
  * written still apply, and what is denied stays denied.
  */
 function withoutDefaultApprovals<Context extends ContextWith<'rights', NarrowPorts>>(context: Context): Context {

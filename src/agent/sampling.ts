@@ -17,7 +17,7 @@ interface Sampling {
 }
 
 /**
- * Asks the model of the run for an MCP server (R17): a separate request at the place of the context, under the budget
+ * Asks the model of the run for an MCP server: a separate request at the place of the context, under the budget
  * and permissions of the agent that called the server. A model hint is only followed if the settings know its name, so
  * that a server cannot choose a model or host that the user has not named.
  * @throws BatonError MCP_FAILED for a request that cannot be sent, and errors of model calls

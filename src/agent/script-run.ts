@@ -67,7 +67,7 @@ export function createSectionRunner(request: ScriptRequest, parts: ScriptParts, 
 }
 
 /**
- * Agents that it runs get at most the tools that its options name (R28); without any, those of the agent that runs it.
+ * Agents that it runs get at most the tools that its options name; without any, those of the agent that runs it.
  */
 function limitedByOptions({ variables: { options } }: SectionCode, context: RunContext): RunContext {
   const tools = isJsonObject(options as Json) ? (options as JsonObject)['tools'] : undefined

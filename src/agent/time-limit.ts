@@ -23,7 +23,7 @@ export function timeLimitOf(
 }
 
 /**
- * Runs the work of an agent, and stops it with everything it runs when it exceeds the limit (R303). Time spent waiting
+ * Runs the work of an agent, and stops it with everything it runs when it exceeds the limit. Time spent waiting
  * for the user does not count.
  * @throws BatonError LIMIT if it was stopped
  */

@@ -68,7 +68,7 @@ export interface Turns {
   readonly refuse: (calls: readonly ToolCallPart[], why: string) => void
   /** Adds a result as a message of the user. */
   readonly tell: (result: ToolResult) => void
-  /** Answers the question of a running call, by the id of its output (R153); a no-op for other ids. */
+  /** Answers the question of a running call, by the id of its output; a no-op for other ids. */
   readonly approve: (callId: string) => Promise<void>
   readonly reject: (callId: string, reason?: string) => Promise<void>
 }

@@ -143,14 +143,12 @@ function megabytes(bytes: number): string {
   return `${(bytes / mebibyte).toFixed(1)} MiB`
 }
 
-/** The error for an archive that cannot be used. */
 export function refused(archive: string, problem: string): BatonError {
   return new BatonError('FILE_FAILED', `${archive} ${problem}`, {
     hint: 'Recreate the archive or use a different one.',
   })
 }
 
-/** The error for one entry of an archive. */
 export function refusedEntry(archive: string, entry: string, problem: string): BatonError {
   return refused(archive, `cannot be unpacked: the entry ${shownEntry(entry)} ${problem}`)
 }

@@ -57,7 +57,6 @@ export function givesAccess(name: string): boolean {
   return access.has(name)
 }
 
-/** Whether commands get this variable. */
 export function commandVariables(name: string): boolean {
   return passed.has(name) || passedPrefixes.some((prefix) => name.startsWith(prefix))
 }

@@ -43,7 +43,7 @@ export const exitCodes = {
 export type ErrorCode = keyof typeof exitCodes
 
 /**
- * What happened, more exactly than the code of an error says it, where programs may have to tell it apart (R315, R317).
+ * What happened, more exactly than the code of an error says it, where programs may have to tell it apart.
  * As stable as codes.
  */
 export const errorReasons = [

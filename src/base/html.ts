@@ -75,7 +75,6 @@ export function textOf(node: HtmlNode): string {
   return node.type === 'text' && 'data' in node ? node.data : ''
 }
 
-/** A selected element. */
 export interface SelectedElement {
   /** In lowercase. */
   readonly tag: string

@@ -71,7 +71,6 @@ function openUnlinked(path: string): number {
   }
 }
 
-/** The current path of the opened file. */
 function openedPath(descriptor: number, path: string): string {
   if (platform() === 'linux') {
     try {

@@ -1,7 +1,7 @@
 import type { Clock } from './clock.ts'
 import { manyListeners } from './concurrency.ts'
 
-/** How often an operation is retried, and how long it waits in between (R289..R293). */
+/** How often an operation is retried, and how long it waits in between. */
 export interface RetryPolicy {
   /** Including the first call. */
   readonly maxAttempts: number
@@ -25,7 +25,7 @@ export const defaultRetryPolicy: RetryPolicy = {
 const longestSuggestionMs = 120_000
 
 /**
- * The wait in milliseconds after failed attempt number `attempt`, from 1 (R294, R295).
+ * The wait in milliseconds after failed attempt number `attempt`, from 1.
  * `draw` is in [0, 1); 0.5 gives the wait without jitter.
  */
 export function backoffDelay(policy: RetryPolicy, attempt: number, draw: number): number {
@@ -61,14 +61,14 @@ export interface RetryOptions {
   readonly onRetry?: (notice: RetryNotice) => void
 }
 
-/** The result of all attempts (R298..R300). */
+/** The result of all attempts. */
 export type RetryOutcome<T> =
   | { readonly kind: 'ok'; readonly value: T; readonly attempts: number }
   | { readonly kind: 'permanent'; readonly error: unknown }
   | { readonly kind: 'exhausted'; readonly error: unknown; readonly attempts: number }
 
 /**
- * Calls `operation` until it succeeds, fails permanently, or has been called `maxAttempts` times (R289..R300). Rejects
+ * Calls `operation` until it succeeds, fails permanently, or has been called `maxAttempts` times. Rejects
  * only with the signal's reason, immediately even during a wait.
  */
 export async function retry<T>(
@@ -104,7 +104,7 @@ export type TimeoutOutcome<T> = Settled<T> | { readonly kind: 'timed_out' }
 type Settled<T> = { readonly kind: 'ok'; readonly value: T } | { readonly kind: 'failed'; readonly error: unknown }
 
 /**
- * Runs one operation with a timeout: its value, its error, or `timed_out` (R301). The signal it receives is aborted at
+ * Runs one operation with a timeout: its value, its error, or `timed_out`. The signal it receives is aborted at
  * the timeout and with `signal`; an operation that ignores it is not waited for. Rejects only with the reason of
  * `signal`.
  */

@@ -12,7 +12,6 @@ export interface SchemaProblem {
   readonly at?: DataPath
 }
 
-/** One finding of a JSON Schema validator. */
 export interface SchemaFinding {
   readonly keyword: string
   /** JSON pointer to the value. */

@@ -9,7 +9,6 @@ import { isObject } from '../base/json.ts'
  */
 export type MessageKind = 'message' | 'summary' | 'background'
 
-/** A message of a chat, as listed. */
 export interface ListedMessage {
   readonly kind: MessageKind
   /** The run that answers it. */

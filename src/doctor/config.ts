@@ -32,7 +32,6 @@ export interface ConfigFound {
   readonly isValid: boolean
 }
 
-/** Checks the workspace and its config files. */
 export async function checkConfig(patient: Patient): Promise<ConfigFound> {
   const located = locateWorkspace(patient)
   const { workspace } = located

@@ -95,7 +95,7 @@ export interface AgentDefinition {
   readonly heldBack?: string
 }
 
-/** A command line that answers a prompt with text, defined by `[agents.NAME] command` (R266, R279, R280). */
+/** A command line that answers a prompt with text, defined by `[agents.NAME] command`. */
 export interface CommandAgent {
   readonly kind: 'command'
   /** As the caller named it. */
@@ -137,7 +137,6 @@ export type CommandSession = {
   readonly used?: Usage
 }
 
-/** An agent that answers with text. */
 export type TextAgent = PromptAgent | CommandAgent
 
 /** The input that a caller gives to a prompt file. */
@@ -171,7 +170,6 @@ export interface ModelAgent {
   readonly maxTurns?: number
   /** Maximum number of rounds for one message; omitted: the default of its mode, 200 in `classic`. */
   readonly maxRounds?: number
-  /** Options of its mode. */
   readonly modeOptions?: JsonObject
   /** The id of the mode that executes its messages; omitted: `classic`. */
   readonly mode?: string
@@ -210,7 +208,6 @@ export interface Tool {
   close?(context: RunContext, failure?: unknown): Promise<void>
 }
 
-/** Whether the tool is offered to models. */
 export function isOffered({ isHidden }: Tool): boolean {
   return isHidden !== true
 }
@@ -285,7 +282,6 @@ export interface ModelAgentRequest {
 
 export type AgentRequest = ScriptRequest | PromptRequest | ModelAgentRequest
 
-/** The result of a script agent. */
 export type ScriptResult =
   | {
       readonly kind: 'script'
@@ -327,7 +323,7 @@ export type PromptResult =
   | { readonly kind: 'prompt'; readonly end: 'skipped'; readonly reason: string; readonly spent: Spent }
 
 /**
- * Why a model stopped (R26). `max_tokens`: it reached its output limit; `incomplete`: the answer was cut off for
+ * Why a model stopped. `max_tokens`: it reached its output limit; `incomplete`: the answer was cut off for
  * another reason. The others stop a model that wanted to call more tools: `max_turns`, `max_rounds`: no model calls are
  * left in this conversation or for this message; `repeated_calls`: it kept calling the same tools with the same input.
  */
@@ -342,7 +338,7 @@ export interface ModelResult {
   readonly model: { readonly name: string; readonly provider: string }
   /** The whole conversation so far. */
   readonly messages: readonly Message[]
-  /** The tools that were called for this message (R25). */
+  /** The tools that were called for this message. */
   readonly calls: readonly ToolUse[]
   readonly spent: Spent
   /** How long the model took. */

@@ -24,7 +24,6 @@ export interface AskedAction {
 export interface ApprovalView extends AskedAction {
   /** Its number in the run, as used by `baton approve`. */
   readonly id: string
-  /** The place of the action. */
   readonly place: string
   /** ISO 8601, UTC: when it was first asked, and until when it can be answered. */
   readonly asked: string

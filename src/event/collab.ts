@@ -7,7 +7,7 @@ import type { Spent } from './meter.ts'
 /** The id of the leader: the conversation that a team works for. */
 export const leaderId = 'root'
 
-/** Other spellings of the parameters of the tools of a team, by tool: models may use either (R107 to R110). */
+/** Other spellings of the parameters of the tools of a team, by tool: models may use either. */
 export const teamSpellings = {
   spawn_agent: { prompt: 'message' },
   send_input: { thread_id: 'id', prompt: 'message' },
@@ -26,7 +26,7 @@ export function withUsualNames<Value>(
 type TeamTool = keyof typeof teamSpellings
 
 /**
- * The status of an agent (R96), as models and events see it. Final are `completed` with its last answer, `errored`,
+ * The status of an agent, as models and events see it. Final are `completed` with its last answer, `errored`,
  * `shutdown`, and `not_found` for unknown ids. An `interrupted` agent continues with the message that interrupted it.
  */
 export type AgentStatus =
@@ -83,7 +83,7 @@ export interface AgentWork {
 }
 
 export interface SpawnOrder {
-  /** A UUID (R97). */
+  /** A UUID. */
   readonly id: string
   /** Who spawned it. */
   readonly parent: string
@@ -106,10 +106,8 @@ export interface TeamMember {
   readonly waitsFor: readonly string[]
 }
 
-/** The kind of stall that was detected. */
 export type StallKind = 'cycle' | 'endless_wait' | 'repeats' | 'no_progress'
 
-/** Events of a team, for its watchers. */
 export type TeamEvent =
   | { readonly kind: 'status'; readonly id: string; readonly role: string; readonly status: AgentStatus }
   /** Delivered to the model of `to`, once. */
@@ -144,7 +142,7 @@ export type WaitEnd =
   /** The wait would never have ended; the text names who waits for whom. */
   | { readonly stalled: string }
 
-/** The agents of one leader: members, messages and waits (R95 to R111). Independent of the journal and of models. */
+/** The agents of one leader: members, messages and waits. Independent of the journal and of models. */
 export interface Team {
   /** Why a request is refused, as text for the model; undefined: it is allowed. */
   readonly refusal: (request: TeamRequest) => string | undefined
@@ -186,7 +184,7 @@ export interface Team {
   readonly end: (failure: unknown) => Promise<readonly TeamMember[]>
 }
 
-/** `[collab]` in force (R102 to R106). Times in milliseconds. */
+/** `[collab]` in force. Times in milliseconds. */
 export interface CollabSettings {
   /** Agents that may work at the same time. */
   readonly maxAgents: number

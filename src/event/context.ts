@@ -156,7 +156,7 @@ interface OwnFiles {
   readonly unmask: (text: string) => string
 }
 
-/** The role of a member in a team that works on a list (R122). */
+/** The role of a member in a team that works on a list. */
 interface TeamSeat {
   readonly tools: readonly Tool[]
   /** For the leader only, which has no other tools. */
@@ -245,7 +245,6 @@ export interface Approver {
 
 /** Runs agents, and finds those that a model may start. */
 export interface Agents {
-  /** Runs any agent. */
   readonly agents: AgentExecutor
   /** The agents that a model may start by name; omitted: none. Agents of a prompt file apply to its own run only. */
   readonly definitions?: () => Promise<ReadonlyMap<string, AgentDefinition>>
@@ -286,7 +285,6 @@ export interface Servers {
 
 /** The conversation that a part of a run belongs to; omitted fields: there is none. */
 interface Caller {
-  /** The conversation that called the tool. */
   readonly conversation?: CallingConversation
   /** The id of the tool call in events. */
   readonly callId?: string
@@ -317,7 +315,6 @@ export interface ContextWith<Names extends keyof RunScope, Ports> {
 /** What `emit` takes of a context. */
 export type Sender = ContextWith<'at', Events>
 
-/** The same context with a changed scope. */
 export function withScope<Context extends { readonly scope: object }>(
   context: Context,
   scope: Partial<Context['scope']>,
@@ -325,7 +322,6 @@ export function withScope<Context extends { readonly scope: object }>(
   return { ...context, scope: { ...context.scope, ...scope } }
 }
 
-/** The same context with changed services. */
 export function withServices<Context extends { readonly services: object }>(
   context: Context,
   services: Partial<Context['services']>,
@@ -341,7 +337,6 @@ export function below<Context extends { readonly scope: Pick<RunScope, 'at'> }>(
   return { ...context, scope: { ...context.scope, at: [...context.scope.at, ...segments] } }
 }
 
-/** Sends an event from this place in the run. */
 export function emit({ scope, services }: Sender, event: EventBody): void {
   services.events(scope.at, event.type === 'warning' ? { ...event, message: cutMessage(event.message) } : event)
 }
@@ -384,7 +379,6 @@ export interface Limits {
   readonly asks?: boolean
   /** Which tools may still be offered to models. */
   readonly tools?: ToolFilter
-  /** Additional rules for tool calls. */
   readonly rules?: readonly ToolRule[]
   /** The pack whose capabilities apply from here on. */
   readonly pack?: LimitedPack

@@ -14,7 +14,6 @@ export interface Schema<T> extends JsonObject {
   readonly [described]?: T
 }
 
-/** An optional field. */
 export interface Optional<T> {
   readonly optional: Schema<T>
 }
@@ -122,11 +121,11 @@ export const teamEvents = {
   'collab.message': { id: text, from: text, to: text, text },
   /** A team, or a part of it, is stalled: which agents, and why. */
   'collab.stalled': { kind: text, agents: list(text), message: text },
-  /** A team starts to work on a list of work items (R142). */
+  /** A team starts to work on a list of work items. */
   'delegate.entered': { team_name: text, task_list_path: text },
-  /** The leader has finished with the list (R143). */
+  /** The leader has finished with the list. */
   'delegate.exited': { completed_tasks: count, total_tasks: count },
-  /** A member of the team got a message (R144). */
+  /** A member of the team got a message. */
   'delegate.message': { from: text, to: text, message: text },
   /** A work item was added or changed. */
   'delegate.item': {
@@ -164,7 +163,6 @@ const changeFields = {
   from_path: optional(text),
   /** An existing file was overwritten as a whole. */
   replaced: optional(always(true)),
-  /** The user declined it. */
   declined: optional(always(true)),
   error_msg: optional(text),
   /** `nearest`: the lines of the file most similar to what the hunk looks for. */
@@ -283,7 +281,7 @@ const events = {
   'member.suspended': { id: text, name: text, error },
   /**
    * The answers were combined. `ids`: of all members, in their order; `answered`, `missing`: names of members.
-   * `degraded`: an answer is missing (R316, R318). `winner`: whose answer was taken verbatim; `reason`: why, in the words
+   * `degraded`: an answer is missing. `winner`: whose answer was taken verbatim; `reason`: why, in the words
    * of the model that chose it. `votes`: each distinct answer with its members.
    */
   'ensemble.completed': {
@@ -361,10 +359,10 @@ const events = {
     program: optional(text),
     network: list(text),
   },
-  /** A message of a conversation is about to be executed, in a mode (R196). */
+  /** A message of a conversation is about to be executed, in a mode. */
   'prompt.created': { prompt_id: text, user_id: text, mode: text },
   /**
-   * A prompt has a new output entry (R197). A `text` from a model is the completed item `item_id`; any other has its
+   * A prompt has a new output entry. A `text` from a model is the completed item `item_id`; any other has its
    * `text`. A `tool` has the `id` of the call, whose events follow. `index` counts from 0.
    */
   'prompt.output': {
@@ -380,9 +378,9 @@ const events = {
       media_type: optional(text),
     }),
   },
-  /** A prompt is complete (R199). `usage`: of its model calls. */
+  /** A prompt is complete. `usage`: of its model calls. */
   'prompt.completed': { prompt_id: text, usage, stop_reason: optional(oneOf('limit')) },
-  /** A prompt failed or was interrupted (R200); `agent.failed` follows. */
+  /** A prompt failed or was interrupted; `agent.failed` follows. */
   'prompt.error': { prompt_id: text, state: oneOf('failed', 'cancelled'), error },
   /**
    * Approval is requested for a tool call, or a file change of an answer (`tool`: `write` or `delete`). `id`: as used
@@ -442,11 +440,11 @@ const events = {
   /** `urgent`: shown even if only errors are displayed. */
   warning: { message: text, hint: optional(text), urgent: optional(always(true)) },
   redo: { count },
-  /** A prompt is executed iteratively (R79). `max_iterations`: upper limit. */
+  /** A prompt is executed iteratively. `max_iterations`: upper limit. */
   'iterate.started': { condition: text, initial_prompt: text, max_iterations: ordinal },
-  /** `iteration` counts from 0; `count`: total number, if known (R80). */
+  /** `iteration` counts from 0; `count`: total number, if known. */
   'iteration.started': { iteration: count, count: optional(ordinal) },
-  /** Sent after its commit was created (R81). `changed_files`: relative to the workspace. */
+  /** Sent after its commit was created. `changed_files`: relative to the workspace. */
   'iteration.completed': {
     iteration: count,
     success: truth,
@@ -458,13 +456,13 @@ const events = {
     changed_files: list(text),
     score: optional(number),
   },
-  /** After each iteration: `iteration` (how many have ended), `succeeded`, `failed`, `elapsed_seconds` (R83). */
+  /** After each iteration: `iteration` (how many have ended), `succeeded`, `failed`, `elapsed_seconds`. */
   'iterate.progress': {
     progress: object({ iteration: count, succeeded: count, failed: count, elapsed_seconds: count }),
   },
   /** The last iteration did not have the best score, so the files of the best one were restored; -1: initial files. */
   'iterate.restored': { iteration: number, score: number, changed_files: list(text), commit_id: optional(text) },
-  /** All iterations have ended, with the fields of docs/iterate.md (R82, R84). */
+  /** All iterations have ended, with the fields of docs/iterate.md. */
   'iterate.completed': { result: anything },
   /** Watch session: a `pre` step or task would do the same as in an earlier run, so its result is reused. */
   read_back: { label: text },

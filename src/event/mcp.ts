@@ -31,9 +31,9 @@ export interface McpServer {
   readonly name: string
   /** Rejects with BatonError KEY_MISSING if an environment variable is not set. */
   readonly transport: () => McpTransport
-  /** Time limit for starting, connecting and listing, in milliseconds (R304). */
+  /** Time limit for starting, connecting and listing, in milliseconds. */
   readonly startMs: number
-  /** Time limit of a call, in milliseconds; progress does not extend it (R305). */
+  /** Time limit of a call, in milliseconds; progress does not extend it. */
   readonly toolMs: number
   /** The available tools, by the server's names; `*` matches any characters. Omitted: all. */
   readonly tools?: readonly string[]

@@ -3,7 +3,7 @@ import type { Json } from '../base/json.ts'
 /** The known wire formats for calling a model. */
 export type WireFormatName = 'chat' | 'responses' | 'anthropic' | 'gemini'
 
-/** One message of a conversation (R282). Its parts are in chronological order. */
+/** One message of a conversation. Its parts are in chronological order. */
 export interface Message {
   readonly role: 'system' | 'user' | 'assistant' | 'tool'
   readonly parts: readonly MessagePart[]
@@ -88,7 +88,6 @@ export function cutFrom(input: string): number | undefined {
   return characters === undefined ? undefined : Number(characters)
 }
 
-/** A message with a single text. */
 export function textMessage(role: Message['role'], text: string): Message {
   return { role, parts: [{ type: 'text', text }] }
 }
@@ -98,12 +97,10 @@ export function textOf({ parts }: Pick<Message, 'parts'>): string {
   return joined(parts, 'text')
 }
 
-/** The reasoning of a message. */
 export function reasoningOf({ parts }: Pick<Message, 'parts'>): string {
   return joined(parts, 'reasoning')
 }
 
-/** The tool calls of a message, in order. */
 export function toolCallsOf({ parts }: Pick<Message, 'parts'>): readonly ToolCallPart[] {
   return parts.filter((part) => part.type === 'tool_call')
 }

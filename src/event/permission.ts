@@ -169,7 +169,6 @@ export function grantFor({ tool, subject, version, about }: Extract<Action, { re
   return { tool, ...defined({ subject, version, folder: about?.folder }) }
 }
 
-/** A question to the user. */
 export interface Question {
   /** Its number in the run, by which it can be answered from another process. */
   readonly id: string
@@ -179,7 +178,6 @@ export interface Question {
   readonly isReopened: boolean
   /** When it expires, in milliseconds since 1970. */
   readonly until?: number
-  /** Withdraws the question. */
   readonly signal: AbortSignal
   /** Whether a grant given since it was asked covers it. */
   readonly isGranted: () => boolean
@@ -193,7 +191,6 @@ export type Approver = (action: Action, question: Question) => Promise<Decision>
 /** The decision of a program on behalf of the user, for one call. */
 export type SpokenDecision = Extract<Decision, 'allow' | 'deny' | { readonly remark: string }>
 
-/** The open questions of a run. */
 export interface OpenQuestions {
   /** Answers the question about a call, by the place of the call. No-op if there is none. */
   readonly answer: (at: Place, decision: SpokenDecision) => void

@@ -46,7 +46,7 @@ interface PromptFile extends Timed {
 /** One output of a prompt. All outputs form a timeline, in the order in which they started. */
 export type PromptOutput = PromptTool | PromptText | PromptFile
 
-/** One message of a conversation and its outputs (R160, R161). */
+/** One message of a conversation and its outputs. */
 export interface Prompt {
   readonly id: string
   readonly userId: string

@@ -59,7 +59,6 @@ export interface FileConversation {
   readonly onOpen?: (session: Pick<AgentSession, 'prompts' | 'messages'>) => void
 }
 
-/** The answer of a prompt file. */
 export interface FileAnswer extends Pick<ModelResult, 'end' | 'text' | 'messages'> {
   /** File changes made by its tools, with paths relative to the base folder. */
   readonly changes: readonly FileChange[]

@@ -2,7 +2,6 @@ import { isObject } from '../base/json.ts'
 
 /** Which message of a chat a run is. Plain JSON. */
 export type ChatPlace = {
-  /** The id of the chat. */
   readonly id: string
   /** The run of the previous message; omitted: it is the first. */
   readonly after?: string

@@ -19,7 +19,6 @@ export function damagedValue(record: JournalRecord, source: RecordSource): Damag
   return undefined
 }
 
-/** A description of the damage. */
 export function damageText({ file, offset, bytes, reason }: Damage): string {
   if (bytes === 0) return reason === 'missing' ? `${file} is missing` : reason
   return `${file} is damaged: ${bytes} bytes from byte ${offset} on are ${reason}`

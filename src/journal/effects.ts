@@ -48,7 +48,6 @@ export interface EffectsOptions extends Pick<ApprovalOptions, 'approver'> {
   readonly onSpent: (at: Place, spent: Spent) => void
   /** Called when an effect starts and when it ends. */
   readonly onEffect?: (at: Place, event: EffectEvent) => void
-  /** Further options for approval questions. */
   readonly approvals?: Omit<ApprovalOptions, 'approver'>
   readonly hooks?: readonly EffectHook[]
 }

@@ -56,7 +56,6 @@ export interface Comparison {
  * differs.
  */
 export interface Matcher {
-  /** An observation. */
   observation(node: PlaceNode | undefined, asked: AskedCall): Match
   /** A call of a script that acts, once it has returned. */
   returned(node: PlaceNode | undefined, asked: AskedCall): Match

@@ -186,7 +186,6 @@ export interface RecordHead {
 /** A record as in the file; fields are decoded by `readValue`. */
 export type JournalRecord = RecordHead & RecordBody<Json>
 
-/** The records of a kind. */
 export type RecordOf<K extends JournalRecord['k']> = Extract<JournalRecord, { readonly k: K }>
 
 /** More than the highest record number of an epoch. */

@@ -32,7 +32,6 @@ export interface IndexOptions {
    * damaged large values are ignored as well, and the unfinished parts that these values belong to are to be repeated.
    */
   readonly repair?: 'skip' | 'redo'
-  /** Filters records. */
   readonly accepts?: (record: JournalRecord) => boolean
   /** Called with each record after it was added. If set, records of host calls are only passed to it, not added. */
   readonly observe?: (record: JournalRecord, location: Location, tree: PlaceTree) => void

@@ -507,7 +507,6 @@ interface SizeLimit {
   readonly count: (bytes: number) => void
   /** The one of these two functions that applies to records of this kind. */
   readonly forKind: (kind: Entry['k']) => (bytes: number) => void
-  /** Sets the limit, in bytes. */
   readonly limitTo: (bytes: number) => void
   /** The error, once the limit was reached. */
   readonly reached: () => BatonError | undefined

@@ -105,7 +105,6 @@ export function errorView(message: string, place?: Partial<ErrorPlace>): ErrorVi
   }
 }
 
-/** The summary of a run that has ended. */
 export function summaryOf(result: RunResult, file: string, times: RunTimes): RunSummary {
   const { id, target, status, exit, tasks, calls, tokens, cost_usd, models, repeated } = result
   return {

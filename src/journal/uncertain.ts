@@ -156,7 +156,6 @@ function effectText(kind: string, request: Json): string {
   return `${callText(tool, input ?? {})} of the MCP server ${server}`
 }
 
-/** The consequences of each choice. */
 function choicesText({ id, kind }: Pick<Uncertain, 'id' | 'kind'>): string {
   const fail = 'it counts as failed: the caller gets an error'
   const ways =

@@ -58,13 +58,11 @@ export interface AnswerOptions extends PlaceOptions {
   readonly overrides?: readonly string[]
 }
 
-/** The options of `approve`. */
 export interface ApproveOptions extends AnswerOptions {
   /** Also approves further calls of the same tool about the same target, until the end of the run. */
   readonly always?: boolean
 }
 
-/** The options of `reject`. */
 export interface RejectOptions extends AnswerOptions {
   /** The reason that the model gets. */
   readonly reason?: string

@@ -13,10 +13,10 @@ import type { Approver, Decision } from '../event/permission.ts'
 
 export type { Operation } from '../run/converse.ts'
 
-/** An event of a conversation, with its agent and user (R264). */
+/** An event of a conversation, with its agent and user. */
 export type ConversationEvent = RunEvent & { readonly agent_id: string; readonly user_id: string }
 
-/** A conversation that a front end drives (R261 to R265). */
+/** A conversation that a front end drives. */
 export interface Conversation {
   /** The id of its run. */
   readonly id: string

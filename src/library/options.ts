@@ -110,7 +110,6 @@ const ofRuns: Checks<RunOptions> = {
   patienceMs: count,
 }
 
-/** The options of a conversation. */
 export interface ConversationOptions extends SharedOptions {
   readonly model?: string
   /** The system prompt. It may have front matter like a prompt file: `tools`, `mode`, and so on. */

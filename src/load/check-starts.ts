@@ -86,7 +86,6 @@ async function mainModels(target: PromptTarget, checking: Checking): Promise<rea
   return [...unnamed, ...checked.usable]
 }
 
-/** The models that the table of its strategy names. */
 async function strategyModels(target: PromptTarget, checking: Checking): Promise<readonly ChosenModel[]> {
   const { strategy, settings, settingsFor, spec, placeOf: place } = target
   if (strategy?.row.models === undefined) return []

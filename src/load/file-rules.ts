@@ -36,7 +36,6 @@ export async function refuseProblems<Around>(
   }
 }
 
-/** All problems. */
 export async function problemsByRules<Around>(
   rules: readonly FileRule<Around>[],
   spec: RunSpec,

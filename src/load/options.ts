@@ -3,7 +3,6 @@ import type { RunSpecOptions } from '../config/run-spec.ts'
 import type { ConfigOptions } from '../config/target-config.ts'
 import type { StrategyLoader } from './strategy.ts'
 
-/** What a target is loaded with. */
 export interface TargetOptions extends ConfigOptions {
   readonly file: string
   /** The prompt itself, if it is not a file; `file` is then only its name in messages. */

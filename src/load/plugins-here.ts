@@ -10,7 +10,6 @@ export interface Brought extends Pick<Plugins, 'modes' | 'tools'> {
   readonly id: string
 }
 
-/** The built-in modes. */
 export function builtInModes(): readonly KnownMode[] {
   return knownModes().list()
 }

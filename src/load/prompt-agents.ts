@@ -28,7 +28,6 @@ export interface PromptAgents {
   readonly starts: readonly NamedAgent[]
 }
 
-/** An agent as a prompt file names it. */
 export interface NamedAgent {
   readonly agent: FoundAgent
   readonly options: JsonObject

@@ -27,7 +27,7 @@ export interface RolePlaces {
 }
 
 /**
- * The roles of `[collab]` (R106): those that the file defines, and the built-in ones, which inherit everything from the
+ * The roles of `[collab]`: those that the file defines, and the built-in ones, which inherit everything from the
  * agent that starts them.
  * @throws BatonError the error of a role, at its place: a missing agent, an unreadable file, or invalid settings
  */

@@ -85,7 +85,6 @@ export interface StrategyLoading {
   readonly byName?: ReadonlyMap<string, FoundAgent>
 }
 
-/** The strategy of a loaded file. */
 export interface LoadedStrategy {
   readonly row: StrategyLoader
   /** What its `load` has returned. */

@@ -75,7 +75,6 @@ export function leftOutOf(target: Target): readonly UnusedServers[] {
   return target.kind === 'prompt' ? target.spec.leftOut : target.leftOut
 }
 
-/** The origins of the settings of a target. */
 export function originsOf(target: Target): readonly SourcedValue[] {
   return target.kind === 'prompt' ? target.spec.origins : target.origins
 }

@@ -5,7 +5,6 @@ export interface BoundedFetch {
   readonly fetch: (url: string | URL, init?: RequestInit) => Promise<Response>
   /** Whether a message was too large since the last call. */
   readonly wasTooLarge: () => boolean
-  /** Closes all its connections. */
   readonly close: () => Promise<void>
 }
 

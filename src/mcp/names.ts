@@ -30,7 +30,7 @@ const mostCharacters = 64
 const hashLength = 8
 
 /**
- * Unique names that all model providers accept: `server__tool` (R308), with `_` for every character other than letters,
+ * Unique names that all model providers accept: `server__tool`, with `_` for every character other than letters,
  * digits, `-` and `_`. A name that is too long, or that collides with another tool of the list, ends in a hash. The
  * same list gives the same names. Of tools with the same name only the first is kept.
  */

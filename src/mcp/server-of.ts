@@ -11,7 +11,7 @@ import type { McpLogin, McpServer, McpTransport } from '../event/mcp.ts'
 import { serverSecrets } from '../journal/server-secrets.ts'
 import { fullName } from './names.ts'
 
-/** In seconds: R304, R305. */
+/** The default time limits of a server, in seconds. */
 const usual = { start: 10, tool: 60 } as const
 
 export interface ServersOfOptions {

@@ -66,7 +66,7 @@ const longestNotice = 2_000
 const closeMs = 8_000
 
 /**
- * The servers of a run (R17, R304, R305). Each is started at its first use; `close` leaves none of their processes.
+ * The servers of a run. Each is started at its first use; `close` leaves none of their processes.
  */
 export function createMcpServers(options: McpServersOptions): McpServers {
   const { servers, env, signal, noteProcess } = options
@@ -189,7 +189,6 @@ function boundedNotices(send: LifeOptions['onNotice']): LifeOptions['onNotice'] 
   }
 }
 
-/** Options of all connections. */
 interface LifeOptions {
   /** Baton's version. */
   readonly version: string
@@ -248,7 +247,6 @@ function createServerLife(server: McpServer, options: LifeOptions): ServerLife {
   const stop = new AbortController()
   manyListeners(stop.signal)
   let current: Promise<Connection> | undefined
-  /** The connection, while it is open. */
   let open: Connection | undefined
   let failures = 0
   let waitUntil = 0

@@ -66,7 +66,6 @@ export function splitEffort(name: string): NamedEffort {
   return reasoningEffort === undefined ? { model: name } : { model: base, reasoningEffort }
 }
 
-/** The effort value for an effort suffix. */
 export function effortOf(suffix: string): string | undefined {
   return Object.hasOwn(efforts, suffix) ? efforts[suffix] : undefined
 }

@@ -33,7 +33,7 @@ export interface AnswerReader {
 }
 
 /**
- * Turns the body of a successful response into model events (R285, R288), one batch per read. Whether it is a stream or
+ * Turns the body of a successful response into model events, one batch per read. Whether it is a stream or
  * a whole answer is decided by how it begins, because many servers send the wrong content type. The last two events are
  * usage (one call with zero tokens if the server reported none) and finish. Faults are recorded in the call and thrown
  * after the preceding events. Once a finish reason was received, a connection that breaks or stalls no longer fails the
@@ -241,7 +241,6 @@ export interface Batch {
   readonly fault: ModelFault | undefined
 }
 
-/** Reads an answer in batches. */
 export interface BatchReader {
   readonly found: Readonly<Found>
   /** Reads the events that arrived together, up to the end mark or the first fault. */

@@ -39,7 +39,6 @@ export interface ModelSources {
   readonly aliases: { readonly [alias: string]: string }
 }
 
-/** A command that prints a key. */
 export interface KeyCommand {
   /** A line for `/bin/sh`. */
   readonly line: string

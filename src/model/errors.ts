@@ -2,7 +2,7 @@ import { formsOf } from '../journal/secret-forms.ts'
 import { BatonError, isBatonError } from '../base/error.ts'
 import { defined, isObject } from '../base/json.ts'
 
-/** The error classes of R315 (models), R296 and R297. `garbled`: the response is not in the expected format. */
+/** The classes of errors that decide about another attempt. `garbled`: the response is not in the expected format. */
 export type FailureClass =
   | 'network'
   | 'timeout'
@@ -73,7 +73,7 @@ export function modelFailureOf(error: unknown): ModelFailure | undefined {
 }
 
 /**
- * Turns a fault into the error for the user: `KEY_REFUSED` for a refused key, otherwise `MODEL_FAILED` (R315). The
+ * Turns a fault into the error for the user: `KEY_REFUSED` for a refused key, otherwise `MODEL_FAILED`. The
  * message has the model, the host, what happened and the server's own message, masked and shortened.
  */
 export function modelError(

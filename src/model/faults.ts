@@ -13,7 +13,7 @@ interface Refusal {
   readonly retryAfterMs?: number | undefined
 }
 
-/** The fault for a response with a status outside 200..299 (R278, R296, R297, R315). */
+/** The fault for a response with a status outside 200..299. */
 export function faultOfStatus({ status, body, location, retryAfterMs }: Refusal): ModelFault {
   if (status < 400) return redirect(status, location)
   const parsed = parseJson(body)
@@ -60,8 +60,8 @@ const successCodes: ReadonlySet<unknown> = new Set([
 
 /**
  * The error that an object reports in the place of an answer or a part of it, in one of the forms that servers use:
- * `error`, `errors`, `object` or `type` with the value `error`, `detail`, `code` with `msg`, and some more; undefined if
- * it reports none.
+ * `error`, `errors`, `object` or `type` with the value `error`, `detail`, `code` with `msg`, and some more; undefined
+ * if it reports none.
  */
 export function reportedError(fields: { readonly [key: string]: unknown }): unknown {
   const { error, errors, object, type, status, code, msg, message, success, base_resp: response } = fields
@@ -294,7 +294,7 @@ const unreachableCodes = ['EHOSTUNREACH', 'ENETUNREACH', 'EHOSTDOWN', 'ENETDOWN'
 const tlsCode = /^(CERT_|ERR_TLS|ERR_SSL|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|EPROTO$)/
 
 /**
- * The fault for an error thrown by an exchange or while reading its body (R315 NetworkError and Timeout).
+ * The fault for an error thrown by an exchange or while reading its body: of the network, or a timeout.
  * `answering`: whether the answer had started.
  */
 export function faultOfThrown(error: unknown, { answering }: { readonly answering: boolean }): ModelFault {

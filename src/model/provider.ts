@@ -15,7 +15,7 @@ export interface OutputFormat {
   readonly schema: JsonObject
 }
 
-/** One call of a model (R281, R283, R284). The server decides about omitted settings. */
+/** One call of a model. The server decides about omitted settings. */
 export interface ModelRequest {
   readonly model: string
   readonly messages: readonly Message[]
@@ -39,8 +39,8 @@ export interface ModelRequest {
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'refusal' | 'incomplete' | 'other'
 
 /**
- * The internal stream that all wire formats are converted to (R285). `start` is the first event if the server sends an
- * id for its answer; `finish` is the last one of every stream; the error events of R285 are thrown. Pieces with the
+ * The internal stream that all wire formats are converted to. `start` is the first event if the server sends an
+ * id for its answer; `finish` is the last one of every stream; errors in a stream are thrown. Pieces with the
  * same block number form one part of the answer, and parts are ordered by block number.
  */
 export type ModelEvent =

@@ -33,7 +33,7 @@ interface CallRetryNotice extends RetryNotice {
 }
 
 /**
- * Makes a model call, and retries it if that can help (R276, R278, R289..R300). `call` gets its number, from 1. Errors
+ * Makes a model call, and retries it if that can help. `call` gets its number, from 1. Errors
  * that `modelFailureOf` does not know are permanent. Acquire a slot of a pool inside `call`, so that it is free during
  * waits.
  * @throws the unchanged error of a permanent failure; the last error with the number of attempts; BatonError LIMIT if

@@ -302,7 +302,6 @@ function invalid(message: string, hint: string): BatonError {
   return new BatonError('CONFIG_INVALID', message, { hint })
 }
 
-/** For `provider::` if it has no default model. */
 function noDefaultModel(provider: string): BatonError {
   const hint = `Name one: ${provider}::NAME, or set default_model in [providers.${provider}] of your config file.`
   return invalid(`${provider} has no default model`, hint)

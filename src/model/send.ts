@@ -114,7 +114,6 @@ export function isLongBody(body: JsonObject): boolean {
   return isLongJson(body, longBody)
 }
 
-/** The bytes of a body. */
 export function bodyBytes(body: JsonObject): readonly Buffer[] {
   if (!isLongBody(body)) return [Buffer.from(JSON.stringify(body))]
   const parts: Buffer[] = []

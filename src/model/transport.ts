@@ -27,7 +27,7 @@ export interface TransportOptions extends Omit<SendOptions, 'base' | 'apiKey'> {
 }
 
 /**
- * The one HTTP stack below all wire formats (R276, R281..R288). Nothing is retried here. A stream that is left early,
+ * The one HTTP stack below all wire formats. Nothing is retried here. A stream that is left early,
  * aborted or failed closes its connection.
  * @throws BatonError CONFIG_INVALID if the base URL is invalid
  */

@@ -89,7 +89,6 @@ export async function loosePack(
   return folderPack(found.dir)
 }
 
-/** The pack in a folder. */
 export async function folderPack(folder: string): Promise<LoosePack> {
   return checkPack(readPackFiles(folder), folder)
 }

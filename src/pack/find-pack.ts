@@ -18,7 +18,6 @@ export interface PackPlaces {
   readonly guard?: NameGuard | undefined
 }
 
-/** A pack that was found. */
 export interface Pack extends PackName {
   /** `namespace@name`. */
   readonly identity: string

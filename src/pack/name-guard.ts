@@ -50,7 +50,6 @@ export function refuseHidden(hidden: HiddenName, guard: NameGuard): void {
 /** Looked up once for each run: scripts name packs often. */
 const known = new WeakMap<NameGuard, Set<string>>()
 
-/** Trusts a place to define a name. */
 export function trustName({ name, path }: Pick<HiddenName, 'name' | 'path'>, guard: NameGuard): void {
   const store = guard.trustFile
   const entry = { hash: '', keys: [nameKey(name)], since: new Date().toISOString() }

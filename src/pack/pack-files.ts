@@ -7,7 +7,6 @@ import { buildFolders } from '../base/glob.ts'
 import { createHash, sha256 } from '../base/hash.ts'
 import { manifestName, withoutOwnTable } from './pack-manifest.ts'
 
-/** One file of a pack. */
 export interface PackFile {
   /** Relative to the pack's folder, with `/`. */
   readonly path: string

@@ -44,7 +44,6 @@ interface ReadFile extends FoundFile {
   readonly text: string
 }
 
-/** A script agent that was found and read. */
 export interface ScriptFile extends ReadFile {
   readonly kind: 'aip' | 'lua'
 }
@@ -56,7 +55,6 @@ export interface PromptFile extends ReadFile {
   readonly defined?: DefinedText
 }
 
-/** An agent file that was found and read. */
 export type AgentFile = ScriptFile | PromptFile
 
 /** A command line that is defined as an agent. */
@@ -66,7 +64,6 @@ export interface CommandFile extends ReadFile {
   readonly defined?: DefinedText
 }
 
-/** An agent of any kind. */
 export type NamedFile = AgentFile | CommandFile
 
 /**

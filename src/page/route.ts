@@ -10,7 +10,6 @@ export type Route =
   | { readonly kind: 'conversations' }
   | { readonly kind: 'conversation'; readonly id: string }
 
-/** The hash of a route. */
 export function hashOf(route: Route): string {
   switch (route.kind) {
     case 'runs':

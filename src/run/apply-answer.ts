@@ -162,7 +162,6 @@ export function warnOfSkippedChanges(
 /** The outcome of applying the changes of `answer`. */
 type Applied = (TransactionResult | PlannedChanges | Rejected) & {
   readonly answer: AnswerText
-  /** The rest of its text. */
   readonly text: string
   readonly baseDir: string
   /** All changes in it may be meant as examples. */

@@ -68,7 +68,7 @@ async function ask(request: FileConversation, target: PromptTarget, around: RunC
   const { agent, baseDir, maxTurns, messages, onOpen, inbox } = request
   const { settings, output, roles } = target
   const context = await withTeam(settings, roles, around)
-  // a file that names no tools gets all that its caller allows (R34)
+  // a file that names no tools gets all that its caller allows
   const { tools = ['*'], disallowed_tools } = settings
   const named = { tools, disallowed_tools }
   const { allow = [], max_bytes: maxBytes } = settings.changes

@@ -12,7 +12,7 @@ import type { Ending } from './ending.ts'
 import { mainAgent } from './main-agent.ts'
 import type { PromptTarget } from '../load/prompt-target.ts'
 
-/** The operations of a front end on a conversation, in their order (R263). */
+/** The operations of a front end on a conversation, in their order. */
 export type Operation =
   | ({ readonly type: 'prompt'; readonly text: string } & PromptChoice)
   /** Stops the prompt in progress; later ones are executed. */

@@ -58,7 +58,6 @@ export interface Conversation {
   readonly spent: () => Spent
   /** All tool calls so far, in order. */
   readonly calls: () => readonly ToolUse[]
-  /** The last answer. */
   readonly last: () => GivenAnswer
 }
 

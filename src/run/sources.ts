@@ -79,7 +79,6 @@ function readSourceValue(value: unknown): Pick<Source, 'entry' | 'part'> | Pick<
   return { entry: { kind: 'folder', names }, part: 'whole' }
 }
 
-/** A source as it was stored. */
 export interface StoredSource extends Source {
   /** False: it contains a secret that changed or is in no variable, so that the text cannot be restored. */
   readonly isWhole: boolean

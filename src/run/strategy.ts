@@ -98,7 +98,6 @@ export type TaskOutcome = {
     | { readonly status: 'suspended'; readonly error: ErrorInfo }
   )
 
-/** A run of a prompt file. */
 export interface PromptRun {
   readonly target: PromptTarget
   readonly strategies: readonly Strategy[]

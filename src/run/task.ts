@@ -13,7 +13,7 @@ import type { TaskPlan } from './plan.ts'
 import type { PromptTarget } from '../load/prompt-target.ts'
 import { answeringStrategy, type Round, type TaskOutcome } from './strategy.ts'
 
-/** Why a run or task without an instruction does nothing (R255, TV31). */
+/** Why a run or task without an instruction does nothing. */
 export const emptyInstruction = 'the instruction is empty'
 
 /** One task: `pre_task` chain, answer, `post_task` chain. Throws if any of them fails. */
@@ -93,7 +93,7 @@ async function askModel(
   return answer
 }
 
-/** Whether there is nothing to do (R255, TV31); a strategy may have its own instructions. */
+/** Whether there is nothing to do; a strategy may have its own instructions. */
 export function isWithoutWork(
   state: ChainState,
   { strategy, inputsAreMessages }: Pick<PromptTarget, 'strategy' | 'inputsAreMessages'>,

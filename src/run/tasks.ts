@@ -248,7 +248,6 @@ function announce(outcome: TaskOutcome, context: Sender): void {
 
 /** Receives outcomes in input order. */
 export interface Delivery {
-  /** Starts with this number of tasks. */
   of(count: number): InOrder<TaskOutcome>
   /** Held outcomes are replaced by the following ones. */
   restart(): void

@@ -50,7 +50,6 @@ export function createBindings(modules: readonly HostModule[]): HostBindings {
   }
 }
 
-/** The functions of one section. */
 export interface BoundFunctions {
   readonly functions: HostFunction[]
   /** The error of a call that stops the section or the run, if any: the script may have caught it. */

@@ -85,7 +85,6 @@ function readModule(name: string, folders: readonly string[], context: ReadConte
 export interface LoadedModules {
   /** Returns the name under which to load the module; `shown` is its path for display. */
   add(shown: string, module: LuaModule): string
-  /** The module that was loaded under this name. */
   find(name: string): LuaModule | undefined
   /** Where an error was raised, if that was in one of the modules, and its message without that position. */
   locate(error: LuaError): { readonly place: SourcePlace; readonly message: string } | undefined

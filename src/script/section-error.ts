@@ -88,7 +88,6 @@ function hintOf({ limit, line, traceback, cause, message }: LuaError, isModule: 
   return isSyntax && cause === undefined ? syntaxHint : hints.none
 }
 
-/** The file of a section. */
 type SectionFile = Required<Pick<SourcePlace, 'file' | 'text'>>
 
 /** What a section returned, as JSON; undefined for nil. @throws BatonError of `returnError` */

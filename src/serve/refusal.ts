@@ -48,7 +48,6 @@ export function problemOf(error: unknown): { readonly status: number; readonly b
   return problem(statusFor(code), { code, message: placed(error, message), hint })
 }
 
-/** The response for a thrown error. */
 export function refusalAnswer(error: unknown): Response {
   const { status, body } = problemOf(error)
   return Response.json(body, { status, ...(status === 503 && { headers: { 'retry-after': '5' } }) })

@@ -5,7 +5,7 @@ import { editDistance } from '../base/suggest.ts'
 import type { AgentConfig, Stage } from '../config/agent-config.ts'
 import type { PromptResult, ScriptAgent, TextAgent } from '../event/agent.ts'
 
-/** The checked return value of a sub-agent. Fields that were not returned are absent (R238 to R246). */
+/** The checked return value of a sub-agent. Fields that were not returned are absent. */
 export interface ChainAnswer {
   readonly params?: JsonObject
   readonly patch?: JsonObject
@@ -20,7 +20,7 @@ export interface ChainAnswer {
 /**
  * Reads the return value of a sub-agent. nil and `{}` change nothing; `success = false` or any `error_msg` is a
  * failure.
- * @throws BatonError AGENT_FAILED with exactly `Sub-agent [name] failed: …` (R260), or naming the invalid field
+ * @throws BatonError AGENT_FAILED with exactly `Sub-agent [name] failed: …`, or naming the invalid field
  */
 export function readAnswer(name: string, value: Json | undefined): ChainAnswer {
   if (value === undefined || value === null) return { redo: false }

@@ -48,7 +48,7 @@ export interface ChainOutcome {
 }
 
 /**
- * Runs the sub-agents of one stage in list order. Each sees the changes of the earlier ones (R251 to R253).
+ * Runs the sub-agents of one stage in list order. Each sees the changes of the earlier ones.
  * @throws BatonError AGENT_FAILED when one fails; its return value is ignored and no later one starts
  */
 export async function runChain(call: ChainCall, services: ChainServices, context: RunContext): Promise<ChainOutcome> {
@@ -284,8 +284,8 @@ interface MergeOptions {
 
 /**
  * The state after an answer. `coder_params` is merged into request keys and params as `merge` says (with `replace`,
- * keys that were not returned are lost: R239, R241); a patch always merges deeply, and null deletes a key; `sub_agents`
- * is dropped (R254). Frame keys are fixed, except that rights can be reduced.
+ * keys that were not returned are lost); a patch always merges deeply, and null deletes a key; `sub_agents`
+ * is dropped. Frame keys are fixed, except that rights can be reduced.
  * @throws BatonError AGENT_FAILED `Sub-agent [name] may not change "key"`
  */
 export function applyAnswer(state: ChainState, answer: ChainAnswer, options: MergeOptions): ChainState {

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { cloneJson, type Json, type JsonObject } from '../base/json.ts'
 import type { AgentConfig, Stage } from '../config/agent-config.ts'
 
-/** The state that is passed from agent to agent like a baton (R248). */
+/** The state that is passed from agent to agent like a baton. */
 export interface ChainState {
   /** `coder_params`: the current front matter, without `sub_agents`. */
   readonly params: JsonObject
@@ -10,7 +10,7 @@ export interface ChainState {
   readonly prompts: readonly string[]
 }
 
-/** The instruction for the model: the segments joined by a blank line (R255). */
+/** The instruction for the model: the segments joined by a blank line. */
 export function instructionOf({ prompts }: ChainState): string {
   return prompts.join('\n\n')
 }
@@ -36,10 +36,10 @@ interface InputParts {
   readonly extra: JsonObject
 }
 
-/** These are lists for every agent, whatever the one before it returned (R250). */
+/** These are lists for every agent, whatever the one before it returned. */
 const noFiles = { context_globs: [], structure_globs: [], knowledge_globs: [] }
 
-/** The input of a sub-agent, with the field names of both published vocabularies (R231 to R237, R250). A deep copy. */
+/** The input of a sub-agent, with the field names of both published vocabularies. A deep copy. */
 export function chainInput({ stage, config, state, promptDir, extra, ...parts }: InputParts): JsonObject {
   const { sub_agents: _, ...params } = state.params
   return cloneJson<JsonObject>({

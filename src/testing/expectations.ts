@@ -28,9 +28,7 @@ export interface Observed {
 export interface CheckContext {
   /** Cancels long-running checks. */
   readonly signal: AbortSignal
-  /** Loads a JSON Schema from a file. */
   readonly schema: (file: string) => JsonObject
-  /** Evaluates a Lua expression. */
   readonly lua: (expression: string) => Promise<Json>
   /** The verdict of a model on each criterion. */
   readonly judge: (criteria: readonly string[]) => Promise<readonly Verdict[]>

@@ -35,7 +35,6 @@ export interface TestedFile {
   readonly needed: readonly string[]
 }
 
-/** One `[[test]]`. */
 export interface TestCase {
   readonly name: string
   /** Where its `name` is written. */

@@ -184,7 +184,6 @@ interface Tested {
   readonly run: TestRun
 }
 
-/** The result of a run, for expectations. */
 function resultOf({ tasks, outputs }: Pick<RunReport, 'tasks' | 'outputs'>): {
   readonly answer: string
   readonly output: Json | undefined

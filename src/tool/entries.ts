@@ -156,7 +156,6 @@ function removeEntry(folder: OpenFolder, name: string): void {
   rmdirSync(folder.at(name))
 }
 
-/** Removes an empty folder. */
 export function removeFolder(path: string): void {
   atEntry(path, (entry) => rmdirSync(entry))
 }

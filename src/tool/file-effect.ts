@@ -21,7 +21,6 @@ export interface FileCall<Context extends FileContext = FileContext> {
   readonly at: Place
 }
 
-/** A change as its caller requests it. */
 export interface RequestedChange {
   readonly op: string
   /** Absolute. */

@@ -42,7 +42,7 @@ interface RuleSettings {
 }
 
 /**
- * The rules that settings define for tool calls, weakest first: those implied by other keys (R19), then `[permission]`.
+ * The rules that settings define for tool calls, weakest first: those implied by other keys, then `[permission]`.
  */
 export function writtenRules({ permission = [], auto_approve_plan_mode: approves }: RuleSettings): readonly ToolRule[] {
   if (approves !== true) return permission

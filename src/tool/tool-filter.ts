@@ -4,7 +4,7 @@ import { comesWith, isTeamTool } from './toolbox/rows.ts'
 
 /**
  * Whether a tool may be offered to a model: every filter must let it through. A tool that one filter disallows is not
- * allowed (R28). A tool that comes with another one passes if that one is named, and not if that one is disallowed.
+ * allowed. A tool that comes with another one passes if that one is named, and not if that one is disallowed.
  * Team tools need not be named.
  */
 export function passesFilters(name: string, filters: readonly ToolFilter[] = []): boolean {
@@ -23,7 +23,7 @@ function isToolNamed(name: string, patterns: readonly string[]): boolean {
   return patterns.map(toolPattern).some((test) => test(name))
 }
 
-/** Whether it is the name of a server's tool: `server__tool` (R308). No other name contains `__`. */
+/** Whether it is the name of a server's tool: `server__tool`. No other name contains `__`. */
 export function isServerTool(name: string): boolean {
   return name.includes('__')
 }

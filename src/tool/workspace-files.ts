@@ -177,7 +177,6 @@ export function appendToFile(path: string, content: string | Uint8Array, call: F
   })
 }
 
-/** Copies the content of a file. */
 export function copyFile({ source, destination, overwrite }: Transfer, call: FileCall): void {
   change({ op: 'copy', path: destination, from: shown(source, call) }, call, (asking) => {
     const target = allowedPath('write', destination, asking, () => readBytes(source, call.context))

@@ -51,7 +51,6 @@ export interface WatchControls {
   readonly interrupt: () => boolean
 }
 
-/** Why watching ended. */
 export type WatchEnd = { readonly kind: 'quit' | 'aborted' } | { readonly kind: 'refused'; readonly exitCode: number }
 
 /** Editors save in several steps: a run starts only after two looks this far apart found the same state. */

@@ -73,7 +73,6 @@ export interface Surroundings {
   readonly approver?: Approver | 'allow' | 'deny'
   /** Asks the user what an MCP server wants to know during a call; if omitted, the request is declined. */
   readonly askPerson?: AskPerson
-  /** Further hooks around effects. */
   readonly hooks?: readonly EffectHook[]
 }
 

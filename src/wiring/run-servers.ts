@@ -6,13 +6,11 @@ import { leftOutOf, type Target } from '../load/target.ts'
 import type { Replay } from './run-effects.ts'
 import type { ServersParts } from './servers.ts'
 
-/** The MCP servers of a run, for each of its agents. */
 export interface RunServers {
   /** The servers of the settings; undefined: none. */
   readonly ofRun: McpServers | undefined
   /** The servers for the agents of a pack, or for agents outside packs. None of them is started yet. */
   readonly of: (pack: OwningPack | undefined) => Promise<McpServers | undefined>
-  /** Closes all of them. */
   readonly close: () => Promise<void>
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { agentWorld, aip } from '../helpers/agents.ts'
 
 describe('sections of a script-only agent', () => {
-  it('reshapes inputs in Before All, and keeps outputs in input order (vector 22)', async () => {
+  it('can transform inputs in Before All, and keeps outputs in input order (vector 22)', async () => {
     const { run } = agentWorld({
       'a.aip': aip({
         'Before All':
@@ -15,7 +15,7 @@ describe('sections of a script-only agent', () => {
     expect(outputs).toEqual(["Data with input: 'one-0'", "Data with input: 'two-1'", "Data with input: 'C'"])
   })
 
-  it('hands a plain Before All value to Data and Output (vector 23)', async () => {
+  it('passes a plain Before All value to Data and Output (vector 23)', async () => {
     const { run } = agentWorld({
       'a.aip': aip({
         'Before All': 'return "Some Before All"',
@@ -28,7 +28,7 @@ describe('sections of a script-only agent', () => {
     ])
   })
 
-  it('replaces input, data and options by a data response (vector 24)', async () => {
+  it('replaces input, data and options with a data response (vector 24)', async () => {
     const { run } = agentWorld({
       'a.aip': aip({
         Options: 'model = "first"',
@@ -40,7 +40,7 @@ describe('sections of a script-only agent', () => {
   })
 
   it.each(['aip.flow.skip()', 'aip.flow.skip("no")'])(
-    'gives null for an input that Data skips by %s (vector 25)',
+    'returns null for an input that Data skips by %s (vector 25)',
     async (skip) => {
       const { run, context } = agentWorld({
         'a.aip': aip({ Data: `if input == 1 then return ${skip} end`, Output: 'return "v" .. input' }),
@@ -82,7 +82,7 @@ describe('sections of a script-only agent', () => {
     await expect(run('a')).rejects.toMatchObject({ message, hint })
   })
 
-  it.each(['Before All', 'After All'])('asks for a redo from %s', async (heading) => {
+  it.each(['Before All', 'After All'])('requests a redo from %s', async (heading) => {
     const { run } = agentWorld({ 'a.aip': aip({ [heading]: 'return aip.flow.redo_run()' }) })
     expect((await run('a')).end).toBe('redo')
   })
@@ -105,7 +105,7 @@ describe('sections of a script-only agent', () => {
     expect((await run('a', ['x'])).outputs).toEqual(['nil'])
   })
 
-  it('goes on after a failed input when it is allowed to (vector 30)', async () => {
+  it('continues after a failed input if configured (vector 30)', async () => {
     const { run, context } = agentWorld({
       'a.aip': aip({
         Options: 'allow_run_on_task_fail = true',
@@ -121,7 +121,7 @@ describe('sections of a script-only agent', () => {
     expect(failures).toMatchObject([{ error: { message: 'kaboom' } }, { error: { message: 'a.aip:10: kaboom' } }])
   })
 
-  it('fails and runs no After All otherwise (vector 31)', async () => {
+  it('otherwise fails and does not run After All (vector 31)', async () => {
     const { run, context } = agentWorld({
       'a.aip': aip({ Output: 'if input == 2 then error("kaboom") end', 'After All': 'print("no")' }),
     })
@@ -133,7 +133,7 @@ describe('sections of a script-only agent', () => {
     expect(context.sent.filter(({ type }) => type === 'print')).toEqual([])
   })
 
-  it('shows After All the null sentinel for skipped outputs', async () => {
+  it('passes the null sentinel for skipped outputs to After All', async () => {
     const { run } = agentWorld({
       'a.aip': aip({
         Output: 'if input == 2 then return input end',
@@ -149,8 +149,8 @@ describe('sections of a script-only agent', () => {
   })
 })
 
-describe('inputs at once', () => {
-  it('gives each section a fresh state', async () => {
+describe('concurrent inputs', () => {
+  it('have fresh state in each section', async () => {
     const { run } = agentWorld({
       'a.aip': aip({ Data: 'leak = (leak or 0) + 1\nreturn leak', Output: 'return { data, leak or "none" }' }),
     })
@@ -160,7 +160,7 @@ describe('inputs at once', () => {
     ])
   })
 
-  it('lets waiting inputs overlap up to input_concurrency', async () => {
+  it('overlap up to input_concurrency', async () => {
     const { run, context } = agentWorld({
       'a.aip': aip({
         Options: 'input_concurrency = 3',

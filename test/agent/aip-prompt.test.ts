@@ -48,7 +48,7 @@ describe('prompt sections', () => {
     expect(asked(here)).toEqual([['user', '\nHi\n']])
   })
 
-  it('take options that are templates themselves', async () => {
+  it('accept options with templates', async () => {
     const here = world(
       '# System `cache = {{data.cache}}`\n\nS\n\n# User `cache = false`\n\nU\n' +
         aip({ Data: 'return { cache = true }' }),
@@ -60,7 +60,7 @@ describe('prompt sections', () => {
     ])
   })
 
-  it('fail at their heading when the template or the option is wrong', async () => {
+  it('fail at their heading if the template or the option is invalid', async () => {
     await expect(world('# Title\n\n# User\n\n{{#if x}}\n').run('a')).rejects.toMatchObject({
       code: 'PROMPT_SYNTAX',
       place: { line: 5 },
@@ -77,7 +77,7 @@ describe('the answer', () => {
     expect((await world('# User\n\nHi\n').run('a')).outputs).toEqual(['an answer'])
   })
 
-  it('has the shape that packs read', async () => {
+  it('has the structure that packs read', async () => {
     const turn = {
       text: ['an ', 'answer'],
       reasoning: ['because'],
@@ -103,7 +103,7 @@ describe('the answer', () => {
     })
   })
 
-  it('has its content without white space at both ends', async () => {
+  it('has its content without surrounding white space', async () => {
     const text = [' \u0085 é日😀\r\nx', ' \n\u3000']
     const said = '# User\n\nHi\n'
     const { outputs } = await world(said + aip({ Output: 'return ai_response.content' }), [{ text }]).run('a')
@@ -117,7 +117,7 @@ describe('the answer', () => {
     expect(outputs).toEqual([[true]])
   })
 
-  it('is asked of the model of the options, through aliases with an effort suffix', async () => {
+  it('comes from the model in the options, through aliases with an effort suffix', async () => {
     const here = world(
       '# Options\n\n```toml\nmodel = "small-high"\ntemperature = 0.25\n[model_aliases]\nsmall = "tiny-1"\n```\n\n# User\n\nHi\n',
     )
@@ -135,7 +135,7 @@ describe('dry runs, which children inherit', () => {
     '# User\n\nHi\n' +
     aip({ Output: 'return ai_response == nil and "nothing" or ai_response.content', 'After All': 'return "after"' })
 
-  it('req asks nobody, and runs Output and After All', async () => {
+  it('req asks no model, and runs Output and After All', async () => {
     const here = world(agent)
     const dry = withScope(here.context, { dry: 'req', at: placeAt('main') })
     const result = await here.context.services.agents.run(
@@ -151,7 +151,7 @@ describe('dry runs, which children inherit', () => {
     expect(here.provider.requests).toEqual([])
   })
 
-  it('res asks, and leaves Output out', async () => {
+  it('res asks the model, and skips Output', async () => {
     const here = world(agent)
     const dry = withScope(here.context, { dry: 'res', at: placeAt('main') })
     const result = await here.context.services.agents.run(
@@ -179,7 +179,7 @@ describe('attachments', () => {
     return here
   }
 
-  it('come first, one message each, images as binary parts and text quoted', async () => {
+  it('come first, one message each, images as binary parts and text in quotes', async () => {
     const here = await attach(
       '{ { file_source = "a.png", title = "A picture" }, { file_source = "b.txt", file_name = "notes" } }',
       { 'a.png': new Uint8Array([137, 80]), 'b.txt': 'some text' },
@@ -191,12 +191,12 @@ describe('attachments', () => {
     ])
   })
 
-  it('may be one table, and a missing one is said to the model', async () => {
+  it('may be a single table, and the model is told of a missing one', async () => {
     const here = await attach('{ file_source = "none.pdf" }', {})
     expect(asked(here)[0]?.[1]).toContain('It could not be read: there is no file none.pdf')
   })
 
-  it('may lie outside the workspace, also below ~/', async () => {
+  it('may be outside the workspace, also in ~/', async () => {
     const outside = tempTree({ 'b.txt': 'from outside' })
     for (const source of [join(outside, 'b.txt'), `~/${relative(homedir(), outside)}/b.txt`]) {
       const here = await attach(`{ file_source = "${source}" }`, {})
@@ -204,7 +204,7 @@ describe('attachments', () => {
     }
   })
 
-  it('may be none', async () => {
+  it('may be empty', async () => {
     for (const none of ['{}', 'null', 'nil']) expect(asked(await attach(none, {}))).toHaveLength(1)
   })
 
@@ -216,7 +216,7 @@ describe('attachments', () => {
     ['""', 'must be tables with a file_source'],
     ['{ file_source = 7 }', 'have a file_source that is the number 7, not text'],
     ['{ file_source = "x", title = {} }', 'have a title that is a table, not text'],
-  ])('cannot be %s, which fails where Data returns it', async (value, problem) => {
+  ])('cannot be %s, which is an error at the return of Data', async (value, problem) => {
     await expect(attach(value, {})).rejects.toMatchObject({
       code: 'SCRIPT_FAILED',
       message: `attachments of aip.flow.data_response ${problem}`,
@@ -225,7 +225,7 @@ describe('attachments', () => {
   })
 })
 
-it('asks several inputs at once and keeps their order', async () => {
+it('runs several inputs concurrently and keeps their order', async () => {
   const here = world('# Options\n\n```toml\ninput_concurrency = 3\n```\n\n# User\n\n{{input}}\n', [
     { text: ['1'] },
     { text: ['2'] },

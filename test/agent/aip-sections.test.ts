@@ -47,7 +47,7 @@ function flow(kind: string, data: Json = {}): Json {
 }
 
 describe('the sections of an agent', () => {
-  it('run once around all inputs, or for each input, with the values of those before them', async () => {
+  it('run once for all inputs, or for each input, with the values of earlier sections', async () => {
     const { result, order } = await ran(
       {
         before_all: ({ inputs }) => ({ count: (inputs as readonly Json[]).length }),
@@ -70,7 +70,7 @@ describe('the sections of an agent', () => {
     })
   })
 
-  it('are over when Before All skips the agent or repeats the run', async () => {
+  it('end when Before All skips the agent or repeats the run', async () => {
     const skipped = await ran({ before_all: () => flow('Skip', { reason: 'nothing new' }), output: () => 1 })
     expect(skipped.result).toEqual({ kind: 'script', end: 'skipped', reason: 'nothing new' })
     const again = await ran({ before_all: () => flow('Redo'), output: () => 1, after_all: () => 1 })
@@ -79,12 +79,12 @@ describe('the sections of an agent', () => {
     expect(last.result).toMatchObject({ end: 'redo', outputs: [1] })
   })
 
-  it('without inputs run once, unless there is none for an input', async () => {
+  it('run once without inputs, except those that need one', async () => {
     expect((await ran({ output: () => 'one' })).result).toMatchObject({ outputs: ['one'] })
     expect((await ran({ after_all: () => 'end' })).result).toMatchObject({ outputs: [], afterAll: 'end' })
   })
 
-  it('go on after an input that fails only if the options say so', async () => {
+  it('continue after a failed input only if the options allow it', async () => {
     const sections: Sections = {
       output({ input }) {
         if (input === 'bad') throw new BatonError('SCRIPT_FAILED', 'no such thing')

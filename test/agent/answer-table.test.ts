@@ -22,7 +22,7 @@ it.each([
     `a = """\n${fence}json\n{"b": 1}\n${fence}"""`,
     { a: `${fence}json\n{"b": 1}\n${fence}` },
   ],
-])('reads %s', async (_, text, table) => {
+])('parses %s', async (_, text, table) => {
   expect(await readAnswerTable(text)).toEqual({ kind: 'table', table })
 })
 
@@ -32,6 +32,6 @@ it.each([
   ['a list', `${fence}json\n[1]\n${fence}`, /^is not a table$/],
   ['cut JSON', '{"a": ', /^is not valid JSON/],
   ['prose around a block of another language', `No:\n${fence}lua\na = 1\n${fence}`, /^is not valid TOML/],
-])('says what is wrong with %s', async (_, text, problem) => {
+])('reports %s', async (_, text, problem) => {
   expect(await readAnswerTable(text)).toEqual({ kind: 'wrong', problem: expect.stringMatching(problem) })
 })

@@ -3,7 +3,7 @@ import { createFakeProvider } from '../helpers/fake-model.ts'
 import { agentWorld, aip } from '../helpers/agents.ts'
 
 describe('aip.agent.run', () => {
-  it('finds names from the folder of the caller', async () => {
+  it('resolves names relative to the folder of the caller', async () => {
     const { run } = agentWorld({
       'deep/a.lua': 'return aip.agent.run("b").outputs[1]',
       'deep/b.lua': 'return "deep"',
@@ -12,7 +12,7 @@ describe('aip.agent.run', () => {
     expect((await run('deep/a.lua')).outputs).toEqual(['deep'])
   })
 
-  it('or from agent_base_dir', async () => {
+  it('or relative to agent_base_dir', async () => {
     const { run, folder } = agentWorld({
       'deep/a.lua': 'return aip.agent.run("b", { agent_base_dir = input }).outputs[1]',
       'deep/b.lua': 'return "deep"',
@@ -21,7 +21,7 @@ describe('aip.agent.run', () => {
     expect((await run('deep/a.lua', [folder])).outputs).toEqual(['top'])
   })
 
-  it('gives nil holes for null outputs, and After All', async () => {
+  it('returns nil for null outputs, and for the result of After All', async () => {
     const { run } = agentWorld({
       'a.lua':
         'local r = aip.agent.run("b.aip", { inputs = { 1, 2, 3 } })\nreturn { r.outputs[1] == nil, r.outputs[2], r.after_all, r.redo_requested }',
@@ -30,7 +30,7 @@ describe('aip.agent.run', () => {
     expect((await run('a.lua')).outputs).toEqual([[true, 'two', 3, false]])
   })
 
-  it('puts input before inputs and merges options over those of the agent', async () => {
+  it('places input before inputs and merges options over those of the agent', async () => {
     const { run } = agentWorld({
       'a.lua':
         'return aip.agent.run("b.aip", { input = "x", inputs = { "y" }, options = { model = "given" } }).outputs',
@@ -42,31 +42,31 @@ describe('aip.agent.run', () => {
     expect((await run('a.lua')).outputs).toEqual([['xgiven0.5', 'ygiven0.5']])
   })
 
-  it('raises what goes wrong, for pcall to catch', async () => {
+  it('raises errors, which pcall can catch', async () => {
     const { run } = agentWorld({ 'a.lua': 'local ok, e = pcall(aip.agent.run, "nobody")\nreturn { ok, tostring(e) }' })
     expect((await run('a.lua')).outputs).toEqual([[false, expect.stringContaining('there is no agent "nobody"')]])
   })
 })
 
-describe('agents that run agents', () => {
-  it('names the path of a cycle', async () => {
+describe('nested agents', () => {
+  it('are refused in a cycle, naming its path', async () => {
     const { run } = agentWorld({ 'a.lua': 'return aip.agent.run("b.lua")', 'b.lua': 'return aip.agent.run("a.lua")' })
     await expect(run('a.lua')).rejects.toThrow('agents run each other in a cycle: a.lua → b.lua → a.lua')
   })
 
-  it('lets an agent run itself on something else', async () => {
+  it('may run themselves with different inputs', async () => {
     const { run } = agentWorld({
       'a.lua': 'if input == 0 then return 0 end\nreturn 1 + aip.agent.run("a.lua", { input = input - 1 }).outputs[1]',
     })
     expect((await run('a.lua', [7])).outputs).toEqual([7])
   })
 
-  it('stops at a depth of 8', async () => {
+  it('stop at a depth of 8', async () => {
     const { run } = agentWorld({ 'a.lua': 'return aip.agent.run("a.lua", { input = (input or 0) + 1 })' })
     await expect(run('a.lua')).rejects.toThrow(/cycle: a\.lua(?: → a\.lua){8}$/)
   })
 
-  it('says so when nothing repeats', async () => {
+  it('report the depth if nothing repeats', async () => {
     const files = Object.fromEntries(
       Array.from({ length: 10 }, (_, n) => [`a${n}.lua`, `return aip.agent.run("a${n + 1}.lua")`]),
     )
@@ -74,7 +74,7 @@ describe('agents that run agents', () => {
     await expect(run('a0.lua')).rejects.toThrow(/nested more than 8 deep: a0\.lua/)
   })
 
-  it('fails at the place of the agent that failed', async () => {
+  it('fail at the place of the agent that failed', async () => {
     const { run, folder } = agentWorld({
       'a.lua': '\naip.agent.run("deep/b")',
       'deep/b.lua': '\n\nerror("kaboom")',
@@ -86,7 +86,7 @@ describe('agents that run agents', () => {
   })
 })
 
-describe('the error of an agent, for the script that ran it', () => {
+describe('the error of an agent, as its calling script sees it,', () => {
   const fail = { 'deep/fail.aip': aip({ Output: 'local x = input\nerror("boom " .. x)' }) }
 
   it.each([
@@ -97,7 +97,7 @@ describe('the error of an agent, for the script that ran it', () => {
     ],
     ['pcall(aip.agent.run, "between", { input = 1 })', 'deep/fail.aip:5: boom 1'],
     ['pcall(aip.agent.run, "returns")', 'returns.lua:2: the value is a function, which cannot leave Lua'],
-  ])('names the line that failed: %s', async (call, message) => {
+  ])('names the failed line: %s', async (call, message) => {
     const { run } = agentWorld({
       ...fail,
       'a.lua': `local ok, e = ${call}\nreturn { ok, e }`,
@@ -107,7 +107,7 @@ describe('the error of an agent, for the script that ran it', () => {
     expect((await run('a.lua')).outputs).toEqual([[false, message]])
   })
 
-  it('is what an input leaves that failed where others go on', async () => {
+  it('is the output of a failed input if others continue', async () => {
     const { run, context } = agentWorld({
       'a.aip': aip({ Options: 'allow_run_on_task_fail = true', Output: 'local r = input.x.y\nreturn r' }),
     })
@@ -122,7 +122,7 @@ describe('the error of an agent, for the script that ran it', () => {
     ['local r = aip.agent.run("deep/fail", { input = 1 })', 'boom 1'],
     ['local ok, e = pcall(aip.agent.run, "deep/fail", { input = 1 })\nerror(e, 0)', 'boom 1'],
     ['local ok, e = pcall(aip.agent.run, "deep/fail", { input = 1 })\nerror("linting: " .. e)', 'linting: boom 1'],
-  ])('is without that line for people, who are shown it: %s', async (code, message) => {
+  ])('omits that line if people see it elsewhere: %s', async (code, message) => {
     const { run, folder } = agentWorld({ ...fail, 'a.lua': code })
     await expect(run('a.lua')).rejects.toMatchObject({
       message,
@@ -131,7 +131,7 @@ describe('the error of an agent, for the script that ran it', () => {
   })
 })
 
-describe('agents nested with limits of their own', () => {
+describe('nested agents with their own concurrency limits', () => {
   const agent = (concurrency: number, code: string): string =>
     aip({ Options: `input_concurrency = ${concurrency}`, Output: code })
 
@@ -141,7 +141,7 @@ describe('agents nested with limits of their own', () => {
     [3, 1],
     [3, 8],
     [40, 8],
-  ])('end without waiting for each other (outer %i, inner %i), outputs in input order', async (outer, inner) => {
+  ])('end without deadlock (outer %i, inner %i), outputs in input order', async (outer, inner) => {
     const inputs = Array.from({ length: 6 }, (_, index) => index)
     const { run } = agentWorld(
       {

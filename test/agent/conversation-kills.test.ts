@@ -59,7 +59,7 @@ function turnOf(place: string): number {
 }
 
 describe.each(formats)('a conversation over %s', (format) => {
-  it('that is killed at any record goes on, and pays for nothing twice', async () => {
+  it('that is killed at any record is resumed, and pays for nothing twice', async () => {
     const turns = 4
     const first = await startHost(format, turns)
     const whole: JournalRecord[] = []
@@ -115,7 +115,7 @@ describe.each(formats)('a conversation over %s', (format) => {
   })
 })
 
-it('a conversation that is killed again and again comes to the same end', async () => {
+it('a conversation that is killed repeatedly has the same result', async () => {
   const one = await startHost('responses', 12)
   const provider = await createProvider(one.choice, { env: {} })
   const records: JournalRecord[] = []
@@ -139,7 +139,7 @@ it('a conversation that is killed again and again comes to the same end', async 
 const turns = core(20, 100)
 
 describe.each(formats)(`a conversation of ${turns} turns over %s`, (format) => {
-  it('makes a journal that grows with it, and not with its square', async () => {
+  it('makes a journal that grows linearly', async () => {
     const one = await startHost(format, turns)
     const records: JournalRecord[] = []
     const provider = await createProvider(one.choice, { env: {} })

@@ -50,7 +50,7 @@ describe('agents of packs with capabilities', () => {
     }
   })
 
-  it('lists only what may be read', async () => {
+  it('list only files that they may read', async () => {
     const world = agentWorld({
       'docs/a.md': '',
       'docs/b.txt': '',
@@ -65,7 +65,7 @@ return { names, aip.file.exists("other/c.md"), aip.file.exists("docs/a.md") }`,
     expect((await world.run('demo@notes')).outputs).toEqual([[['docs/a.md'], false, true]])
   })
 
-  it('follows no redirect to a host that was not granted', async () => {
+  it('follow no redirect to a host that was not granted', async () => {
     const server = createServer(
       (_, response) => void response.writeHead(302, { location: 'http://localhost:1/' }).end(),
     )
@@ -82,7 +82,7 @@ return { names, aip.file.exists("other/c.md"), aip.file.exists("docs/a.md") }`,
     }
   })
 
-  it('gives programs the variables that are granted, and those that every program needs', async () => {
+  it('pass the granted variables to programs, and those that every program needs', async () => {
     const world = agentWorld({
       [`${pack}/pack.toml`]: manifest('[capabilities]\ncommands = ["env"]\nenv = ["CI", "OPENAI_API_KEY"]\n'),
       [`${pack}/main.aip`]: aip({ Output: 'return aip.cmd.exec("env").stdout' }),
@@ -102,7 +102,7 @@ return { names, aip.file.exists("other/c.md"), aip.file.exists("docs/a.md") }`,
     expect(names.filter((name) => name === 'CC' || name === 'OPENAI_API_KEY')).toEqual([])
   })
 
-  it('asks no model that was not granted', async () => {
+  it('use only granted models', async () => {
     const files = (models: string) => ({
       [`${pack}/pack.toml`]: manifest(`[capabilities]\nmodels = [${models}]\n`),
       [`${pack}/main.aip`]: `${aip({ Options: 'model = "mini"' })}\n# User\n\nHello\n\n${aip({ Output: 'return ai_response.content' })}`,
@@ -116,7 +116,7 @@ return { names, aip.file.exists("other/c.md"), aip.file.exists("docs/a.md") }`,
     })
   })
 
-  it('leaves packs without the table and agents of no pack alone', async () => {
+  it('do not affect packs without the table, or agents outside of packs', async () => {
     const world = agentWorld({
       'secret.md': 's',
       [`${pack}/pack.toml`]: manifest('# capabilities: none\n'),
@@ -127,7 +127,7 @@ return { names, aip.file.exists("other/c.md"), aip.file.exists("docs/a.md") }`,
     expect((await world.run('main')).outputs).toEqual(['s'])
   })
 
-  it('runs nothing of a pack whose capabilities are wrong', async () => {
+  it('that are invalid prevent the pack from running', async () => {
     const world = agentWorld({
       [`${pack}/pack.toml`]: manifest('[capabilities]\nreads = ["docs/**"]\n'),
       [`${pack}/main.aip`]: aip({ Output: 'return "ran"' }),
@@ -139,7 +139,7 @@ return { names, aip.file.exists("other/c.md"), aip.file.exists("docs/a.md") }`,
     })
   })
 
-  it('is held to what was granted when it was installed, whatever pack.toml says now', async () => {
+  it('apply as granted at installation, whatever pack.toml says now', async () => {
     const world = agentWorld({
       'secret.md': 's',
       '.baton/packs/demo/notes/pack.toml': manifest('[capabilities]\nread = ["**"]\n'),

@@ -10,7 +10,7 @@ import { withScope } from '../../src/event/context.ts'
 const usage = { calls: 1, input: 11, output: 3, cached: 0, reasoning: 0 }
 
 describe('a model agent', () => {
-  it('gives its answer, its tokens and the whole conversation (R23, R24, R27)', async () => {
+  it('returns its answer, its tokens and the whole conversation (R23, R24, R27)', async () => {
     const provider = createFakeProvider([{ text: ['an ', 'answer'], usage }])
     const { context } = agentWorld({}, { provider })
     const messages = [textMessage('user', 'Hi')]
@@ -39,7 +39,7 @@ describe('a model agent', () => {
     ])
   })
 
-  it('says when the answer was cut at its limit', async () => {
+  it('reports an answer that was truncated at its limit', async () => {
     const { context } = agentWorld({}, { provider: createFakeProvider([{ text: ['cut'], finish: 'length' }]) })
     const result = await context.services.agents.run(
       { kind: 'model', agent: { kind: 'llm', name: 'main', settings: {} }, messages: [] },
@@ -78,7 +78,7 @@ describe('a model agent', () => {
     [{ text: [], finish: 'incomplete', usage }, 'fake::fake stopped before it answered'],
     [{ text: [], finish: 'length', usage }, 'fake::fake used up its output limit before it answered'],
     [{ text: [], finish: 'content_filter', usage }, 'fake::fake was stopped by its content filter before it answered'],
-  ] as const)('fails, and counts the call, when it says nothing: %j', async (turn, message) => {
+  ] as const)('fails, and counts the call, when the answer is empty: %j', async (turn, message) => {
     const { context } = agentWorld({}, { provider: createFakeProvider([turn]) })
     const asked = context.services.agents.run(
       { kind: 'model', agent: { kind: 'llm', name: 'main', settings: {} }, messages: [] },
@@ -89,7 +89,7 @@ describe('a model agent', () => {
   })
 
   it.each([[[]], [['read']]])(
-    'asks the fallback model when the first one says nothing, and calls %j',
+    'uses the fallback model when the first answer is empty, and calls %j',
     async (toolCalls) => {
       const provider = createFakeProvider(({ model }) =>
         model === 'a' ? { text: [], toolCalls, usage } : { text: ['words'], usage },
@@ -111,7 +111,7 @@ describe('a model agent', () => {
     },
   )
 
-  it('counts every request that was sent, and estimates those that broke', async () => {
+  it('counts every request that was sent, and estimates broken ones', async () => {
     const broken = (of: Partial<ModelFailure>): Error => {
       const cause = { kind: 'model-failure', class: 'network', retryable: true, isOverload: false, ...of }
       return new BatonError('MODEL_FAILED', 'broken', { cause })

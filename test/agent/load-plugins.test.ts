@@ -20,7 +20,7 @@ describe('the name of a function that a plug-in adds to programs', () => {
   })
 
   it.each(['class', 'await', 'undefined', 'JSON', 'Date', 'parseInt', 'tools', 'input', 'parallel', '2d', 'a b', ''])(
-    'cannot be %j, which programs cannot use, or have',
+    'cannot be %j, which programs cannot use or already have',
     async (name) => {
       await expect(namesOf(name)).rejects.toMatchObject({
         code: 'CONFIG_INVALID',
@@ -29,7 +29,7 @@ describe('the name of a function that a plug-in adds to programs', () => {
     },
   )
 
-  it('cannot be that of a built-in function', async () => {
+  it('cannot be the name of a built-in function', async () => {
     await expect(namesOf('recall')).rejects.toThrow('programs already have a function "recall"')
   })
 })

@@ -41,7 +41,7 @@ async function answered({ prompt, turns, done }: Scripted, mode: Mode, maxRounds
 }
 
 describe('a prompt', () => {
-  it('is asked again with the results of calls until an answer calls nothing', async () => {
+  it('is sent again with the results of calls until an answer contains no call', async () => {
     expect(await answered(fakeTurns([calls, calls, { text: 'Yes.' }]), leading(look, look, end))).toEqual({
       done: 'ask, call look, ask, call look, ask',
       reason: 'done',
@@ -49,7 +49,7 @@ describe('a prompt', () => {
     })
   })
 
-  it('goes on if a message comes at its end, but not in its last round', async () => {
+  it('continues if a message arrives at its end, but not in its last round', async () => {
     const mails = [true, false]
     const hasMail = async (): Promise<boolean> => mails.shift() ?? true
     const replies = [{ text: 'One.' }, { text: 'Two.' }]
@@ -76,7 +76,7 @@ describe('a prompt', () => {
     })
   })
 
-  it('ends when a call has had the same result ten times', async () => {
+  it('ends when the same call has had the same result ten times', async () => {
     const same = fakeTurns(
       Array.from({ length: 12 }, () => calls),
       {
@@ -89,7 +89,7 @@ describe('a prompt', () => {
     })
   })
 
-  it('is asked once more about its answer, unless this is a replay of a run that accepted it', async () => {
+  it('is repeated once to check its answer, except in a replay of a run that accepted it', async () => {
     const replies = [{ text: 'Perhaps.' }, { text: 'Yes.' }]
     expect(await answered(fakeTurns(replies), leading(again, end))).toEqual({
       done: 'ask, again: Sure?, ask',
@@ -110,7 +110,7 @@ describe('a prompt', () => {
     expect(scripted.prompt.timeline.all()).toMatchObject([{ text: 'Look!', interim: true }])
   })
 
-  it('ends with a note if there is nothing to go on with', async () => {
+  it('ends with a note if there is nothing to continue with', async () => {
     const nothing: Step = { kind: 'nothing', end: 'incomplete', note: 'nothing' }
     expect(await answered(fakeTurns([{}]), leading(nothing))).toEqual({
       done: 'ask',
@@ -121,7 +121,7 @@ describe('a prompt', () => {
 })
 
 describe('a program', () => {
-  it('is run, and its result told, until one says that it is the last', async () => {
+  it('is run, and its result returned to the model, until one marks itself as the last', async () => {
     expect(await answered(fakeTurns([]), leading(program(false), program(true)))).toEqual({
       done: 'ask, run code, tell ran, ask, run code',
       reason: 'done',
@@ -129,7 +129,7 @@ describe('a program', () => {
     })
   })
 
-  it('is run in the last round as well', async () => {
+  it('is also run in the last round', async () => {
     expect(await answered(fakeTurns([]), leading(program(false)), 1)).toEqual({
       done: 'ask, run code, tell ran',
       reason: 'max_rounds',

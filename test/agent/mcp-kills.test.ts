@@ -113,7 +113,7 @@ it.each([
   // running a program again takes longer than a call
   { mode: 'code', rounds: 1, step: core(5, 2), all: ['add 0', 'add 2'] },
 ] as const)(
-  'calls of servers in $mode mode that are killed at records are neither repeated nor lost',
+  'MCP calls in $mode mode that are killed at any record are neither repeated nor lost',
   async ({ mode, rounds, step, all }) => {
     const whole = callingWorld(rounds, mode)
     expect(await whole.live(Infinity)).toBe('Done.')
@@ -148,14 +148,14 @@ async function almostDone(): Promise<World> {
   return world
 }
 
-it('a resumed run that has no more to ask of its servers starts none', async () => {
+it('a resumed run that needs nothing more from its servers starts none', async () => {
   const world = await almostDone()
   const gone = { ledger: { broken: 'gone' }, library: { broken: 'gone' } }
   expect(await world.live(Infinity, gone)).toBe('Done.')
   expect([world.mcp().started, world.warnings]).toEqual([[], []])
 })
 
-it('a resumed run says once which tools are others than it was told, when it starts a server for a call', async () => {
+it('a resumed run reports changed tools once, when it starts a server for a call', async () => {
   const whole = callingWorld(3, 'classic')
   await whole.live(Infinity)
   const begun = whole.records.findIndex(

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { createMessageLog } from '../../src/agent/message-log.ts'
 import { textMessage } from '../../src/event/message.ts'
 
-it('tells what was said before by a hash that is the same on every machine', () => {
+it('identifies earlier messages by a hash that is the same on every machine', () => {
   const hashIn = (folder: string): string | undefined => {
     const log = createMessageLog({ portable: (text) => text.replaceAll(folder, '«path:workspace»') })
     log.add([textMessage('user', `List ${folder}/src.`)])

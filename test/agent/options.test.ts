@@ -6,7 +6,7 @@ import { agentWorld, type AgentWorld, aip } from '../helpers/agents.ts'
 import { withScope } from '../../src/event/context.ts'
 
 describe('options of script agents', () => {
-  it('are merged, later ones win; aliases join and null says nothing', () => {
+  it('are merged, later ones win; aliases are combined and null is ignored', () => {
     expect(
       mergeOptions({ model: 'a', top_p: 0.5, model_aliases: { x: '1', y: '1' } }, undefined, {
         model: null,
@@ -21,21 +21,21 @@ describe('options of script agents', () => {
     ['x-high', 'target-high'],
     ['y-high', 'y-high'],
     ['y', 'y'],
-  ])('are shown with what the model %s stands for: %s (vector 18)', (model, resolved) => {
+  ])('are passed with what the model %s stands for: %s (vector 18)', (model, resolved) => {
     const options = { model, model_aliases: { x: 'target' } }
     expect(shownOptions(options)).toEqual({ ...options, resolved_model: resolved })
   })
 
-  it('are given by scripts, where an empty table is an empty list for a key that holds a list', () => {
+  it('come from scripts, in which an empty table is an empty list for a key with a list', () => {
     const options = { tools: {}, fallback_models: {}, model_aliases: [] }
     expect(givenOptions(options, 'a.aip')).toEqual({ tools: [], fallback_models: [], model_aliases: {} })
   })
 
-  it('are shown without resolved_model where no model is set', () => {
+  it('are passed without resolved_model if no model is set', () => {
     expect(shownOptions({ top_p: 1 })).toEqual({ top_p: 1 })
   })
 
-  it('reach every section, with resolved_model for the options of that section', async () => {
+  it('are available in every section, with resolved_model for the options of that section', async () => {
     const { run } = agentWorld({
       'a.aip': aip({
         Options: 'model = "small-high"\nmodel_aliases = { small = "tiny", big = "huge" }',
@@ -51,7 +51,7 @@ describe('options of script agents', () => {
     expect(afterAll).toBe('huge')
   })
 
-  describe('that are wrong', () => {
+  describe('that are invalid', () => {
     const asking = (sections: { readonly [heading: string]: string }): ReturnType<typeof world> =>
       world({ 'a.aip': aip(sections) + '# User\n\nHi\n' })
     const world = (files: { readonly [path: string]: string }): AgentWorld & { readonly provider: FakeProvider } => {
@@ -66,7 +66,7 @@ describe('options of script agents', () => {
       ['{ input_concurrency = 1.5 }', '"input_concurrency" must be a whole number of at least 1, not the number 1.5'],
       ['{ allow_run_on_task_fail = 1 }', '"allow_run_on_task_fail" must be true or false, not the number 1'],
       ['{ model_aliases = { x = 1 } }', '"model_aliases" must be a table of strings, not a table'],
-    ])('end aip.agent.run before anything is asked: %s', async (options, problem) => {
+    ])('end aip.agent.run before a model is asked: %s', async (options, problem) => {
       const { run, provider } = world({
         'a.lua': `local x = 1\nlocal r = aip.agent.run("b", { input = 1, options = ${options} })\nreturn r`,
         'b.aip': '# User\n\nHi\n',
@@ -90,7 +90,7 @@ describe('options of script agents', () => {
       expect(provider.requests).toEqual([])
     })
 
-    it('are neither null, nor an empty table, nor keys that nothing reads', async () => {
+    it('do not include null, an empty table, or keys that nothing reads', async () => {
       const { run } = agentWorld({
         'a.lua': `local none = { model = null, model_aliases = {}, fallback_models = {}, colour = 1 }
           local child = aip.agent.run("b", { options = none }).outputs[1]
@@ -106,7 +106,7 @@ describe('options of script agents', () => {
     })
   })
 
-  it('of a child come from the config, not from the front matter its parent started with', async () => {
+  it('of a child come from the config, not from the front matter of its parent', async () => {
     const show = 'return tostring(options.model) .. "," .. tostring(options.top_p)'
     const world = agentWorld({
       'a.lua': `local child = aip.agent.run("b", { options = { top_p = 0.5 } }).outputs[1]\nreturn { options.model, child }`,

@@ -43,7 +43,7 @@ async function life(before: readonly JournalRecord[] | undefined, waits: readonl
 /** What was really done, in all processes. */
 const done: string[] = []
 
-it('answers calls from the record by their number; another tool or input has diverged, and is not called', async () => {
+it('answers calls from the record by their number; a different tool or input is a divergence, and is not called', async () => {
   const first = await life(undefined)
   const seed = first.work.seed()
   const { text, now } = await first.work.call('a', { x: 1 })
@@ -62,7 +62,7 @@ it('answers calls from the record by their number; another tool or input has div
   expect(done.length).toBe(before)
 })
 
-it('a call that waits for a person lets the others end first, and all questions are put', async () => {
+it('a call that waits for a person lets the others finish first, and all questions are asked', async () => {
   const { work } = await life(undefined, ['a', 'c'])
   const begun = done.length
   const ends = await Promise.allSettled([work.call('a', {}), work.call('b', {}), work.call('c', {})])

@@ -19,12 +19,12 @@ function recorded(said: object, more: { sources?: 'current'; files?: 'current' }
   return { request: JSON.parse(JSON.stringify(said)), sources: 'recorded', files: 'recorded', ...more } as const
 }
 
-it('a resumed conversation is offered the recorded tools, those that no longer exist as well', () => {
+it('a resumed conversation is offered the recorded tools, including those that no longer exist', () => {
   const now = { messages: [], tools: [read, { ...read, name: 'glob' }], isOwn: () => false }
   expect(asRecorded(now, recorded({ messages: [], tools: older })).tools).toEqual(older)
 })
 
-it('a replay takes the recorded tools unless the author has added or removed one', () => {
+it('a replay uses the recorded tools unless the author has added or removed one', () => {
   const then = recorded({ messages: [], tools: older }, { sources: 'current' })
   const added = [read, { ...read, name: 'glob' }]
   const removed = recorded({ messages: [], tools: [...older, { ...read, name: 'glob' }] }, { sources: 'current' })
@@ -40,14 +40,14 @@ it('a tool of an author is compared in all its parts', () => {
   expect(asRecorded(now, other).tools).toEqual([own])
 })
 
-it('takes each message that differs only in texts of this program, and leaves the words of the author', () => {
+it('messages that differ only in texts of Baton are accepted, and words of the author are kept', () => {
   const messages = [textMessage('system', rule), textMessage('user', 'Wash it.')]
   const then = [textMessage('system', 'Answer briefly.'), textMessage('user', 'Dry it.')]
   const said = asRecorded({ messages, tools: undefined, isOwn: () => false }, recorded({ messages: then }))
   expect(said.messages).toEqual([then[0], messages[1]])
 })
 
-it('takes results of tools as they were recorded, but compares them if files are read now', () => {
+it('tool results are used as recorded, but compared if files are read now', () => {
   const now = { messages: [result('two lines')], tools: undefined, isOwn: () => true }
   const then = { messages: [result('2 lines')] }
   expect(asRecorded(now, recorded(then)).messages).toEqual(then.messages)

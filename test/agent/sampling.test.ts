@@ -50,8 +50,8 @@ function world(turn: FakeTurn = { text: ['Well', '.'] }) {
   }
 }
 
-describe('an answer of a model for a server', () => {
-  it('is asked for with what the server says, and counted', async () => {
+describe('a model answer for an MCP server', () => {
+  it('is requested with the content from the server, and counted', async () => {
     const { provider, context, ask } = world({
       text: ['Well.'],
       usage: { input: 3, output: 2, cached: 0, reasoning: 0 },
@@ -81,7 +81,7 @@ describe('an answer of a model for a server', () => {
     expect(started).toMatchObject({ p: 'main/sampling/0#0', kind: 'model', repeat: 'safe' })
   })
 
-  it('says why it ended', async () => {
+  it('contains the reason why it ended', async () => {
     expect(await world({ text: ['We'], finish: 'length' }).ask({})).toMatchObject({ stopReason: 'maxTokens' })
     const { ask } = world({ text: ['one END two'] })
     expect(await ask({ stopSequences: ['none', 'END'] })).toMatchObject({
@@ -104,7 +104,7 @@ describe('an answer of a model for a server', () => {
     expect(await ask({ modelPreferences: { hints } }, options)).toMatchObject({ model: `fake::${model}` })
   })
 
-  it('is refused for what cannot be sent', async () => {
+  it('is refused for content that cannot be sent', async () => {
     const { ask, provider } = world()
     const image = { role: 'user', content: { type: 'image', data: 'AAAA', mimeType: 'image/png' } }
     await expect(ask({ messages: [image] }, { model: 'blind' })).rejects.toThrow('fake::blind accepts none')

@@ -21,7 +21,7 @@ it.each([
   ['fengari', true, 0],
   ['lua54', false, 0],
 ] as const)(
-  'tells once that %s, isolated = %j, holds a limit of memory only roughly: %i',
+  'warns once that %s, isolated = %j, limits memory only approximately: %i',
   async (engine, isolated, times) => {
     const told: string[] = []
     const onRoughLimit = ({ message }: { readonly message: string }): void => void told.push(message)

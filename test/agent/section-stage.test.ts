@@ -4,7 +4,7 @@ import { agentWorld, aip } from '../helpers/agents.ts'
 const pin = (scope: string): string => `aip.${scope}.pin("id", "seen")`
 
 describe('pins in the sections of an agent', () => {
-  it('of the run are taken everywhere, those of a task in Data and Output', async () => {
+  it('are accepted everywhere for the run, and only in Data and Output for a task', async () => {
     const { run, context } = agentWorld({
       'a.aip': aip({
         'Before All': pin('run'),

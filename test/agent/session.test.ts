@@ -38,7 +38,7 @@ function requestsIn(world: SessionWorld): readonly { before?: { count: number; h
 }
 
 describe('a session', () => {
-  it('answers one message after the other, each with all that was said before', async () => {
+  it('answers one message after the other, each with the whole conversation', async () => {
     const provider = createFakeProvider([says('one'), says('two'), says('three')])
     const world = await sessionWorld({ provider })
     const session = await world.open(agentWith())
@@ -61,7 +61,7 @@ describe('a session', () => {
     await expect(session.answer('7')).rejects.toMatchObject({ code: 'AGENT_FAILED' })
   })
 
-  it('is kept beside what opened it, below the nearest task, its turns counted', async () => {
+  it('is stored next to what opened it, below the nearest task, with numbered turns', async () => {
     const provider = createFakeProvider([calls('look', 'count'), says('one'), says('two')])
     const world = await sessionWorld({ provider, at: 'task/3/post_task/1:write/output#2' })
     const places: string[] = []
@@ -86,7 +86,7 @@ describe('a session', () => {
     ])
   })
 
-  it('records in each turn what is new, and a hash of what was said before', async () => {
+  it('records in each turn the new messages, and a hash of the earlier ones', async () => {
     const provider = createFakeProvider([calls('look'), says('one'), says('two')])
     const world = await sessionWorld({ provider })
     const session = await world.open(agentWith(tool('look')))
@@ -103,7 +103,7 @@ describe('a session', () => {
     expect(sha256(JSON.stringify(messages))).not.toBe('')
   })
 
-  it('hashes other words as something else', async () => {
+  it('computes a different hash for different words', async () => {
     const hashOf = async (text: string): Promise<string | undefined> => {
       const world = await sessionWorld({ provider: createFakeProvider([says(text), says('two')]) })
       const session = await world.open(agentWith())
@@ -115,8 +115,8 @@ describe('a session', () => {
   })
 })
 
-describe('tools of a session', () => {
-  it('run at once, and their results stand in the order the model called them', async () => {
+describe('tool calls of a session', () => {
+  it('run concurrently, and their results are in the order of the calls', async () => {
     const provider = createFakeProvider([calls('slow', 'quick'), says('done')])
     const world = await sessionWorld({ provider })
     let release = (): void => {}
@@ -137,7 +137,7 @@ describe('tools of a session', () => {
     expect(provider.requests[1]?.messages.slice(-2)).toEqual([resultOf('call_0', 'slow'), resultOf('call_1', 'quick')])
   })
 
-  it('that fail, or are not there, are results for the model', async () => {
+  it('that fail, or name a missing tool, return errors to the model', async () => {
     const provider = createFakeProvider([calls('broken', 'unknown', 'fine'), says('done')])
     const world = await sessionWorld({ provider })
     const broken = tool('broken', () => Promise.reject(new BatonError('FILE_FAILED', 'there is no file x')))
@@ -157,7 +157,7 @@ describe('tools of a session', () => {
     ])
   })
 
-  it('that an agent has given up are not offered', async () => {
+  it('of tools that an agent has given up are not offered', async () => {
     const provider = createFakeProvider([says('done')])
     const world = await sessionWorld({ provider })
     const { services } = world.context
@@ -169,7 +169,7 @@ describe('tools of a session', () => {
     expect(provider.requests[0]?.tools?.map(({ name }) => name)).toEqual(['read'])
   })
 
-  it('end an answer when it has taken as many turns as it may', async () => {
+  it('end an answer at the limit of turns', async () => {
     const provider = createFakeProvider([calls('look'), calls('look'), says('more')])
     const world = await sessionWorld({ provider })
     const session = await world.open({ ...agentWith(tool('look')), maxTurns: 2, acceptsEmpty: true })
@@ -187,7 +187,7 @@ describe('tools of a session', () => {
     ])
   })
 
-  it('that were never offered are not sent back, nor what was thought of them', async () => {
+  it('of tools that were never offered are not sent back, nor the thoughts about them', async () => {
     const provider = createFakeProvider([
       { text: ['Well.'], reasoning: ['I call it.'], toolCalls: ['look'], finish: 'tool_calls' },
       says('two'),
@@ -210,8 +210,8 @@ describe('tools of a session', () => {
   })
 })
 
-describe('a session that is interrupted', () => {
-  it('stops the answer in progress, and takes further messages', async () => {
+describe('an interrupted session', () => {
+  it('stops the current answer, and accepts further messages', async () => {
     const never = new Promise<void>(() => {})
     const provider = createFakeProvider([{ ...says('never'), gate: never }, says('two')])
     const world = await sessionWorld({ provider })
@@ -226,7 +226,7 @@ describe('a session that is interrupted', () => {
     expect((await session.ended)?.text).toBe('two')
   })
 
-  it('while tools run leaves no call without a result', async () => {
+  it('leaves no call without a result if tools are running', async () => {
     const provider = createFakeProvider([calls('quick', 'slow'), says('two')])
     const world = await sessionWorld({ provider })
     let begun = (): void => {}
@@ -252,7 +252,7 @@ describe('a session that is interrupted', () => {
   })
 })
 
-describe('a session that goes on in another process', () => {
+describe('a session that continues in another process', () => {
   const look = tool('look', async (_, { scope, services }) => ({
     text: await services.effects.observeAsync(scope.at, { name: 'look', args: [] }, async () => 'seen'),
   }))
@@ -265,7 +265,7 @@ describe('a session that goes on in another process', () => {
     return answers
   }
 
-  it('is given the turns that were paid for, and asks for the rest with the same words', async () => {
+  it('uses the paid turns, and requests the rest with the same words', async () => {
     const script = [calls('look'), says('one'), says('two'), says('three')]
     const whole = await sessionWorld({ provider: createFakeProvider(script) })
     await talk(whole, ['1', '2', '3'])
@@ -279,7 +279,7 @@ describe('a session that goes on in another process', () => {
     expect(requestsIn(second)).toEqual(requestsIn(whole).slice(2))
   })
 
-  it('does not ask again what was interrupted, when it had gone on after that', async () => {
+  it('does not repeat an interrupted request if it had continued after it', async () => {
     const first = await sessionWorld({
       provider: createFakeProvider([{ ...says('never'), gate: new Promise<void>(() => {}) }, says('two')]),
     })
@@ -300,7 +300,7 @@ describe('a session that goes on in another process', () => {
     expect(provider.requests).toHaveLength(1)
   })
 
-  it('diverges where something else was said before', async () => {
+  it('diverges if earlier messages differ', async () => {
     const script = [says('one'), says('two')]
     const first = await sessionWorld({ provider: createFakeProvider(script) })
     await talk(first, ['1', '2'])
@@ -308,7 +308,7 @@ describe('a session that goes on in another process', () => {
     await expect(talk(second, ['other', '2'])).rejects.toMatchObject({ code: 'DIVERGED' })
   })
 
-  it('reads the same from records whose fields stand in another order', async () => {
+  it('is independent of the order of fields in records', async () => {
     const script = [calls('look'), says('one'), says('two')]
     const first = await sessionWorld({ provider: createFakeProvider(script) })
     await talk(first, ['1', '2'])
@@ -320,7 +320,7 @@ describe('a session that goes on in another process', () => {
   })
 })
 
-describe('a session whose tool waits', () => {
+describe('a session with a waiting tool', () => {
   const suspension = new BatonError('SUSPENDED', 'waiting for an approval')
   const act = (name: string, done: string[]): Tool =>
     tool(name, async (_, { scope, services }) => ({
@@ -334,7 +334,7 @@ describe('a session whose tool waits', () => {
       ),
     }))
 
-  it('is suspended when the tools beside it have finished, and asks for nothing again when it goes on', async () => {
+  it('is suspended when the other tools have finished, and repeats no request when it continues', async () => {
     const script = [calls('deploy', 'look', 'count'), says('done')]
     const done: string[] = []
     const tools = ['deploy', 'look', 'count'].map((name) => act(name, done))

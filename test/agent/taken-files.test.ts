@@ -22,7 +22,7 @@ function messagesWith(...files: readonly FilePart[]): readonly Message[] {
   ]
 }
 
-it('a fallback model is given the text of documents and the names of images that a tool gave the first one', async () => {
+it('a fallback model that does not support documents or images gets text and names of files from tools', async () => {
   const damaged: FilePart = { ...image, name: 'b.pdf', mediaType: 'application/pdf' }
   const messages = messagesWith(image, await pdf('The report of the year'), damaged)
   const given = await takenMessages(messages, { image: false, document: false }, signal)
@@ -46,14 +46,14 @@ it('a fallback model is given the text of documents and the names of images that
   ])
 })
 
-it('all others are given them as they are', async () => {
+it('other models get the files unchanged', async () => {
   const messages = messagesWith(image)
   expect(await takenMessages(messages, { image: true, document: true }, signal)).toBe(messages)
   expect(await takenMessages(messages, undefined, signal)).toBe(messages)
   expect((await takenMessages(messages, { image: true, document: false }, signal))[2]).toBe(messages[2])
 })
 
-it('a resource of a prompt is named where a model does not take it', async () => {
+it('a resource of a prompt is named if a model does not support it', async () => {
   const messages: readonly Message[] = [
     {
       role: 'user',

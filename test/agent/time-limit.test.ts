@@ -15,7 +15,7 @@ async function forever({ services: { signal } }: RunContext): Promise<never> {
 }
 
 describe('the time limit of an agent', () => {
-  it('stops its work, and is the error whatever noticed it first (R303)', async () => {
+  it('stops its work, and is the reported error whatever noticed it first (R303)', async () => {
     const noticed = withTimeLimit(limit(20), testContext(), (context) =>
       forever(context).catch(() => {
         throw new BatonError('MODEL_FAILED', 'the connection was closed')
@@ -29,7 +29,7 @@ describe('the time limit of an agent', () => {
     })
   })
 
-  it('leaves alone what ends in time, what fails by itself and what the run stops', async () => {
+  it('does not affect work that ends in time, fails by itself, or is stopped by the run', async () => {
     await expect(withTimeLimit(limit(60_000), testContext(), async () => 'done')).resolves.toBe('done')
     const failed = withTimeLimit(limit(60_000), testContext(), () => Promise.reject(new Error('its own')))
     await expect(failed).rejects.toThrow('its own')
@@ -48,7 +48,7 @@ describe('the time limit of an agent', () => {
     await expect(work).rejects.toMatchObject({ code: 'JOURNAL_FAILED' })
   })
 
-  it('stands still while a person is asked, also that of an agent around it', async () => {
+  it('is paused while a person is asked, also that of an enclosing agent', async () => {
     const asked = withTimeLimit(limit(40), testContext(), (outer) =>
       withTimeLimit(limit(40), outer, async ({ services: { asking, signal } }) => {
         // two questions at the same time
@@ -64,7 +64,7 @@ describe('the time limit of an agent', () => {
     await expect(late).rejects.toMatchObject({ code: 'LIMIT' })
   })
 
-  it('is that of the agent, else that of all agents, else none', () => {
+  it('is that of the agent, otherwise that of all agents, otherwise none', () => {
     const context = testContext({ scope: { agentMs: 500 } })
     expect(timeLimitOf({ own: 20, whose: 'x' }, context)).toEqual({ ms: 20, whose: 'x', isUsual: false })
     expect(timeLimitOf({ own: undefined, whose: 'x' }, context)).toEqual({ ms: 500, whose: 'x', isUsual: true })

@@ -4,7 +4,7 @@ import { tryEditing, uninterruptedEditing } from '../helpers/editing-trial.ts'
 import { core } from '../helpers/series.ts'
 
 // the soak row T1 does the same with 100 rounds
-it('a loop of tools that is killed at any record repeats no call that was paid for, and leaves the same files', async () => {
+it('a tool loop that is killed at any record repeats no paid call, and leaves the same files', async () => {
   const rounds = core(2, 4)
   const whole = await uninterruptedEditing(rounds)
   expect(whole.end).toMatchObject({ kind: 'ended', text: `All ${rounds} rounds are done.` })
@@ -19,7 +19,7 @@ it('a loop of tools that is killed at any record repeats no call that was paid f
   expect(again).toBeGreaterThanOrEqual(core(1, rounds + 1))
 })
 
-it('a loop of tools that is killed again and again comes to the same end', async () => {
+it('a tool loop that is killed repeatedly has the same result', async () => {
   const rounds = 5
   const whole = await uninterruptedEditing(rounds)
   const world = editingWorld(rounds)
@@ -32,7 +32,7 @@ it('a loop of tools that is killed again and again comes to the same end', async
 })
 
 // the soak row T2 does the same with 40 rounds, at every record
-it('a loop of programs that is killed at some records repeats no call that was paid for, and leaves the same files', async () => {
+it('a loop of programs that is killed at some records repeats no paid call, and leaves the same files', async () => {
   const rounds = 2
   const whole = await uninterruptedEditing(rounds, 'code')
   expect(whole.end).toMatchObject({ kind: 'ended', text: 'Round 1.\n\nRound 2.\n\nAll 2 rounds are done.' })

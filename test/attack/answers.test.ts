@@ -189,7 +189,7 @@ attack('the changes of an answer write no more than their limit', { core: large,
   expectHeld(more.world, more.end, [0])
 })
 
-it('with partial, the changes of an answer are made up to their limit', async () => {
+it('with partial, the changes of an answer are applied up to their limit', async () => {
   const text = large['new files'] ?? ''
   const front = prompt.replace('[changes]', 'partial = true\n[changes]\nmax_size = "1mb"')
   const { world, end } = await answered({ text, chunks: [text] }, { 'src/a.js': 'x\n', 'ask.md': front })

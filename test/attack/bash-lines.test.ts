@@ -93,7 +93,7 @@ function verdictOf(line: string): string {
   return toolVerdict([rules], action, '/work').kind
 }
 
-it('what the patterns mean is allowed', () => {
+it('commands that match the meaning of a pattern are allowed', () => {
   const meant = [
     'git log -3',
     'npm test',

@@ -237,7 +237,7 @@ attack(
   },
 )
 
-it('Ctrl-C ends a program that has no end, and the run is resumed from it', async () => {
+it('Ctrl-C ends a program with an endless loop, and the run is resumed from there', async () => {
   const server = await model(['while (true) {}', 'output("after"); done()'])
   const files = { ...work, 'ask.md': '+++\nmodel = "m"\nmode = "code"\n+++\nLook.\n' }
   const world = createWorld({ work: files, env: { BATON_GATEWAY_URL: server.url } })

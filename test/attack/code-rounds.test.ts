@@ -18,7 +18,7 @@ interface Left {
 const oneProgramMb = 128
 
 it.skipIf(process.platform !== 'linux')(
-  'many programs, some of which are stopped at a limit, leave no thread and no memory behind',
+  'many programs, some of them stopped at a limit, leak no thread or memory',
   () => {
     const rounds = isWhole ? 1000 : 40
     const box = join(root, 'dist/script/javascript')

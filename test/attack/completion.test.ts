@@ -52,7 +52,7 @@ function environment(world: World): Record<string, string> {
   return { MARK: world.marker, PATH: `${join(world.folder, 'bin')}:${process.env['PATH'] ?? ''}`, TERM: 'dumb' }
 }
 
-it('TAB in bash runs nothing of a folder, and ends', async () => {
+it('TAB in bash runs nothing from the current folder, and terminates', async () => {
   const world = createWorld()
   hostile(world)
   const before = world.changes().length
@@ -71,7 +71,7 @@ echo finished`
 
 const hasZsh = spawnSync('zsh', ['--version']).status === 0
 
-it.skipIf(!hasZsh)('TAB in zsh runs nothing of a folder, and ends (needs zsh)', async () => {
+it.skipIf(!hasZsh)('TAB in zsh runs nothing from the current folder, and terminates (needs zsh)', async () => {
   const world = createWorld()
   hostile(world)
   const before = world.changes().length
@@ -96,7 +96,7 @@ zpty -d shell`
   expect(end.stdout).toContain('reviewer')
 })
 
-it('what completion calls ends in such a folder', async () => {
+it('the command that completion calls terminates in such a folder', async () => {
   const world = createWorld()
   hostile(world)
   const made = world.changes()

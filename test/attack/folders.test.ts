@@ -121,7 +121,7 @@ attack('rules of a folder do not allow what its user would be asked about', { co
   expect(model.results()).toEqual([expect.stringMatching(/permission denied|only where a rule names it/)])
 })
 
-it('a model that the config of AIPack in a folder names for a known one is told; a host it may not name', async () => {
+it('a model that the AIPack config of a folder substitutes for a known one is reported; a host in it is refused', async () => {
   const config = '[options.model_aliases]\nflash = "offline::extractive"\nown = "offline::extractive"\n'
   const agent = (model: string): string =>
     `# Options\n\n\`\`\`toml\nmodel = "${model}"\n\`\`\`\n\n# User\n\nSay something.\n`
@@ -139,7 +139,7 @@ it('a model that the config of AIPack in a folder names for a known one is told;
   expectHeld(world, await world.run(['go.aip']), [6])
 })
 
-it('what a folder tightens holds, and is told with what it is over; secrets are only added to', async () => {
+it('stricter settings of a folder apply, and are reported with the setting that they override; secrets are only added to', async () => {
   const toml = 'secrets = ["THEIRS"]\n[budget]\nusd = 1\n'
   const world = createWorld({ work: { 'baton.toml': toml, 'ask.md': offline('secrets = ["FILES"]') } })
   userConfig(world.state, 'secrets = ["MINE"]\n[budget]\nusd = 5\n')
@@ -149,7 +149,7 @@ it('what a folder tightens holds, and is told with what it is over; secrets are 
   expect(end.stdout).toMatch(/secrets = \["MINE","THEIRS","FILES"\] +# ask\.md:3, over \["MINE"\] of/)
 })
 
-it('trust opens what is looser until the file changes; a flag is the own word of whoever types it', async () => {
+it('trust enables looser settings until the file changes; a flag needs no trust', async () => {
   const world = createWorld({ work: { 'baton.toml': '[lua]\ntimeout = "2h"\n', 'ask.md': ask } })
   expectHeld(world, await world.run(['ask.md']), [6])
   expectHeld(world, await world.run(['trust', 'baton.toml']), [0])
@@ -287,7 +287,7 @@ attack(
   },
 )
 
-it('names that hide nothing need no trust, nor does a path', async () => {
+it('secret names that hide nothing need no trust, nor does a path', async () => {
   const world = createWorld({
     work: {
       '.aipack/pack/custom/my/pack/main.aip': '# Output\n\n```lua\nreturn aip.agent.run("reviewer").outputs[1]\n```\n',
@@ -308,7 +308,7 @@ it('names that hide nothing need no trust, nor does a path', async () => {
   }
 })
 
-it('Lua modules of a folder hide neither those of an installed pack nor what Lua has', async () => {
+it('Lua modules of a folder do not shadow those of an installed pack or the standard library', async () => {
   const world = createWorld({
     work: {
       'lua/words.lua': `os.execute("{{mark}}") return "evil"`,
@@ -372,7 +372,7 @@ attack(
   },
 )
 
-it('keys, plain values, and files elsewhere may set variables; trust covers the programs that are named', async () => {
+it('keys, plain values, and outside files may set variables; trust covers the programs that are named', async () => {
   const server = await startModelServer(() => ({ text: 'fine' }))
   const world = createWorld({
     work: { '.env': 'BATON_GATEWAY_KEY=from-env\nDB_HOST=x\nNODE_ENV=test\n', 'evil.sh': 'one', 'ask.md': 'Hello.\n' },
@@ -394,7 +394,7 @@ it('keys, plain values, and files elsewhere may set variables; trust covers the 
   }
 })
 
-it('a link in the workspace is a file of the workspace, wherever it leads; --env-file is refused', async () => {
+it('a link in the workspace counts as a file of the workspace, wherever it leads; --env-file is refused', async () => {
   const world = createWorld({ work: { 'ask.md': ask }, outside: { env: 'PATH=./bin\n' } })
   symlinkSync(join(world.outside, 'env'), join(world.work, '.env'))
   expectHeld(world, await world.run(['ask.md', '--env', '.env']), [6])
@@ -404,7 +404,7 @@ it('a link in the workspace is a file of the workspace, wherever it leads; --env
   expect(end.stderr).toContain('Use --env keys')
 })
 
-it('the list of trusted files is private whatever the umask, and not written through a link', async () => {
+it('the list of trusted files is private under any umask, and not written through a link', async () => {
   const world = createWorld({
     work: { '.env': 'PATH=./bin\n' },
     outside: { 'target.json': '{"version":1,"files":{}}' },
@@ -427,7 +427,7 @@ it('the list of trusted files is private whatever the umask, and not written thr
   expect(existsSync(join(linked.work, 'trust.json'))).toBe(false)
 })
 
-it('no word of a trusted file is stored below the folders of the user', async () => {
+it('no content of a trusted file is stored in the folders of the user', async () => {
   const key = 'marker-sk-51x'
   const args = [`--api-key=${key}`, key, `https://u:${key}@host.example/?token=${key}`, `sh -c "./serve --key ${key}"`]
   const files = {
@@ -453,7 +453,7 @@ it('no word of a trusted file is stored below the folders of the user', async ()
   expect(await listed()).toEqual(['changed', 'trusted'])
 })
 
-it('what is trusted is shown with control characters escaped', async () => {
+it('trusted content is shown with control characters escaped', async () => {
   const world = createWorld({ work: { '.env': 'EDITOR="vi\u001b[2K\u202e\\n hidden"\n' } })
   const end = await world.run(['trust', '.env'])
   expectHeld(world, end, [0])
@@ -498,7 +498,7 @@ attack('the home folder is no workspace to write to', { core: homes, every: 2 },
   expect(reading.stdout).toContain('aip.file.save')
 })
 
-it('nothing is written to the root folder; a folder in the home folder is one to work in', async () => {
+it('nothing is written to the root folder; a folder in the home folder can be a workspace', async () => {
   const world = createWorld({ work: { 'project/w.aip': write, 'w.aip': write } })
   const root = await world.run([join(world.work, 'w.aip')], { env: { HOME: world.home }, cwd: '../'.repeat(9) })
   expect(root.code).not.toBe(0)
@@ -509,7 +509,7 @@ it('nothing is written to the root folder; a folder in the home folder is one to
   expect(existsSync(join(world.work, 'project/made.txt'))).toBe(true)
 })
 
-it('an answer changes no file of the home folder, and is still shown', async () => {
+it('an answer changes no file of the home folder, but is shown', async () => {
   const server = await startModelServer(() => ({
     text: 'Here.\n\n<FILE_CHANGES>\n<FILE_NEW file_path="made.txt">\nx\n</FILE_NEW>\n</FILE_CHANGES>\n',
   }))
@@ -570,7 +570,7 @@ attack(
   },
 )
 
-it('a question about a pack leaves out nothing, and what can do most harm stands right above it', async () => {
+it('a question about a pack omits nothing, and shows the most dangerous capability right above it', async () => {
   const many = (name: string): string => JSON.stringify(Array.from({ length: 3000 }, (_, at) => `${name}${at}`))
   const kinds = ['read', 'write', 'hosts', 'mcp', 'commands', 'env', 'models'].map((kind) => `${kind} = ${many(kind)}`)
   const pack = '[pack]\nnamespace = "demo"\nname = "many"\nversion = "1.0.0"\n\n[capabilities]\n'
@@ -592,7 +592,7 @@ it('a question about a pack leaves out nothing, and what can do most harm stands
   for (const line of lines) expect(line.split(', ')).toHaveLength(3000)
 })
 
-it('what a new version of a pack wants more comes first among its like', async () => {
+it('the additional capabilities of a new version of a pack come first in their category', async () => {
   const manifest = (version: string, commands: string): string =>
     `[pack]\nnamespace = "demo"\nname = "more"\nversion = "${version}"\n\n[capabilities]\ncommands = ${commands}\n`
   const world = createWorld({
@@ -604,7 +604,7 @@ it('what a new version of a pack wants more comes first among its like', async (
   expect([code, stderr]).toEqual([5, expect.stringMatching(/commands +sh \(new\), a, b\n/)])
 })
 
-it('an installed pack that was changed is told before it runs, once, until it is put back', async () => {
+it('a modified installed pack is reported once before it runs, until it is restored', async () => {
   const run =
     '# Output\n\n```lua\nprint("a script speaks")\naip.agent.run("demo@notes/part") aip.agent.run("demo@notes/part")\nreturn "ran"\n```\n'
   const world = createWorld({

@@ -12,7 +12,7 @@ import { fuzz, problemOf } from './fuzz/run.ts'
 const parsers = await fuzzedParsers()
 const corpus = join(root, 'test/fixtures/fuzz')
 
-describe('every text is read into a value, or refused with an error of ours', () => {
+describe('every text is parsed into a value, or refused with a BatonError', () => {
   it.each(parsers.map((parser) => [parser.name, parser] as const))('%s: random inputs', async (_name, parser) => {
     const { inputs, failures } = await fuzz(parser, { seed: 20261123, from: 0, count: 500 })
     expect(failures).toEqual([])

@@ -120,7 +120,7 @@ print("tried: " .. tried)`)
   },
 )
 
-it('a pack still writes what it was granted, files it was granted by name, and what the user has opened', async () => {
+it('a pack can still write what it was granted: folders, single files by name, and what the user has allowed', async () => {
   const lua = `
 aip.file.save("out/report.md", "# Report\\n\\n---\\n")
 aip.file.save("named/.envrc", "export A=1")

@@ -7,7 +7,7 @@ import { isWhole } from './attempts.ts'
 /** Files of the repository; `npm run soak -- attack` uses all of them. */
 const count = isWhole ? 5000 : 150
 
-it('a hook in a repository of many files refuses, reformats, and hangs', async () => {
+it('a commit hook in a large repository refuses, reformats, and hangs', async () => {
   const many = Object.fromEntries(
     Array.from({ length: count }, (_, index) => [`src/${index % 50}/${index}.txt`, `file ${index}\n`]),
   )

@@ -201,7 +201,7 @@ attack(
   },
 )
 
-it('JSON and exported runs have the same values in escapes, also in pipes and files', async () => {
+it('JSON and exported runs mask the same values in escaped form, also in pipes and files', async () => {
   const world = await worldWith(everything)
   const { stdout } = await world.run(['ask.md', '-m', 'any', '--json'])
   const prints = jsonLines(stdout).filter(({ type }) => type === 'print')

@@ -110,7 +110,7 @@ attack(
   },
 )
 
-it.runIf(isRoot)('a state folder of another user records nothing, and the run says so', async () => {
+it.runIf(isRoot)('nothing is recorded in a state folder of another user, and the run says so', async () => {
   const world = createWorld({ work: files })
   owned(folder(join(world.state, 'state'), 0o777))
   const end = await world.run(['say.md'])
@@ -120,7 +120,7 @@ it.runIf(isRoot)('a state folder of another user records nothing, and the run sa
   expect(existsSync(join(world.state, 'state/run-key'))).toBe(false)
 })
 
-it('links of the user to folders of the user are followed, and what they lead to stays as it is', async () => {
+it('links between folders of the user are followed, and their targets are unchanged', async () => {
   const world = createWorld({ work: files })
   mkdirSync(world.state)
   for (const name of ['config', 'data', 'state']) {
@@ -135,7 +135,7 @@ it('links of the user to folders of the user are followed, and what they lead to
   expect(modeOf(join(world.work, 'dotfiles/state/run-key'))).toBe(0o600)
 })
 
-it('what a user has agreed to install is not written through a link', async () => {
+it('a confirmed installation is not written through a link', async () => {
   const pack = '[pack]\nnamespace = "demo"\nname = "notes"\nversion = "1.0.0"\n'
   const world = createWorld({
     work: { 'notes/pack.toml': pack, 'notes/main.aip': '# Output\n\n```lua\nreturn 1\n```\n' },
@@ -148,7 +148,7 @@ it('what a user has agreed to install is not written through a link', async () =
   expect(end.stderr).toContain('is a link; Baton does not write through links here')
 })
 
-it('the folder of a run that is resumed is closed to others', async () => {
+it('the folder of a resumed run is made private', async () => {
   const world = createWorld({ work: { 'a.aip': '# Output\n\n```lua\nerror("stop")\n```\n' } })
   expect((await world.run(['a.aip'])).code).toBe(1)
   const runs = join(world.state, 'state/runs')

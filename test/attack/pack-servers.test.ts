@@ -48,7 +48,7 @@ function world(servers: unknown = { calc: server }) {
   }
 }
 
-it('nothing but the word of the user starts one, and looking starts none', async () => {
+it('only the approval of the user starts a server, and inspecting a pack starts none', async () => {
   const { run, expectRefused, hasStarted } = world()
   await expectRefused()
   for (const look of [['list'], ['doctor'], ['check', pack], ['plan', 'evil@sums'], ['mcp', 'list'], ['config']]) {
@@ -60,7 +60,7 @@ it('nothing but the word of the user starts one, and looking starts none', async
   expect(hasStarted()).toBe(false)
 })
 
-it('one that changes after that is not started', async () => {
+it('a server that changes after its approval is not started', async () => {
   for (const change of ['file', 'program', 'link'] as const) {
     const { cwd, trusted, expectRefused } = world()
     await trusted()
@@ -80,7 +80,7 @@ it.each([
   [{ calc: { command: 'sh', args: ['${PACK_DIR}/../../../../x.sh'] } }],
   [{ calc: { ...server, cwd: '../../../..' } }],
   [{ '../../calc': server }],
-])('one that leads out of the pack cannot be trusted: %j', async (servers) => {
+])('a server that leads out of the pack cannot be trusted: %j', async (servers) => {
   const { run, hasStarted } = world(servers)
   expect(await run('trust', 'evil@sums')).toMatchObject({ code: 2 })
   expect(await run('evil@sums')).not.toMatchObject({ code: 0 })
@@ -88,7 +88,7 @@ it.each([
   expect(hasStarted()).toBe(false)
 })
 
-it('a file of the workspace never stands in for the program of a pack', async () => {
+it('a file of the workspace never replaces the program of a pack', async () => {
   const { run, cwd } = world({ calc: { command: 'sh', args: ['run.sh'] } })
   expect(await run('trust', 'evil@sums')).toMatchObject({ code: 0 })
   writeFileSync(join(cwd, 'run.sh'), 'touch planted\n')
@@ -96,7 +96,7 @@ it('a file of the workspace never stands in for the program of a pack', async ()
   expect(existsSync(join(cwd, 'planted'))).toBe(false)
 })
 
-it('none stands in for a server of the user, and no other agent has one', async () => {
+it('a server of a pack does not replace one of the user, and no other agent has it', async () => {
   const { run, cwd, home, trusted, hasStarted } = world()
   await trusted()
   writeFileSync(join(cwd, 'own.lua'), 'print(aip.mcp.call("calc", "add", { a = 1, b = 1 }).structured.sum)\n')
@@ -109,7 +109,7 @@ it('none stands in for a server of the user, and no other agent has one', async 
   expect(hasStarted()).toBe(false)
 })
 
-it('what is only for a server of a pack is in no record', async () => {
+it('values that are meant only for a server of a pack are not recorded', async () => {
   const env = { KEY: '${TOKEN}', LITERAL: 'literal-word-0815-x' }
   const { run, cwd, home } = world({ calc: { ...server, env } })
   writeFileSync(

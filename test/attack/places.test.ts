@@ -51,11 +51,11 @@ async function whileSwapping(paths: readonly string[], outside: string, work: ()
   }
 }
 
-describe('a folder that is swapped for a link while it is used leads nowhere else', () => {
+describe('a folder that is replaced by a link during use does not redirect', () => {
   const name = 'a folder swapped for a link'
   const rounds = process.env['BATON_ATTACK'] === 'whole' ? 1500 : 80
 
-  it('for files that scripts write, add to, copy, move, delete and read', async () => {
+  it('files that scripts write, append to, copy, move, delete and read', async () => {
     const world = createWorld({
       work: {
         '.git/HEAD': '',
@@ -84,7 +84,7 @@ describe('a folder that is swapped for a link while it is used leads nowhere els
     count(name, 8 * rounds)
   })
 
-  it('for thousands of files of an answer', async () => {
+  it('thousands of files of an answer', async () => {
     const files = Array.from({ length: 4 * rounds }, (_, index) => `a/b/sub${index % 7}/file${index}.txt`)
     const answer = `<FILE_CHANGES>\n${files.map((path) => `<FILE_NEW file_path="${path}">\nx\n</FILE_NEW>\n`).join('')}</FILE_CHANGES>\n`
     const server = await startModelServer(() => ({ text: answer }))
@@ -109,7 +109,7 @@ describe('a folder that is swapped for a link while it is used leads nowhere els
   })
 })
 
-describe('other names of a file are not written through', () => {
+describe('hard links are not written through', () => {
   it.each(['write', 'append', 'patch', 'transcript'])('by a %s', async (how) => {
     const answer = {
       write: writing('hard.txt'),
@@ -499,7 +499,7 @@ attack('answers change no protected place', { core: first ?? {}, more: () => oth
   expect(filesIn(world.work)).toEqual(before)
 })
 
-it('a file is renamed to another case, and made again in another one when it is deleted', async () => {
+it('a file is renamed to different case, and created again in different case after it was deleted', async () => {
   const work = { 'Notes.txt': 'shown\n', 'Other.txt': 'shown\n', README: 'a\n', readme: 'b\n' }
   const front = '+++\nwrite_mode = true\ncontext_globs = ["*.txt", "README", "readme"]\n+++\nDo it.\n'
   const changes = [
@@ -563,7 +563,7 @@ describe('what answers may change', () => {
     expect(readFileSync(join(world.work, path), 'utf8')).toBe(content)
   })
 
-  it('what [changes] allow of the user names, as the refusal says', async () => {
+  it('includes the names in [changes] allow of the user, as the refusal says', async () => {
     const paths = ['src/a.lua', 'docs/next.md', '.envrc', '.github/workflows/ci.yml']
     const answer = paths.map((path) => writing(path, path.endsWith('.md') ? prompt : undefined)).join('')
     const refused = await answered({}, [answer])
@@ -587,7 +587,7 @@ describe('what answers may change', () => {
     }
   })
 
-  it('nothing more because a folder or the prompt file says so', async () => {
+  it('cannot be extended by a folder or the prompt file', async () => {
     const allow = '[changes]\nallow = ["**"]\n'
     for (const work of [{ 'baton.toml': allow }, { 'ask.md': `+++\nwrite_mode = true\n${allow}+++\nDo it.\n` }]) {
       const { world, end } = await answered({ work }, [writing('.envrc')])
@@ -597,7 +597,7 @@ describe('what answers may change', () => {
     }
   })
 
-  it('a workflow that the model was shown', async () => {
+  it('includes a workflow that was shown to the model', async () => {
     const workflow = '.github/workflows/ci.yml'
     const ask = `+++\nwrite_mode = true\ncontext_globs = ["${workflow}"]\n+++\nDo it.\n`
     const { world, end } = await answered({ work: { 'ask.md': ask, [workflow]: 'on: push\n' } }, [writing(workflow)])

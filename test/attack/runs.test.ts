@@ -98,7 +98,7 @@ attack(
 describe('the key of an installation', () => {
   const mode = (path: string): number => statSync(path).mode & 0o777
 
-  it('is made once by several first runs at the same time, for its user alone, and closes the state folder', async () => {
+  it('is created once by several concurrent first runs, with private permissions, and makes the state folder private', async () => {
     const world = createWorld({ work: { 'write.lua': work['write.lua'] } })
     mkdirSync(join(world.state, 'state'), { recursive: true, mode: 0o755 })
     const ends = await Promise.all([1, 2, 3, 4].map(() => world.run(['write.lua', '--json'])))
@@ -109,7 +109,7 @@ describe('the key of an installation', () => {
     for (const id of ids) expect(await world.run(['resume', id, '-q'])).toMatchObject({ code: 0 })
   })
 
-  it('that is lost makes runs foreign, which is told, and one that is no key is told too', async () => {
+  it('makes runs foreign if it is lost, which is reported, as is an invalid key', async () => {
     const world = createWorld({ work: { 'write.lua': work['write.lua'] } })
     const first = await world.run(['write.lua', '--json'])
     const id = /"run_id":"([^"]+)"/.exec(first.stdout)?.[1] ?? ''
@@ -158,7 +158,7 @@ attack('a replay leaves nothing but what it names', { core: ends }, async ({ scr
   }
 })
 
-it('a replay that is interrupted twice, or differs, leaves nothing that it does not name', async () => {
+it('a replay that is interrupted twice, or differs, leaves only files that it names', async () => {
   const wait = 'aip.file.save("made.txt", "x") '
   const world = createWorld({ work: { 'a.lua': `${wait}return 1` }, home: { 'tmp/.keep': '' } })
   const env = { TMPDIR: join(world.home, 'tmp') }

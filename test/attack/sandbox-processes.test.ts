@@ -81,7 +81,7 @@ describe.skipIf(!hasBox)('processes of models (needs bwrap and user namespaces)'
     async (attempt) => void (await attempted(attempt)),
   )
 
-  describe.skipIf(!hasPython)('by calls of the system (needs python3)', () => {
+  describe.skipIf(!hasPython)('by system calls (needs python3)', () => {
     attack<Attempt>(
       'do not leave their box by calls of the system',
       {

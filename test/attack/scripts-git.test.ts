@@ -93,7 +93,7 @@ attack('git runs nothing that the config of a repository names', { core: traps }
   expect(readFileSync(join(world.work, 'a.txt'), 'utf8')).toBe(trap.isRefused === true ? 'changed' : 'first')
 })
 
-it('the traps catch git when it is run as it is', () => {
+it('the traps work against an unprotected git', () => {
   const quick = [
     'core.fsmonitor',
     'core.hooksPath',
@@ -109,7 +109,7 @@ it('the traps catch git when it is run as it is', () => {
   expect(caught).toEqual(quick)
 })
 
-it('git restores nothing into a folder that the config of a repository names as its files', async () => {
+it('git restores nothing into a folder that the repository config sets as its work tree', async () => {
   const world = createWorld({ work: { 'agent.aip': `# Output\n\n${restoring}` }, outside: { 'a.txt': 'kept' } })
   repository(world.work)
   appendFileSync(join(world.work, '.git/config'), `[core]\nworktree = ${world.outside}\n`)
@@ -118,7 +118,7 @@ it('git restores nothing into a folder that the config of a repository names as 
   expect(end.stdout).toContain('aip.git.restore: the repository of the workspace has its work tree elsewhere')
 })
 
-it('a filter of the user is used, also where the repository names it in the same words', async () => {
+it('a filter of the user is applied even if the repository defines it identically', async () => {
   const shout = '[filter "shout"]\nsmudge = tr a-z A-Z\nclean = tr A-Z a-z\n'
   const world = createWorld({ work: { 'agent.aip': `# Output\n\n${restoring}` }, home: { '.gitconfig': shout } })
   repository(world.work, { '.gitattributes': '*.txt filter=shout\n' })

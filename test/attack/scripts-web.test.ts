@@ -70,7 +70,7 @@ attack('a pack reaches a private address only where it names the host', { core: 
   expect(seen.length).toBe(before)
 })
 
-it('a pack reaches a private address that it names, and no other by a redirect', async () => {
+it('a pack can access a private address that it names, but no other one by a redirect', async () => {
   const [first = 0, second = 0] = ports
   const world = createWorld({ work: pack(`"127.0.0.1:${first}"`) })
   const end = await world.run(['own@p', '-i', `http://127.0.0.1:${first}/`])
@@ -83,7 +83,7 @@ it('a pack reaches a private address that it names, and no other by a redirect',
   expect(seen.slice(before).map(({ port }) => port)).toEqual([first])
 })
 
-it('an installed pack without capabilities reaches no private address, and an agent of the workspace does', async () => {
+it('an installed pack without capabilities cannot access private addresses, but an agent of the workspace can', async () => {
   const [port = 0] = ports
   const world = createWorld({
     work: {

@@ -80,7 +80,7 @@ attack('a secret reaches no event, record or message', { core: forms, every: 3 }
   expect(plain.stdout).toBe(`It is ${form} .\n`)
 })
 
-it('a resumed run has the secrets in all their forms again, byte for byte', async () => {
+it('a resumed run has the same secrets in all their forms, byte for byte', async () => {
   const all = Object.values(forms).join('\n')
   told = all
   const world = createWorld({
@@ -107,7 +107,7 @@ function filesBelow(folder: string): string {
     .join('\n')
 }
 
-it('a key that a command prints reaches no event, record or message, although the server repeats it', async () => {
+it('a key that a command prints is not in any event, record or message, even if the server repeats it', async () => {
   const token = 'Tok3n-of-a-command/77'
   const world = createWorld({ work: { 'ask.md': 'Tell.\n', 'key.txt': token } })
   const keyed = `api_key_command = "cat ${join(world.work, 'key.txt')}"`

@@ -8,7 +8,7 @@ import { createWorld, expectHeld } from './harness.ts'
 const change = (path: string): string => `<FILE_NEW file_path="${path}">\nnew\n</FILE_NEW>\n`
 const prompt = '+++\ntemplate = true\nwrite_mode = true\ninput_concurrency = 1\n+++\nMake a file.\n'
 
-it('a second Ctrl-C during a call of a model ends with 130; nothing is half written, and nothing is paid twice', async () => {
+it('a second Ctrl-C during a model call ends with 130; nothing is half written, and nothing is paid twice', async () => {
   let isOpen = false
   const server = await startModelServer((_, index) => ({
     chunks: [change(`${index}.txt`), 'Done.'],

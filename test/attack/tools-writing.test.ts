@@ -110,7 +110,7 @@ const refused: readonly (readonly [Call, RegExp])[] = [
   [['write', '{"path": "src/a.js", "content"'], /Invalid JSON/],
 ]
 
-it('calls that reach for what is protected are each refused with a reason, and the run goes on', async () => {
+it('calls that write to protected files are each refused with a reason, and the run continues', async () => {
   const { world, end, results, before } = await called(
     refused.map(([call]) => call),
     ({ work, outside }) => {

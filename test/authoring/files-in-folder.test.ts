@@ -6,7 +6,7 @@ import { tempTree } from '../helpers/temp.ts'
 const { signal } = new AbortController()
 const env = { PATH: process.env['PATH'] }
 
-it('a folder stands for the prompt files and agents in it, without what git and globs skip', async () => {
+it('a folder stands for the prompt files and agents in it, except those that git and globs ignore', async () => {
   const cwd = tempTree({
     'a.md': '+++\n+++\nHi\n',
     'b.md': '---\nmodel: m\n---\nHi\n',
@@ -31,7 +31,7 @@ it('a folder stands for the prompt files and agents in it, without what git and 
   expect(all?.files).toEqual(['a.md', 'b.md', 'kept.lua', 'sub/x.aip', 'sub/y.lua'])
 })
 
-it('a folder with nothing to look at is a mistake, and an agent beside a folder of its name is the agent', async () => {
+it('an empty folder is an error, and an agent next to a folder of the same name is preferred', async () => {
   const cwd = tempTree({ 'empty/notes.txt': '', 'lint/a.lua': '', 'lint.aip': '' })
   await expect(filesNamed(['empty'], { cwd, env }, signal)).rejects.toMatchObject({ code: 'USAGE' })
   expect(await filesNamed(['lint'], { cwd, env }, signal)).toMatchObject([{ files: ['lint'], isFolder: false }])

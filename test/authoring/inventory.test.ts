@@ -33,7 +33,7 @@ describe('the inventory', () => {
     pipelinesDir: join(root, 'pipelines'),
   }
 
-  it('has the agents of the project, of Baton, of packs, and the pipelines, each with its first sentence', async () => {
+  it('contains the agents of the project, of Baton and of packs, and the pipelines, each with its first sentence', async () => {
     const groups = await takeInventory(places)
     const lines = groups.flatMap(({ kind, pack, items }) =>
       items.map(({ name, description }) => [kind, pack, name, description].filter((part) => part !== undefined)),
@@ -53,7 +53,7 @@ describe('the inventory', () => {
     ])
   })
 
-  it('says what stands in front of a name', async () => {
+  it('says what shadows a name', async () => {
     const groups = await takeInventory(places)
     const shadowed = groups.flatMap(({ items }) => items.filter(({ shadowedBy }) => shadowedBy !== undefined))
     expect(shadowed.map(({ file, shadowedBy }) => [file, shadowedBy])).toEqual([
@@ -62,7 +62,7 @@ describe('the inventory', () => {
     ])
   })
 
-  it('shows a pack that is called as that of Baton as one that is not used', async () => {
+  it('marks a pack with the name of the built-in pack as unused', async () => {
     const here = tempTree({ 'packs/baton/core/lint.aip': '', 'built-in/lint.aip': '', 'pipelines/a.md': '' })
     const builtInDir = join(here, 'built-in')
     const groups = await takeInventory({
@@ -78,7 +78,7 @@ describe('the inventory', () => {
     ])
   })
 
-  it('names the agents of Baton once in its own repository', async () => {
+  it('lists the agents of Baton only once in its own repository', async () => {
     const here = tempTree({ 'agents/finder.aip': '', 'pipelines/a.md': '' })
     const groups = await takeInventory({
       workspace: here,
@@ -110,7 +110,7 @@ describe('the first sentence', () => {
     ['a.md', '---\n# Reviews.\nmodel: x\n---\nDo.\n', 'Reviews.'],
     ['a.md', 'Do it.\n', 'Do it.'],
     ['a.md', '+++\nbroken\n+++\n', ''],
-  ])('of %s %j', async (file, text, sentence) => {
+  ])('of %s is %j', async (file, text, sentence) => {
     expect(await firstText(file, () => text)).toBe(sentence)
   })
 })

@@ -16,14 +16,14 @@ import { tempTree } from '../helpers/temp.ts'
 
 const starters = join(root, 'starters')
 
-describe('files that are made', () => {
-  it('get the folders they need', () => {
+describe('starter files', () => {
+  it('are created with the folders they need', () => {
     const folder = tempTree()
     createFiles([{ path: join(folder, 'a/b/c.md'), text: 'x' }], { within: folder })
     expect(readFileSync(join(folder, 'a/b/c.md'), 'utf8')).toBe('x')
   })
 
-  it('are none at all when one of them exists', () => {
+  it('are not created at all if one of them exists', () => {
     const folder = tempTree({ 'b.md': 'mine' })
     const files = ['a.md', 'b.md'].map((name) => ({ path: join(folder, name), text: 'new' }))
     expect(() => createFiles(files, { within: folder })).toThrow(`${join(folder, 'b.md')} already exists`)
@@ -31,14 +31,14 @@ describe('files that are made', () => {
     expect(readFileSync(join(folder, 'b.md'), 'utf8')).toBe('mine')
   })
 
-  it('are not written through a link that leads nowhere', () => {
+  it('are not written through a dangling link', () => {
     const folder = tempTree()
     symlinkSync(join(folder, 'elsewhere.md'), join(folder, 'a.md'))
     expect(() => createFiles([{ path: join(folder, 'a.md'), text: 'x' }], { within: folder })).toThrow('already exists')
     expect(existsSync(join(folder, 'elsewhere.md'))).toBe(false)
   })
 
-  it('are removed again when a later one cannot be written', () => {
+  it('are removed again if a later one cannot be written', () => {
     const folder = tempTree({ file: '' })
     const files = ['a.md', 'file/b.md'].map((name) => ({ path: join(folder, name), text: 'x' }))
     expect(() => createFiles(files, { within: folder })).toThrow(expect.objectContaining({ code: 'FILE_FAILED' }))
@@ -50,7 +50,7 @@ describe('names', () => {
   const places = { cwd: '/project/sub', workspace: '/project', starters }
   const pathOf = (name: string): string | undefined => agentStarter(name, places).files[0]?.path
 
-  it('without a folder put an agent into agents/ of the workspace, others where they say', () => {
+  it('without a folder place an agent in agents/ of the workspace, others in the given folder', () => {
     expect(['lint', 'lint.lua', './lint', 'deep/lint.aip', '/abs/lint'].map(pathOf)).toEqual([
       '/project/agents/lint.aip',
       '/project/agents/lint.lua',
@@ -60,7 +60,7 @@ describe('names', () => {
     ])
   })
 
-  it('of prompt files start in the current folder', () => {
+  it('of prompt files are relative to the current folder', () => {
     const made = promptStarter('a/ask', 'text', places)
     expect(made.files).toEqual([{ path: '/project/sub/a/ask.md', text: 'text' }])
     expect(made.next[0]).toEqual({ kind: 'command', command: 'baton check a/ask.md' })
@@ -70,7 +70,7 @@ describe('names', () => {
   })
 
   it.each(['', ' ', 'folder/', '.', '..', 'a/..', 'a\nb', 'a\u001Bb'])(
-    'that no file can have are refused: %j',
+    'that are invalid as file names are refused: %j',
     (name) => {
       const usage = expect.objectContaining({ code: 'USAGE' })
       expect(() => agentStarter(name, places)).toThrow(usage)
@@ -131,7 +131,7 @@ describe('a new baton.toml', () => {
     expect(layers.map(({ values }) => values)).toEqual([{}])
   })
 
-  it('is right with every line that is commented out', async () => {
+  it('is valid with every commented line enabled', async () => {
     const { layers, issues } = await read(configText({ starters }).replaceAll(/^# (?=\w+ = |\[)/gm, ''))
     expect(issues).toEqual([])
     expect(Object.keys(layers[0]?.values ?? {})).toEqual([
@@ -147,7 +147,7 @@ describe('a new baton.toml', () => {
     ])
   })
 
-  it('shows defaults that are the defaults', async () => {
+  it('shows the actual defaults', async () => {
     const { defaultLayer } = await import('../../src/config/settings.ts')
     const { layers } = await read(configText({ starters }).replaceAll(/^# (?=\w+ = |\[)/gm, ''))
     for (const key of ['input_concurrency', 'max_files_size_kb', 'timeouts']) {
@@ -158,7 +158,7 @@ describe('a new baton.toml', () => {
   })
 })
 
-it('files of a folder in the way are named', () => {
+it('existing files in a folder are named', () => {
   const folder = tempTree()
   writeFileSync(join(folder, 'agents'), '')
   expect(() => createFiles([{ path: join(folder, 'agents/a.aip'), text: '' }], { within: folder })).toThrow(

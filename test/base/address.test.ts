@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { isPrivateAddress } from '../../src/base/address.ts'
 
 describe('isPrivateAddress', () => {
-  it('knows the addresses of this machine, private networks and links', () => {
+  it('recognizes the addresses of this machine, private networks and links', () => {
     const all = [
       '127.0.0.1 127.9.9.9 0.0.0.0 10.1.2.3 172.16.0.1 172.31.255.255 192.168.1.1 169.254.169.254 100.64.0.1 224.0.0.1',
       '255.255.255.255 ::1 :: fe80::1 fe80::1%eth0 fc00::1 fd12:3456::1 ff02::1',
@@ -15,13 +15,13 @@ describe('isPrivateAddress', () => {
     expect(all.filter((address) => !isPrivateAddress(address))).toEqual([])
   })
 
-  it('lets all others be', () => {
+  it('allows all others', () => {
     const all =
       '1.1.1.1 93.184.216.34 172.32.0.1 100.128.0.1 2606:4700::1111 ::ffff:8.8.8.8 64:ff9b::808:808 2002:808:808::1'
     expect(all.split(' ').filter(isPrivateAddress)).toEqual([])
   })
 
-  it('whatever way a URL writes it', () => {
+  it('recognizes every notation in a URL', () => {
     const urls = ['http://2130706433', 'http://0x7f.1', 'http://0177.0.0.1', 'http://127.1', 'http://[::ffff:7f00:1]']
     const hosts = urls.map((url) => new URL(url).hostname.replace(/^\[|\]$/g, ''))
     expect(hosts.map(isPrivateAddress)).toEqual([true, true, true, true, true])

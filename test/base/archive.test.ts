@@ -14,7 +14,7 @@ function paths(...entries: readonly ArchiveEntry[]): readonly string[] {
 }
 
 describe('checkEntries', () => {
-  it('gives the paths of good entries in their order, without the folder itself', () => {
+  it('returns the paths of valid entries in order, without the folder itself', () => {
     expect(
       paths(
         folder('./'),
@@ -29,7 +29,7 @@ describe('checkEntries', () => {
     expect(paths()).toEqual([])
   })
 
-  it('takes names that only look like those of devices', () => {
+  it('accepts names that only look like those of devices', () => {
     expect(paths(file('console.log'), file('auxiliary/nullable.txt'), file('com10'), file('lpt'))).toHaveLength(4)
   })
 
@@ -65,14 +65,14 @@ describe('checkEntries', () => {
     expect(() => paths(...entries)).toThrow(message)
   })
 
-  it('takes large archives quickly enough to be used', () => {
+  it('handles large archives quickly', () => {
     const many = Array.from({ length: 20_000 }, (_, index) => file(`${'folder/'.repeat(20)}${index}.txt`))
     expect(paths(...many)).toHaveLength(20_000)
   })
 })
 
 describe('shownEntry', () => {
-  it('hides nothing, and is never long', () => {
+  it('escapes hidden characters, and is never long', () => {
     expect(shownEntry('a"\n\u202eb\u0085\u200b')).toBe(String.raw`"a\"\n\u202eb\u0085\u200b"`)
     expect(shownEntry('x'.repeat(5_000))).toHaveLength(102)
   })

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { createBusyTime } from '../../src/base/busy-time.ts'
 
-it('is charged in full to one who works alone, and in equal shares to those who work at the same time', () => {
+it('is charged in full for a single worker, and in equal shares for concurrent ones', () => {
   let busyMs = 100
   const busy = createBusyTime(() => busyMs)
   const charged = (ms: number): number => {
@@ -18,7 +18,7 @@ it('is charged in full to one who works alone, and in equal shares to those who 
   expect(charged(60)).toBe(30)
 })
 
-it('is measured by what the thread does, not by what it waits for', async () => {
+it('measures what the thread does, not what it waits for', async () => {
   const busy = createBusyTime()
   const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
   await sleep(1)

@@ -9,7 +9,7 @@ describe('systemClock.sleep', () => {
     expect(ended).toEqual([1, 30])
   })
 
-  it('rejects with the reason of its signal in the middle of a sleep', async () => {
+  it('rejects with the reason of its signal during a sleep', async () => {
     const stop = new AbortController()
     const reason = new Error('stop')
     const sleeping = systemClock.sleep(3_600_000, stop.signal)
@@ -17,14 +17,14 @@ describe('systemClock.sleep', () => {
     await expect(sleeping).rejects.toBe(reason)
   })
 
-  it('does not begin when its signal is aborted already, not even for no time', async () => {
+  it('does not begin when its signal is already aborted, even for zero time', async () => {
     const reason = new Error('stop')
     const signal = AbortSignal.abort(reason)
     await expect(systemClock.sleep(3_600_000, signal)).rejects.toBe(reason)
     await expect(systemClock.sleep(0, signal)).rejects.toBe(reason)
   })
 
-  it('sleeps longer than the longest timer of Node, quietly', async () => {
+  it('can be longer than the longest timer of Node, without a warning', async () => {
     const warnings: string[] = []
     const onWarning = ({ name }: Error): void => void warnings.push(name)
     process.on('warning', onWarning)
@@ -55,7 +55,7 @@ describe('durationText', () => {
     [7_200_000, '2 h'],
     [7_230_000, '2 h'],
     [100_800_000, '1 d 4 h'],
-  ])('says %d ms as %s', (ms, text) => {
+  ])('shows %d ms as %s', (ms, text) => {
     expect(durationText(ms)).toBe(text)
   })
 })
@@ -63,17 +63,17 @@ describe('durationText', () => {
 describe('localTimeText', () => {
   const noon = new Date(2026, 5, 10, 12, 0).getTime()
 
-  it('gives the local time of the same day, in whole minutes, never too early', () => {
+  it('shows the local time of the same day, in whole minutes, rounded up', () => {
     expect(localTimeText(noon, noon)).toBe('12:00')
     expect(localTimeText(noon + 1, noon)).toBe('12:01')
     expect(localTimeText(new Date(2026, 5, 10, 9, 5).getTime(), noon)).toBe('09:05')
   })
 
-  it('gives the date too when it is another day', () => {
+  it('includes the date on another day', () => {
     expect(localTimeText(new Date(2026, 5, 11, 0, 30).getTime(), noon)).toBe('2026-06-11 00:30')
   })
 
-  it('has a text for a time that is beyond all dates', () => {
+  it('has a text for a time beyond all dates', () => {
     expect(localTimeText(1e30, noon)).toMatch(/^27\d{4}-09-1\d \d\d:\d\d$/)
   })
 })

@@ -14,7 +14,7 @@ it('shows two lines before and after, and a caret below the column', () => {
   `)
 })
 
-it('shows less where the file begins and ends, and no caret without a column', () => {
+it('shows less at the beginning and the end of the file, and no caret without a column', () => {
   expect(codeFrame(text, { line: 1 }, { context: 1 })).toMatchInlineSnapshot(`
     "> 1 | line 1
       2 | line 2"
@@ -25,11 +25,11 @@ it('shows less where the file begins and ends, and no caret without a column', (
   `)
 })
 
-it('marks the last line for a position behind the end', () => {
+it('marks the last line for a position after the end', () => {
   expect(codeFrame('a\nb\n', { line: 3, column: 1 }, { context: 0 })).toBe('> 2 | b\n    | ^')
 })
 
-it('keeps tabs, so that the caret stands below its character', () => {
+it('keeps tabs, so that the caret is below its character', () => {
   expect(codeFrame('\ta =\tx', { line: 1, column: 6 })).toBe('> 1 | \ta =\tx\n    | \t   \t^')
 })
 
@@ -38,18 +38,18 @@ it('counts wide characters as two columns of the terminal', () => {
   expect(codeFrame('e\u0301 x', { line: 1, column: 4 })).toBe('> 1 | e\u0301 x\n    |   ^')
 })
 
-it('cuts a long line around the column', () => {
+it('truncates a long line around the column', () => {
   const line = `${'a'.repeat(500)}HERE${'b'.repeat(500)}`
   const [shown = '', caret = ''] = codeFrame(line, { line: 1, column: 501 }, { width: 40 }).split('\n')
   expect(shown).toBe(`> 1 | …${'a'.repeat(20)}HERE${'b'.repeat(15)}…`)
   expect(caret.indexOf('^')).toBe(shown.indexOf('HERE'))
 })
 
-it('cuts the end of a long line without a column', () => {
+it('truncates the end of a long line without a column', () => {
   expect(codeFrame('c'.repeat(50), { line: 1 }, { width: 10 })).toBe(`> 1 | ${'c'.repeat(10)}…`)
 })
 
-it('reads CRLF and makes control characters visible', () => {
+it('handles CRLF and makes control characters visible', () => {
   expect(codeFrame('a\u001b[31m\r\nb', { line: 1 }, { context: 1 })).toBe('> 1 | a␛[31m\n  2 | b')
 })
 
@@ -68,7 +68,7 @@ it('marks a range over several lines on its first line only', () => {
   )
 })
 
-it('ends the carets where a long line is cut', () => {
+it('ends the carets where a long line is truncated', () => {
   const [shown = '', carets = ''] = codeFrame(
     'd'.repeat(300),
     { line: 1, column: 11, endLine: 1, endColumn: 301 },
@@ -83,7 +83,7 @@ it('shows one caret for an empty range, and for one that ends before it begins',
   expect(codeFrame('abc', { line: 1, column: 3, endLine: 1, endColumn: 1 })).toBe('> 1 | abc\n    |   ^')
 })
 
-it('shows the same of a long line, wherever in it', () => {
+it('shows the same part of a long line, at any column in it', () => {
   const frameAt = (length: number): string =>
     codeFrame(`${'a'.repeat(length)}\u0007fault${'b'.repeat(length)}\r\nnext`, {
       line: 1,

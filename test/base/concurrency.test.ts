@@ -17,11 +17,11 @@ function later<T>(value: T, ms = 1): Promise<T> {
 }
 
 describe('mapLimit', () => {
-  it('gives results in input order', async () => {
+  it('returns results in input order', async () => {
     expect(await mapLimit([30, 1, 10], { limit: 3, signal }, (ms) => later(ms, ms))).toEqual([30, 1, 10])
   })
 
-  it('keeps at most limit in progress', async () => {
+  it('runs at most limit items at once', async () => {
     let open = 0
     let most = 0
     await mapLimit(Array.from({ length: 20 }), { limit: 4, signal }, async () => {
@@ -52,7 +52,7 @@ describe('mapLimit', () => {
     await expect(run).rejects.toThrow('stop')
   })
 
-  it('pulls items only when there is room', async () => {
+  it('pulls items only when there is a free slot', async () => {
     let pulled = 0
     function* items(): Generator<number> {
       for (; pulled < 5;) yield pulled++
@@ -66,19 +66,19 @@ describe('underBoth', () => {
   const sleepUntil = (signal: AbortSignal): Promise<never> =>
     new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)))
 
-  it.each([0, 1])('stops the work with either signal, for its reason', async (which) => {
+  it.each([0, 1])('stops the work with either signal, with its reason', async (which) => {
     const stops = [new AbortController(), new AbortController()] as const
     const work = underBoth(stops[0].signal, stops[1].signal, sleepUntil)
     stops[which]?.abort(new Error(`stop ${which}`))
     await expect(work).rejects.toThrow(`stop ${which}`)
   })
 
-  it('begins the work with an aborted signal when one is aborted already', async () => {
+  it('starts the work with an aborted signal when one is already aborted', async () => {
     const [live, stopped] = [new AbortController().signal, AbortSignal.abort(new Error('before'))]
     expect(await underBoth(live, stopped, async (signal) => signal.reason as Error)).toEqual(new Error('before'))
   })
 
-  it('leaves nothing at the signals when the work has ended', async () => {
+  it('leaves no listeners at the signals when the work has ended', async () => {
     const [one, other] = [new AbortController().signal, new AbortController().signal]
     await underBoth(one, other, async () => 'done')
     expect([...getEventListeners(one, 'abort'), ...getEventListeners(other, 'abort')]).toEqual([])
@@ -86,7 +86,7 @@ describe('underBoth', () => {
 })
 
 describe('createPool', () => {
-  it('serves first come first', async () => {
+  it('serves callers in order', async () => {
     const pool = createPool(1)
     const order: number[] = []
     await Promise.all([1, 2, 3].map((n) => pool.run(async () => later(order.push(n)), signal)))
@@ -127,11 +127,11 @@ describe('createInOrder', () => {
     expect(order).toBe('v0 v1 v2 v3')
   })
 
-  it('waits for what is missing', () => {
+  it('waits for missing items', () => {
     expect(delivered(false, (queue) => queue.add(1, 'v1'))).toBe('')
   })
 
-  it('holds everything until it is released, then delivers also after a gap', () => {
+  it('holds everything until it is released, then delivers even after a gap', () => {
     const steps: string[] = []
     const order = delivered(true, (queue) => {
       for (const index of [3, 0, 1]) queue.add(index, `v${index}`)
@@ -152,11 +152,11 @@ function* count(most: number, onStep: (step: number) => void = () => {}): Steps<
 }
 
 describe('steps', () => {
-  it('are finished at once by finishSteps', () => {
+  it('are completed at once by finishSteps', () => {
     expect(finishSteps(count(50_000))).toBe(50_000)
   })
 
-  it('give the result of short work without waiting, and that of long work later', async () => {
+  it('return the result of short work without waiting, and that of long work later', async () => {
     expect(finishInTurns(count(9_999), signal)).toBe(9_999)
     const later = finishInTurns(count(50_000), signal)
     expect(later).toBeInstanceOf(Promise)

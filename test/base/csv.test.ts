@@ -6,7 +6,7 @@ const read = await loadCsvReader()
 const write = await loadCsvWriter()
 
 describe('reading CSV', () => {
-  it('takes every kind of line end, also mixed, and none inside quotes', () => {
+  it('accepts every kind of line ending, also mixed, and keeps those inside quotes', () => {
     expect(read('a,b\r\n1,"x\r\ny"\n2,z\r3,""', plain)).toEqual([
       ['a', 'b'],
       ['1', 'x\r\ny'],
@@ -15,21 +15,21 @@ describe('reading CSV', () => {
     ])
   })
 
-  it('leaves out a byte order mark and lines without any character, but not a quoted empty cell', () => {
+  it('skips a byte order mark and empty lines, but not a quoted empty cell', () => {
     expect(read('\uFEFFa\n\n""\n\r\nb\n', plain)).toEqual([['a'], [''], ['b']])
     expect(read('', plain)).toEqual([])
     expect(read('\uFEFF', plain)).toEqual([])
   })
 
-  it('takes bytes as well as text', () => {
+  it('accepts bytes as well as text', () => {
     expect(read(new TextEncoder().encode('ü,"😀"'), plain)).toEqual([['ü', '😀']])
   })
 
-  it('leaves quotes that do not begin a cell as they are', () => {
+  it('keeps quotes inside a cell', () => {
     expect(read('5" disk,say "hi"\nx"y"', plain)).toEqual([['5" disk', 'say "hi"'], ['x"y"']])
   })
 
-  it('adds text after a closing quote to the cell', () => {
+  it('appends text after a closing quote to the cell', () => {
     expect(read('a\n"x"y,z\r\n"a,""b"" " c "d",""\n"q\nr"s"t,"u"', plain)).toEqual([
       ['a'],
       ['xy', 'z'],
@@ -43,7 +43,7 @@ describe('reading CSV', () => {
     expect(read('\n#"c\r\n\n# "d\n"a"b\n#\n"c"', { ...plain, comment: '#' })).toEqual([['ab'], ['c']])
   })
 
-  it('takes comments only at the start of a line', () => {
+  it('accepts comments only at the start of a line', () => {
     expect(read('# "note\na#b,#c\n"#d",e\n#end', { ...plain, comment: '#' })).toEqual([
       ['a#b', '#c'],
       ['#d', 'e'],
@@ -57,16 +57,16 @@ describe('reading CSV', () => {
     ])
   })
 
-  it('takes other characters, also beyond ASCII', () => {
+  it('accepts other delimiters, also beyond ASCII', () => {
     const reading = { ...plain, delimiter: '→', quote: "'", escape: '\\' }
     expect(read("a→'it\\'s → \\\\'", reading)).toEqual([['a', "it's → \\"]])
   })
 
-  it('stops after as many rows as are wanted', () => {
+  it('stops after the requested number of rows', () => {
     expect(read('a\nb\n"never closed', { ...plain, most: 2 })).toEqual([['a'], ['b']])
   })
 
-  it('names the line of a quote that is not closed', () => {
+  it('reports the line of an unclosed quote', () => {
     expect(() => read('a,b\n\n# x\n1,"two\nlines\n', plain)).toThrow('a quote is not closed (line 4)')
     expect(() => read('\uFEFF"', plain)).toThrow('a quote is not closed (line 1)')
     expect(() => read('x\r\n"a" b', { ...plain, trim: true })).toThrow('there is text after a closing quote (line 2)')
@@ -74,7 +74,7 @@ describe('reading CSV', () => {
 })
 
 describe('writing CSV', () => {
-  it('quotes what would be read otherwise, and nothing else', () => {
+  it('quotes only what needs it', () => {
     expect(write(['a', 'b,c', 'd "e"', 'f\ng', 'h\ri', ' j ', '#k', '=1+1', ''], plain)).toBe(
       'a,"b,c","d ""e""","f\ng","h\ri", j ,#k,=1+1,',
     )
@@ -90,7 +90,7 @@ describe('writing CSV', () => {
   it.each([
     { delimiter: ',', quote: '"', escape: '"' },
     { delimiter: '\t', quote: "'", escape: '\\' },
-  ])('is read back as it was: %o', (dialect) => {
+  ])('survives a round trip: %o', (dialect) => {
     const rows = [['a', '"b"', "'c'", 'd\\', '\\"e', 'f\n\r\n', ',\t;'], [''], ['ü', '', '']]
     expect(read(rows.map((row) => write(row, dialect)).join('\n'), { ...dialect, trim: false })).toEqual(rows)
   })

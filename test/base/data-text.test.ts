@@ -33,7 +33,7 @@ async function position(data: DataText, path: readonly (string | number)[], part
 }
 
 describe('TOML', () => {
-  it('is refused with its place however deep its keys are', async () => {
+  it('is refused at its place when its keys are too deep', async () => {
     const keys = (levels: number): string => 'a.'.repeat(levels) + 'a'
     expect(await failure('toml', `${keys(150)} = 1`)).toBe('1:7 the block nests a.a.a.a deeper than 100 levels')
     expect(await failure('toml', `${keys(200_000)} = 1`)).toBe('1:1 the block is nested deeper than 100 levels')
@@ -92,7 +92,7 @@ describe('TOML', () => {
     ['model = gpt-5-mini # cheap', 'Put text in quotes: model = "gpt-5-mini".'],
     ['globs = [src/*.ts, "b"]', 'Put text in quotes: "src/*.ts".'],
     ['day = 2026-13-45', 'Write a date as 2026-11-22 or 2026-11-22T10:30:00Z, or put it in quotes.'],
-  ])('says for %j what to write', async (line, hint) => {
+  ])('suggests a correction for %j', async (line, hint) => {
     await expect(read('toml', `a = 1\n${line}\n`)).rejects.toMatchObject({ hint })
   })
 
@@ -109,7 +109,7 @@ describe('TOML', () => {
     expect(await position(data, ['i', 1, 'j'])).toBe('10:1')
   })
 
-  it('gives the nearest part above a path that is not written', async () => {
+  it('locates the nearest existing parent of a missing path', async () => {
     const data = await read('toml', 'x = 1\n[a]\nb = [1]')
     expect(await position(data, ['a', 'b', 7, 'c'])).toBe('3:1')
     expect(await position(data, ['a', 'q'])).toBe('2:2')
@@ -123,12 +123,12 @@ describe('YAML', () => {
     expect(data).toStrictEqual({ a: 1, b: 16, c: ['yes', true, null], d: '2024-01-01', e: 'x\ny\n', f: { '1': 'z' } })
   })
 
-  it('takes empty text as an empty mapping', async () => {
+  it('treats empty text as an empty mapping', async () => {
     expect((await read('yaml', '')).data).toStrictEqual({})
     expect((await read('yaml', '# only a comment\n')).data).toStrictEqual({})
   })
 
-  it('repeats anchors as copies', async () => {
+  it('expands aliases as copies', async () => {
     const { data } = await read('yaml', 'a: &x [1]\nb: *x')
     expect(data).toStrictEqual({ a: [1], b: [1] })
   })
@@ -173,7 +173,7 @@ describe('YAML', () => {
   })
 })
 
-it('writes paths as people do', () => {
+it('paths are written in the usual notation', () => {
   expect(pathText(['lua', 'timeout'])).toBe('lua.timeout')
   expect(pathText(['sub_agents', 1, 'a b'])).toBe('sub_agents[1]."a b"')
   expect(quotedPath(['lua', 'timeout'])).toBe('"lua.timeout"')

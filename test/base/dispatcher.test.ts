@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
 import { createDispatcher } from '../../src/base/dispatcher.ts'
 
-it('sets the limits of fetch itself', async () => {
+it('the limits of fetch are set by Baton', async () => {
   const server = createServer(() => undefined)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => {

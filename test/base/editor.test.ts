@@ -17,17 +17,17 @@ it.each([
   [{ EDITOR: 'emacs -nw', DISPLAY: ':0' }, ['emacs', '-nw'], 'terminal'],
   [{ EDITOR: 'emacsclient -n' }, ['emacsclient', '-n'], 'window'],
   [{ EDITOR: 'emacsclient' }, ['emacsclient'], 'terminal'],
-])('finds the editor of %j', (env, words, place) => {
+])('parses the editor command %j', (env, words, place) => {
   const editor = findEditor(env)
   expect([editor?.command, ...(editor?.args ?? [])]).toEqual(words)
   expect(editor?.place).toBe(place)
 })
 
-it('names the program without its folder', () => {
+it('returns the name of the program without its folder', () => {
   expect(findEditor({ EDITOR: '/usr/bin/vim -u NONE' })?.name).toBe('vim')
 })
 
-it('finds none where none is named', () => {
+it('returns none if none is configured', () => {
   expect(findEditor({})).toBeUndefined()
   expect(findEditor({ TERM_PROGRAM: 'Apple_Terminal', VISUAL: '', EDITOR: '  ' })).toBeUndefined()
 })

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { entriesIn, entryStatus, existingAbove, isFile, isFolder, namesIn } from '../../src/base/entries.ts'
 import { tempTree } from '../helpers/temp.ts'
 
-it('says what stands at a path, and what is in a folder; nothing where there is none', () => {
+it('returns the kind of a path and the entries of a folder, and nothing for missing ones', () => {
   const root = tempTree({ 'a.md': 'A', 'dir/b.md': 'B' })
   symlinkSync('gone', join(root, 'link'))
   symlinkSync('dir', join(root, 'to-dir'))

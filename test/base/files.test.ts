@@ -15,7 +15,7 @@ describe('readSourceFile', () => {
     ['a NUL byte', new Uint8Array([0x61, 0x0a, 0x62, 0x00]), 'a NUL byte', { line: 2, column: 2 }],
     ['a bad byte', new Uint8Array([0x61, 0x0a, 0xc3, 0x28]), 'not UTF-8', { line: 2, column: 1 }],
     ['a cut character at the end', new Uint8Array([0x61, 0xe2, 0x82]), 'not UTF-8', { line: 1, column: 2 }],
-  ])('refuses %s and says where', (_, bytes, message, place) => {
+  ])('refuses %s and locates it', (_, bytes, message, place) => {
     const folder = tempTree({ a: bytes })
     expect(() => readSourceFile(join(folder, 'a'))).toThrow(
       expect.objectContaining({
@@ -26,7 +26,7 @@ describe('readSourceFile', () => {
     )
   })
 
-  it('refuses pipes, which it would wait for', () => {
+  it('refuses pipes, which would block', () => {
     const folder = tempTree()
     execFileSync('mkfifo', [join(folder, 'pipe')])
     expect(() => readSourceFile(join(folder, 'pipe'))).toThrow('is a named pipe and not a regular file')
@@ -38,12 +38,12 @@ describe('readSourceFile', () => {
 })
 
 describe('writeFileAtomic', () => {
-  it.each(['a.txt/x', 'a.txt/x/y'])('names the file that %s leads through', (path) => {
+  it.each(['a.txt/x', 'a.txt/x/y'])('names the file that blocks %s', (path) => {
     const folder = tempTree({ 'a.txt': '' })
     expect(() => writeFileAtomic(join(folder, path), '')).toThrow(`${folder}/a.txt is not a folder`)
   })
 
-  it('makes folders, keeps the mode of a file it replaces, and leaves nothing else behind', () => {
+  it('creates folders, keeps the mode of a replaced file, and leaves nothing else behind', () => {
     const folder = tempTree({ 'run.sh': 'old' })
     chmodSync(join(folder, 'run.sh'), 0o750)
     writeFileAtomic(join(folder, 'run.sh'), 'new')
@@ -53,7 +53,7 @@ describe('writeFileAtomic', () => {
     expect(readdirSync(folder).toSorted()).toEqual(['a', 'run.sh'])
   })
 
-  it('writes a file whose name is as long as names can be', () => {
+  it('writes a file with the longest possible name', () => {
     const folder = tempTree()
     const name = 'n'.repeat(255)
     writeFileAtomic(join(folder, name), 'new')
@@ -71,7 +71,7 @@ describe('writeFileAtomic', () => {
 })
 
 describe('paths', () => {
-  it('resolves links on the way to what does not exist yet, dangling ones too', () => {
+  it('resolves links in paths that do not exist yet, including dangling ones', () => {
     const folder = tempTree({ 'real/x': '' })
     symlinkSync('real', join(folder, 'link'))
     symlinkSync('/nowhere/else', join(folder, 'dangling'))
@@ -89,7 +89,7 @@ describe('paths', () => {
     expect(isInside(folder, path)).toBe(inside)
   })
 
-  it('shows paths relative to a folder they are in', () => {
+  it('shows paths relative to a folder that contains them', () => {
     expect(displayPath('/a', '/a/b/c')).toBe('b/c')
     expect(displayPath('/a', '/b')).toBe('/b')
     expect(displayPath('/a', '/a')).toBe('.')

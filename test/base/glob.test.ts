@@ -25,7 +25,7 @@ function matchGlob(path: string, globs: readonly string[]): boolean {
   return compileGlobs(globs).matches(path)
 }
 
-it('takes a path that exists as that path, whatever characters it has', () => {
+it('treats an existing path as that path, whatever characters it contains', () => {
   const root = tempTree({
     'pages/[slug].tsx': '',
     'pages/s.tsx': '',
@@ -102,7 +102,7 @@ describe('compileGlobs', () => {
     expect(matchGlob(path, [glob])).toBe(expected)
   })
 
-  it('leaves out what a glob with ! names, whatever the order', () => {
+  it('excludes what a glob with ! matches, in any order', () => {
     expect(matchGlob('src/a.test.ts', ['!**/*.test.ts', '**/*.ts'])).toBe(false)
     expect(matchGlob('src/a.ts', ['**/*.ts', '!**/*.test.ts'])).toBe(true)
     expect(matchGlob('src/a.ts', ['!lib/**'])).toBe(true)
@@ -120,12 +120,12 @@ describe('compileGlobs', () => {
     expect(matcher.matches(`${'a/'.repeat(4000)}b`)).toBe(true)
   })
 
-  it('matches no path that is longer than any can be', () => {
+  it('matches no path that is longer than possible', () => {
     expect(compileGlobs(['**']).matches('a/'.repeat(4000))).toBe(true)
     expect(compileGlobs(['**', '!b']).matches('a/'.repeat(5000))).toBe(false)
   })
 
-  it('finds the same as a search that tries every place of a double star', () => {
+  it('finds the same as an exhaustive search over every position of a double star', () => {
     const segments = ['a', 'b', '**', '*', 'a*'].flatMap((name) => parseGlob(name).alternatives[0] ?? [])
     const random = createRandom(7)
     const some = <T>(list: readonly T[], most: number): readonly T[] =>
@@ -143,7 +143,7 @@ describe('compileGlobs', () => {
     }
   })
 
-  it('knows the first and the last glob that matches', () => {
+  it('returns the first and the last matching glob', () => {
     const rankOf = globOrder(['**', '*.ts', '!x', 'a.*'])
     expect([rankOf('a.ts', 'first'), rankOf('a.ts', 'last'), rankOf('b', 'last')]).toEqual([0, 3, 0])
     expect(globOrder(['*.md'])('a.ts', 'first')).toBe(-1)
@@ -165,14 +165,14 @@ describe('compileGlobs', () => {
     expect(others.filter((path) => rankOf(path, 'first') === 0)).toEqual([])
   })
 
-  it.each(['a[b', '{a,b', '{a,b}{c'])('refuses %s, which is not closed', (glob) => {
+  it.each(['a[b', '{a,b', '{a,b}{c'])('refuses the unclosed %s', (glob) => {
     expect(errorOf(() => matchGlob('a', [glob]))).toMatchObject({
       code: 'USAGE',
       hint: expect.stringContaining('Close it'),
     })
   })
 
-  it('refuses braces that explode', () => {
+  it('refuses braces that expand excessively', () => {
     expect(errorOf(() => matchGlob('a', ['{a,b}'.repeat(40)])).message).toContain('more than 1024 alternatives')
     const long = `{${'a,'.repeat(900)}a}${'b'.repeat(1000)}`
     expect(errorOf(() => matchGlob('a', [long])).message).toContain('alternatives of more than 131072 characters')
@@ -180,7 +180,7 @@ describe('compileGlobs', () => {
 })
 
 describe('listFiles', () => {
-  it('orders by the last glob that matches, then by path in byte order, without duplicates', () => {
+  it('orders by the last matching glob, then by path in byte order, without duplicates', () => {
     const root = tempTree({
       'b.ts': '',
       'a.ts': '',
@@ -203,7 +203,7 @@ describe('listFiles', () => {
     ])
   })
 
-  it('gives the same list again', () => {
+  it('returns the same list again', () => {
     const root = tempTree(
       Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`d${index % 7}/f${index}.txt`, ''])),
     )
@@ -230,18 +230,18 @@ describe('listFiles', () => {
     expect(buildFolders).toContain('.build')
   })
 
-  it('never lists what editors and desktops leave behind', () => {
+  it('never lists files that editors and desktops leave behind', () => {
     const root = tempTree({ '.DS_Store': '', 'Thumbs.db': '', '.a.swp': '', 'a.md': '', 'sub/x.swp': '' })
     expect(paths(root, ['**', '.DS_Store', '**/*.swp'])).toEqual(['a.md'])
   })
 
-  it('leaves out what is excluded: single files, a folder by its name, all below it', () => {
+  it('excludes single files, a folder by its name, and everything below it', () => {
     const root = tempTree({ 'a/1.md': '', 'a/2.md': '', 'b/1.md': '', 'c/d/1.md': '' })
     expect(paths(root, ['**/*.md', '!a/1.md', '!b', '!c/**'])).toEqual(['a/2.md'])
     expect(paths(root, ['!a', '!c/**'])).toEqual(['b/1.md'])
   })
 
-  it('counts from the base folder, and gives absolute paths for what lies elsewhere', () => {
+  it('uses the base folder, and returns absolute paths for files elsewhere', () => {
     const root = tempTree({ 'top.md': '', 'sub/a.md': '', 'sub/deep/b.md': '', 'other/c.md': '' })
     const base = join(root, 'sub')
     expect(paths(root, ['**/*.md'], base)).toEqual(['a.md', 'deep/b.md'])
@@ -252,17 +252,17 @@ describe('listFiles', () => {
     expect(paths(root, ['deep/../a.md'], base)).toEqual(['a.md'])
   })
 
-  it('gives nothing for an empty folder, a missing one, and no globs', () => {
+  it('returns nothing for an empty folder, a missing one, and no globs', () => {
     const root = tempTree()
     expect([paths(root, ['**']), paths(root, ['**'], join(root, 'missing')), paths(root, [])]).toEqual([[], [], []])
   })
 
-  it('takes names with brackets, parentheses and spaces', () => {
+  it('accepts names with brackets, parentheses and spaces', () => {
     const root = tempTree({ 'app/(auth)/[id] x.tsx': '', 'app/(auth)/page.tsx': '' })
     expect(paths(root, ['app/(auth)/*.tsx'])).toEqual(['app/(auth)/[id] x.tsx', 'app/(auth)/page.tsx'])
   })
 
-  it.each(['../*.md', './../*.md', 'a/../../*.md', '*/../x.md', '../**'])('refuses %s, which climbs out', (glob) => {
+  it.each(['../*.md', './../*.md', 'a/../../*.md', '*/../x.md', '../**'])('refuses %s, which leads outside', (glob) => {
     const root = tempTree({ 'a/x.md': '' })
     expect(errorOf(() => paths(root, [glob], join(root, 'a')))).toMatchObject({
       code: 'OUTSIDE_WORKSPACE',
@@ -290,7 +290,7 @@ describe('listFiles and links', () => {
     return { root, outside }
   }
 
-  it('goes through a link inside the workspace only when a glob names it', () => {
+  it('follows a link inside the workspace only when a glob names it', () => {
     const { root } = linked()
     symlinkSync(join(root, 'src'), join(root, 'link'))
     expect(paths(root, ['**/*.md'])).toEqual(['src/a.md', 'src/deep/b.md'])
@@ -345,7 +345,7 @@ describe('listFiles and links', () => {
     expect(paths(root, ['a/up/**/*.md'])).toEqual(['a/up/a/x.md'])
   })
 
-  it('reports every folder it reads, also a missing one, and no other', () => {
+  it('reports every folder it reads, including missing ones, and no others', () => {
     const root = tempTree({ 'src/in/a.ts': '', 'src/node_modules/b.ts': '', 'docs/c.md': '' })
     const seen = (globs: readonly string[], baseDir = root): readonly string[] => {
       const folders: string[] = []

@@ -19,13 +19,13 @@ describe('the hash of a value', () => {
   })
 })
 
-describe('hashes and signatures, which earlier records contain', () => {
-  it('are SHA-256 of the text in UTF-8, in which half a pair is the replacement character', () => {
+describe('hashes and signatures in earlier records', () => {
+  it('are SHA-256 of the text in UTF-8, with unpaired surrogates as the replacement character', () => {
     expect(sha256('abc')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad')
     expect(sha256('é😀\ud800')).toBe(sha256(Buffer.from('é😀\ufffd')))
   })
 
-  it('are HMAC with SHA-256 of all pieces', () => {
+  it('are HMAC-SHA-256 of all pieces', () => {
     const signer = createSigner(Buffer.from('Jefe')).update('what do ya want ').update(Buffer.from('for nothing?'))
     expect(signer.digest('hex')).toBe('5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843')
   })

@@ -25,11 +25,11 @@ describe('data of JSON', () => {
     [['b', 'a'], 'key', [3, 29, 32]],
     // the nearest existing parent
     [['b', 'a', 3, 'x'], 'value', [3, 29, 32]],
-  ] as const)('has %j (%s) where it is written', async (path, part, [line, column, endColumn]) => {
+  ] as const)('locates %j (%s) where it is written', async (path, part, [line, column, endColumn]) => {
     expect(await parse(text).locate(path, part)).toEqual({ line, column, endLine: line, endColumn })
   })
 
-  it('is what JSON.parse gives', () => {
+  it('equals the result of JSON.parse', () => {
     expect(parse(text).data).toEqual(JSON.parse(text))
   })
 

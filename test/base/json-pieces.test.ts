@@ -30,7 +30,7 @@ const values: readonly (readonly [name: string, value: Json])[] = [
 ]
 
 describe('the JSON text of a value in chunks', () => {
-  it.each(values)('is that of JSON.stringify: %s', (_, value) => {
+  it.each(values)('equals JSON.stringify: %s', (_, value) => {
     const chunks: Buffer[] = []
     jsonChunks(value, 'as written', (chunk) => void chunks.push(Buffer.from(chunk)))
     expect(Buffer.concat(chunks).equals(Buffer.from(JSON.stringify(value)))).toBe(true)
@@ -38,13 +38,13 @@ describe('the JSON text of a value in chunks', () => {
   })
 })
 
-it.each(values)('is that of canonicalJson where keys are sorted: %s', (_, value) => {
+it.each(values)('equals canonicalJson if keys are sorted: %s', (_, value) => {
   const chunks: Buffer[] = []
   jsonChunks(value, 'canonical', (chunk) => void chunks.push(Buffer.from(chunk)))
   expect(Buffer.concat(chunks).equals(Buffer.from(canonicalJson(value)))).toBe(true)
 })
 
-it('tells a long value by its texts', () => {
+it('a long value is identified by its texts', () => {
   expect(isLongJson({ a: ['xx', { b: 'xxx' }] }, 5)).toBe(false)
   expect(isLongJson({ a: ['xx', { b: 'xxx' }], c: 'x' }, 5)).toBe(true)
 })

@@ -86,11 +86,11 @@ describe('validating a value', () => {
       ['$ must have at most 1 item'],
     ],
     ['a format and unknown keywords, which are not checked', { format: 'email', 'x-hint': 1 }, 'nobody', []],
-  ])('says what is wrong: %s', async (_, schema, value, expected) => {
+  ])('reports the problem: %s', async (_, schema, value, expected) => {
     expect(await problems(schema, value)).toStrictEqual(expected)
   })
 
-  it('names the alternatives with the problems of each', async () => {
+  it('reports the alternatives with the problems of each', async () => {
     const schema = { oneOf: [{ type: 'string' }, { $ref: '#/$defs/n' }], $defs: { n: { type: 'number', minimum: 3 } } }
     expect(await problems(schema, 'a')).toStrictEqual([])
     expect(await problems(schema, 3)).toStrictEqual([])
@@ -101,7 +101,7 @@ describe('validating a value', () => {
     ])
   })
 
-  it('gives the place of a value in keys and items of any name', async () => {
+  it('locates a value by keys and items of any name', async () => {
     const schema = { properties: { 'a b/~': { items: { properties: { é: { const: 1 }, '0': { const: 1 } } } } } }
     expect(await problems(schema, { 'a b/~': [{ é: 1 }, { é: 2, '0': 2 }] })).toStrictEqual([
       '$["a b/~"][1]["0"] must be 1, but is 2',
@@ -109,7 +109,7 @@ describe('validating a value', () => {
     ])
   })
 
-  it('follows references, also those that lead back', async () => {
+  it('follows references, also recursive ones', async () => {
     const schema = {
       $ref: '#/$defs/node',
       $defs: { node: { type: 'object', properties: { next: { $ref: '#/$defs/node' } }, required: ['id'] } },
@@ -130,7 +130,7 @@ describe('validating a value', () => {
     expect(many[19]).toBe('$[19] must be a string, but is 1')
   })
 
-  it('refuses values that are nested too deep, whatever the schema', async () => {
+  it('refuses values that are nested too deeply, whatever the schema', async () => {
     const nested = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels))
     expect(await problems({}, nested(200))).toStrictEqual([])
     expect(await problems({ items: { $ref: '#' } }, nested(200))).toStrictEqual([])
@@ -162,7 +162,7 @@ describe('validating a value', () => {
     expect(await compileSchema(large)).toMatchObject({ kind: 'invalid' })
   })
 
-  it('ends when references form a cycle', async () => {
+  it('terminates when references form a cycle', async () => {
     expect(await problems({ $ref: '#' }, 1)).toStrictEqual([
       '$ cannot be checked: the references of the schema form a cycle',
     ])
@@ -214,7 +214,7 @@ describe('an invalid schema', () => {
       '"$async" is not part of JSON Schema',
       ['$async'],
     ],
-  ])('is named with its place: %s', async (_, schema, message, at) => {
+  ])('is reported with its place: %s', async (_, schema, message, at) => {
     const result = await compileSchema(schema)
     expect(result).toMatchObject({ kind: 'invalid', message: expect.stringContaining(message) as string, at })
   })

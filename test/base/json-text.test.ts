@@ -20,11 +20,11 @@ describe('parseJsonc', () => {
     ['"\\u00e9\\n\\/\\ud83d\\ude00"', 'é\n/😀'],
     ['\uFEFF[]', []],
     ['"tab\there"', 'tab\there'],
-  ])('reads %s', (text, expected) => {
+  ])('parses %s', (text, expected) => {
     expect(parseJsonc(text)).toEqual(expected)
   })
 
-  it.each(['', '  \n', '// only a comment', '/* */'])('gives undefined for %j', (text) => {
+  it.each(['', '  \n', '// only a comment', '/* */'])('returns undefined for %j', (text) => {
     expect(parseJsonc(text)).toBeUndefined()
   })
 
@@ -58,18 +58,18 @@ describe('parseJsonc', () => {
     expect(problem(() => parseJsonc(text))).toBe(message)
   })
 
-  it('refuses what nests too deeply, without running out of stack', () => {
+  it('refuses excessive nesting, without a stack overflow', () => {
     expect(problem(() => parseJsonc('['.repeat(1_000_000)))).toContain('deeper than 200 levels')
   })
 
-  it('reads large text', () => {
+  it('parses large text', () => {
     const items = Array.from({ length: 20_000 }, (_, id) => ({ id, name: `item ${id}`, tags: ['a', 'b'] }))
     expect(parseJsonc(JSON.stringify(items))).toEqual(items)
   })
 })
 
 describe('parseStrictJson', () => {
-  it('reads JSON with exact integers', () => {
+  it('parses JSON with exact integers', () => {
     expect(parseStrictJson('{"a": 9007199254740993}')).toEqual({ a: 9007199254740993n })
   })
 
@@ -88,7 +88,7 @@ describe('parseStrictJson', () => {
     ['["\\x41"]', 'an unknown escape in a string at line 1, column 3'],
     ['{"a": tru}', 'expected a value but found "tru}" at line 1, column 7'],
     ['[1', 'no matching ] at line 1, column 1'],
-  ])('refuses %j and says where', (text, message) => {
+  ])('refuses %j and locates the error', (text, message) => {
     expect(problem(() => parseStrictJson(text))).toBe(message)
   })
 })
@@ -101,7 +101,7 @@ describe('indented JSON', () => {
     ' 12 ',
     '[\r\n\t{ } ,\n[ ] ]',
     '""',
-  ])('is what JSON.stringify gives: %s', (text) => {
+  ])('equals JSON.stringify: %s', (text) => {
     expect(indentJson(text)).toBe(JSON.stringify(JSON.parse(text), null, 2))
   })
 

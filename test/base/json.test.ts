@@ -7,7 +7,7 @@ import { parseJson } from '../../src/model/wire/reading.ts'
 
 const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels)
 
-it('sent JSON of any depth is an error, not a stack overflow', () => {
+it('received JSON of any depth is an error, not a stack overflow', () => {
   expect(parseSentJson(nested(200))).toEqual(JSON.parse(nested(200)))
   for (const levels of [202, 8_000, 1_000_000])
     expect(() => parseSentJson(nested(levels))).toThrow('values nested deeper than 200 levels')
@@ -55,7 +55,7 @@ it('an answer of an MCP server that is too deep is an error of its request, and 
   ])
 })
 
-it('a problem of a value repeats no long key in full', async () => {
+it('a problem of a value truncates a long key', async () => {
   const result = await compileSchema({ additionalProperties: false })
   if (result.kind === 'invalid') throw new Error(result.message)
   const [problem] = result.compiled.validate({ ['x'.repeat(1_000_000)]: 1 })

@@ -5,13 +5,13 @@ const greeting = (name: string): string => modelText`Good morning ${name}, and w
 const rule = modelText`Answer in the language of the question.
 Quote nothing twice.`
 
-describe('texts of this program', () => {
+describe('texts of this version', () => {
   it('are the texts as written, with their values', () => {
     expect(greeting('Ada')).toBe('Good morning Ada, and welcome to the ship.')
     expect(modelText`${1} and ${undefined}`).toBe('1 and undefined')
   })
 
-  it('are found in a text, and what authors wrote is not', () => {
+  it('are found in a text, and texts of authors are not', () => {
     expect([greeting('Ada'), 'Good morning', `Say: ${rule}`, ''].map(hasOwnText)).toEqual([true, false, true, false])
   })
 
@@ -34,7 +34,7 @@ describe('texts of this program', () => {
     ['a number', { text: rule, count: 1 }, { text: rule, count: 2 }],
     ['a field', { text: rule }, { text: rule, more: true }],
     ['a list', [rule], [rule, rule]],
-  ])('do not hide that something else differs: %s', (_, now, then) => {
+  ])('do not hide other differences: %s', (_, now, then) => {
     expect(differsOnlyInOwnTexts(now, then)).toBe(false)
   })
 })

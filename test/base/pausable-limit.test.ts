@@ -10,7 +10,7 @@ function timed(ms: number) {
 
 const waits = (ms: number) => () => new Promise<void>((resolve) => setTimeout(resolve, ms))
 
-it('a limit does not count what is done apart from it, also several at once', async () => {
+it('a limit does not count excluded work, also several at once', async () => {
   const { onEnd, limit } = timed(1000)
   await vi.advanceTimersByTimeAsync(600)
   const apart = Promise.all([limit.without(waits(5000)), limit.without(waits(2000))])
@@ -22,7 +22,7 @@ it('a limit does not count what is done apart from it, also several at once', as
   expect(onEnd).toHaveBeenCalledOnce()
 })
 
-it('a limit that has ended is not started again by what was done apart from it', async () => {
+it('a limit that has ended is not restarted by excluded work', async () => {
   const { onEnd, limit } = timed(1000)
   const apart = limit.without(waits(100))
   limit.end()

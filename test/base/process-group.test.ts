@@ -27,7 +27,7 @@ function runs(pid: number): boolean {
   }
 }
 
-it('ends a group whose leader is the one that was noted', async () => {
+it('ends a group whose leader is the recorded process', async () => {
   const leader = leaderOf(group())
   await sleep(100)
   expect(runs(leader.pid)).toBe(true)
@@ -36,7 +36,7 @@ it('ends a group whose leader is the one that was noted', async () => {
   expect(await endGroup(leader)).toBe(false)
 })
 
-it('leaves a process alone that only has the number of one that was noted', async () => {
+it('does not end a process that only has the number of a recorded one', async () => {
   const leader = leaderOf(group())
   const starts = ['ticks:1', 'ticks:', `ticks:${Number(leader.start.split(':')[1]) - 1}`, 'epoch:1', '', 'ticks']
   for (const start of starts) expect(await endGroup({ ...leader, start }), start).toBe(false)

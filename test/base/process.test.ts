@@ -52,7 +52,7 @@ async function written(file: string): Promise<string> {
 
 // most of them wait for a process to end
 describe.concurrent('runProcess', () => {
-  it('gives both streams and the exit code', async () => {
+  it('returns both streams and the exit code', async () => {
     expect(await runProcess(shell('echo out; echo "ä€😀" >&2; exit 3'), never)).toEqual({
       end: { kind: 'exited', code: 3 },
       stdout: { text: 'out\n', lost: 0 },
@@ -60,13 +60,13 @@ describe.concurrent('runProcess', () => {
     })
   })
 
-  it('passes arguments as they are, without a shell', async () => {
+  it('passes arguments unchanged, without a shell', async () => {
     const args = ['%s|', 'a b', '$HOME', '*', '', 'ü"\'']
     const { stdout } = await runProcess({ ...shell(''), command: 'printf', args }, never)
     expect(stdout.text).toBe('a b|$HOME|*||ü"\'|')
   })
 
-  it('gives the process nothing to read, its folder, and no variable but the given ones', async () => {
+  it('gives the process empty standard input, its folder, and only the given variables', async () => {
     const result = await runProcess(shell('cat; pwd; env | sort', { environment: { PATH: path, ONLY: 'this' } }), never)
     const lines = result.stdout.text.trim().split('\n')
     expect(lines[0]).toBe(folder)
@@ -76,12 +76,12 @@ describe.concurrent('runProcess', () => {
     ])
   })
 
-  it('says why a program did not start', async () => {
+  it('reports why a program did not start', async () => {
     const { end } = await runProcess({ ...shell(''), command: 'no-such-program-anywhere' }, never)
     expect(end).toEqual({ kind: 'not_started', reason: 'spawn no-such-program-anywhere ENOENT' })
   })
 
-  it('tells a signal from an exit', async () => {
+  it('distinguishes a signal from an exit', async () => {
     expect((await runProcess(shell('kill -KILL $$'), never)).end).toEqual({ kind: 'killed', signal: 'SIGKILL' })
   })
 
@@ -92,7 +92,7 @@ describe.concurrent('runProcess', () => {
     expect([stdout.text.at(-1), stderr.text.at(-1), stdout.lost]).toEqual(['a', 'b', 0])
   })
 
-  it('keeps the first bytes of what is too much, and counts the rest', async () => {
+  it('keeps the first bytes of too much output, and counts the rest', async () => {
     const script = 'printf 12345; head -c 1000000 /dev/zero'
     const { end, stdout } = await runProcess(shell(script, { maxOutputBytes: 5 }), never)
     expect([end.kind, stdout]).toEqual(['exited', { text: '12345', lost: 1_000_000 }])
@@ -102,18 +102,18 @@ describe.concurrent('runProcess', () => {
     expect((await runProcess(shell(String.raw`printf 'a\377b'`), never)).stdout.text).toBe('a\uFFFDb')
   })
 
-  it('ends a grandchild that holds the output open', async () => {
+  it('ends a grandchild that keeps the output open', async () => {
     const { end, stdout } = await runProcess(shell('sleep 300 & echo $!'), never)
     expect(end).toEqual({ kind: 'exited', code: 0 })
     expect(await gone(Number(stdout.text))).toBe(true)
   })
 
-  it('ends what was left running with closed streams', async () => {
+  it('ends background processes with closed streams', async () => {
     const { stdout } = await runProcess(shell('sleep 300 >/dev/null 2>&1 & echo $!'), never)
     expect(await gone(Number(stdout.text))).toBe(true)
   })
 
-  it('stops the whole group at the time limit, and keeps what was printed', async () => {
+  it('stops the whole group at the time limit, and keeps the output', async () => {
     const script = 'sleep 300 & echo $!; wait'
     const { end, stdout } = await runProcess(shell(script, { timeLimitMs: 1_000 }), never)
     expect(end).toEqual({ kind: 'timed_out' })
@@ -137,7 +137,7 @@ describe.concurrent('runProcess', () => {
     expect(await gone(grandchild)).toBe(true)
   })
 
-  it('starts nothing when it is aborted already', async () => {
+  it('starts nothing when it is already aborted', async () => {
     const file = join(folder, 'never')
     await expect(runProcess(shell(`touch ${file}`), AbortSignal.abort(new Error('over')))).rejects.toThrow('over')
     expect(existsSync(file)).toBe(false)
@@ -153,7 +153,7 @@ describe('runProcess alone', () => {
 })
 
 describe('commandEnvironment', () => {
-  it('passes what programs need, and neither keys nor what is unknown', () => {
+  it('contains what programs need, but no keys and no unknown variables', () => {
     const given = { PATH: '/bin', HOME: '/h', LC_ALL: 'C', XDG_DATA_HOME: '/d', LANG: undefined }
     const secret = {
       OPENAI_API_KEY: 'k',
@@ -171,10 +171,10 @@ describe('commandEnvironment', () => {
   })
 })
 
-describe('a process that is noted', () => {
+describe('a process that is recorded before it starts', () => {
   const noting = (script: string, onStart: (pid: number) => void): ProcessOptions => shell(script, { onStart })
 
-  it('does nothing before it is', async () => {
+  it('does nothing before it is recorded', async () => {
     const file = join(folder, 'early')
     let wasThere: boolean | undefined
     const options = noting(`touch ${file}; cat; echo $$`, (pid) => {
@@ -194,7 +194,7 @@ describe('a process that is noted', () => {
     expect(stdout.text).toBe(`${noted}\na b|$HOME||-n|ONLY=this\n`)
   })
 
-  it('reads what it is given afterwards, and nothing else', async () => {
+  it('reads the input it is given afterwards, and nothing else', async () => {
     let out = ''
     const started = await startProcess({
       ...shell('cat; echo end'),
@@ -209,7 +209,7 @@ describe('a process that is noted', () => {
     expect(out).toBe('one\n\ntwo\nend\n')
   })
 
-  it('never begins when this process is killed before', async () => {
+  it('never starts when this process is killed before', async () => {
     const file = join(folder, 'orphan')
     const script = `
       import { runProcess } from './dist/base/process.js'
@@ -223,7 +223,7 @@ describe('a process that is noted', () => {
     expect(existsSync(file)).toBe(false)
   })
 
-  it('says why a program did not start', async () => {
+  it('reports why a program did not start', async () => {
     const starts = ['no-such-program-anywhere', './nothing', '/etc/passwd', '-x', folder].map((command) => ({
       command,
     }))
@@ -235,7 +235,7 @@ describe('a process that is noted', () => {
     }
   })
 
-  it('is ended when it cannot be noted', async () => {
+  it('is ended when it cannot be recorded', async () => {
     const file = join(folder, 'refused')
     const options = noting(`touch ${file}`, () => {
       throw new Error('no record')

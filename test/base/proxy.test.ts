@@ -27,7 +27,7 @@ describe('the proxy for an address', () => {
     'http://127.9.9.9/',
     'http://[::1]:1/',
     'http://x.localhost/',
-  ])('is none for this machine: %s', (url) => {
+  ])('is unset for this machine: %s', (url) => {
     expect(proxyOf(new URL(url), { ALL_PROXY: 'http://p:1' })).toBeUndefined()
   })
 
@@ -52,7 +52,7 @@ describe('the proxy for an address', () => {
     ['1.2.3', 'http://10.1.2.3/', false],
     ['10.0.0.0/99', 'http://10.1.2.3/', false],
     ['', 'http://a.test/', false],
-  ])('with NO_PROXY=%s is none for %s: %s', (list, url, isDirect) => {
+  ])('with NO_PROXY=%s is unset for %s: %s', (list, url, isDirect) => {
     for (const name of ['NO_PROXY', 'no_proxy']) {
       const proxy = proxyOf(new URL(url), { ALL_PROXY: 'http://p:1', [name]: list })
       expect(proxy === undefined).toBe(isDirect)
@@ -82,7 +82,7 @@ async function startServer(): Promise<number> {
 const asking = { method: 'GET', headers: [], redirectLimit: 1, timeLimitMs: 20_000, maxBytes: 1000 } as const
 
 describe('requests through a proxy', () => {
-  it('of pages, scripts and packs are sent as whole addresses, with the name and password of the proxy', async () => {
+  it('of pages, scripts and packs are sent with absolute URLs, with the name and password of the proxy', async () => {
     const proxy = await startProxy({ 'page.test': await startServer() })
     const env = { HTTP_PROXY: proxy.url.replace('//', '//me:hunter2@') }
     const { text } = await sendHttp({ ...asking, url: new URL('http://page.test/a?b=1'), env }, never)
@@ -116,7 +116,7 @@ describe('requests through a proxy', () => {
     await expect(bounded.fetch('https://page.test/')).rejects.toMatchObject({ cause: { message: reason } })
   })
 
-  it('fail if the proxy cannot be reached, and say so', async () => {
+  it('fail if the proxy cannot be reached, and name it', async () => {
     const env = { ALL_PROXY: 'http://127.0.0.1:9' }
     const reason = 'the proxy 127.0.0.1:9 (ALL_PROXY) cannot be reached (ECONNREFUSED)'
     await expect(sendHttp({ ...asking, url: new URL('http://page.test/'), env }, never)).rejects.toThrow(reason)

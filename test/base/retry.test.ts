@@ -56,7 +56,7 @@ async function sleepsOf(policy: RetryPolicy, draw: number): Promise<readonly num
 }
 
 describe('the waits between attempts', () => {
-  it('come from a policy of three attempts, 100 ms, 10 s, a factor of two and half as much jitter by default', () => {
+  it('follow a policy of three attempts, 100 ms, 10 s, a factor of two and half as much jitter by default', () => {
     expect(defaultRetryPolicy).toEqual({
       maxAttempts: 3,
       initialBackoffMs: 100,
@@ -71,7 +71,7 @@ describe('the waits between attempts', () => {
     { draw: 0, sleeps: [50, 100] },
     { draw: 0.75, sleeps: [125, 250] },
     { draw: 1, sleeps: [150, 300] },
-  ])('are $sleeps by default when the draw is $draw', async ({ draw, sleeps }) => {
+  ])('are $sleeps by default when the random number is $draw', async ({ draw, sleeps }) => {
     expect(await sleepsOf(defaultRetryPolicy, draw)).toEqual(sleeps)
   })
 
@@ -85,7 +85,7 @@ describe('the waits between attempts', () => {
     expect(await sleepsOf(policy, 0.5)).toEqual([100, 150, 225, 337, 505, 757])
   })
 
-  it('stay below the longest wait with jitter too, the first one included', () => {
+  it('stay below the longest wait with jitter too, including the first one', () => {
     expect(backoffDelay(defaultRetryPolicy, 9, 1)).toBe(10_000)
     expect(backoffDelay({ ...defaultRetryPolicy, initialBackoffMs: 20_000 }, 1, 0.5)).toBe(10_000)
   })
@@ -110,7 +110,7 @@ describe('the waits between attempts', () => {
 describe('retry', () => {
   const policy = defaultRetryPolicy
 
-  it('gives the value of a first success after one call and no wait', async () => {
+  it('returns the value of a first success after one call and no wait', async () => {
     const clock = fakeClock()
     const { calls, operation } = failing()
     expect(await retry(operation, { policy, classify, clock, signal })).toEqual({
@@ -121,7 +121,7 @@ describe('retry', () => {
     expect({ calls, sleeps: clock.sleeps }).toEqual({ calls: [1], sleeps: [] })
   })
 
-  it('calls three times when the first two fail in passing, and tells each wait before it begins', async () => {
+  it('calls three times when the first two fail temporarily, and reports each wait before it begins', async () => {
     const log: (RetryNotice | number)[] = []
     const clock = fakeClock({ onSleep: (ms) => log.push(ms) })
     const [first, second] = [new Failure('first'), new Failure('second')]
@@ -171,7 +171,7 @@ describe('retry', () => {
     expect(calls).toEqual([1])
   })
 
-  it('ends at once in the middle of a real wait', async () => {
+  it('ends at once during a real wait', async () => {
     const stop = new AbortController()
     const waiting = retry(failing(new Failure('busy', { kind: 'retry', delayMs: 100_000 })).operation, {
       policy,
@@ -186,7 +186,7 @@ describe('retry', () => {
   it.each([
     { name: 'for good', error: new Error('cut') },
     { name: 'in passing', error: new Failure('cut') },
-  ])('does not take an operation that was stopped for one that failed $name', async ({ error }) => {
+  ])('does not mistake a stopped operation for one that failed $name', async ({ error }) => {
     const stop = new AbortController()
     const reason = new Error('stop')
     const operation = async (): Promise<never> => {
@@ -200,7 +200,7 @@ describe('retry', () => {
     expect(notices).toEqual([])
   })
 
-  it('calls nothing when the signal is aborted already', async () => {
+  it('calls nothing when the signal is already aborted', async () => {
     const { calls, operation } = failing()
     const aborted = AbortSignal.abort(new Error('stop'))
     await expect(retry(operation, { policy, classify, clock: fakeClock(), signal: aborted })).rejects.toThrow('stop')
@@ -216,7 +216,7 @@ describe('withTimeout', () => {
     }
   }
 
-  it('gives the value of an operation that is fast enough, whose signal stays as it is', async () => {
+  it('returns the value of an operation that is fast enough, whose signal is not aborted', async () => {
     const clock = fakeClock()
     let given: AbortSignal | undefined
     const operation = (inner: AbortSignal): Promise<string> => lasting(clock, 5)((given = inner))
@@ -224,13 +224,13 @@ describe('withTimeout', () => {
     expect(given?.aborted).toBe(false)
   })
 
-  it('gives the error of an operation that fails within the limit', async () => {
+  it('throws the error of an operation that fails within the limit', async () => {
     const error = new Error('broken')
     const outcome = await withTimeout(() => Promise.reject(error), { ms: 10, clock: fakeClock(), signal })
     expect(outcome).toEqual({ kind: 'failed', error })
   })
 
-  it('gives the error of an operation that throws before it begins to wait', async () => {
+  it('throws the error of an operation that throws before it begins to wait', async () => {
     const error = new Error('broken')
     const operation = (): never => {
       throw error
@@ -238,7 +238,7 @@ describe('withTimeout', () => {
     expect(await withTimeout(operation, { ms: 10, clock: fakeClock(), signal })).toEqual({ kind: 'failed', error })
   })
 
-  it('says that the time is up when the operation takes longer, and stops it', async () => {
+  it('reports a timeout when the operation takes longer, and stops it', async () => {
     const clock = fakeClock()
     let given: AbortSignal | undefined
     const operation = (inner: AbortSignal): Promise<string> => lasting(clock, 50)((given = inner))
@@ -247,7 +247,7 @@ describe('withTimeout', () => {
     expect(given?.reason).toMatchObject({ name: 'TimeoutError' })
   })
 
-  it('does not wait for an operation that never ends and does not listen', async () => {
+  it('does not wait for an operation that never ends and ignores its signal', async () => {
     const never = (): Promise<never> => new Promise(() => undefined)
     expect(await withTimeout(never, { ms: 1, clock: systemClock, signal })).toEqual({ kind: 'timed_out' })
   })
@@ -266,7 +266,7 @@ describe('withTimeout', () => {
     expect(given?.reason).toBe(reason)
   })
 
-  it('does not take an operation that was stopped for one that failed', async () => {
+  it('does not mistake a stopped operation for one that failed', async () => {
     const stop = new AbortController()
     const reason = new Error('stop')
     const operation = async (): Promise<never> => {
@@ -277,7 +277,7 @@ describe('withTimeout', () => {
     await expect(waiting).rejects.toBe(reason)
   })
 
-  it('starts nothing under a signal that is aborted already', async () => {
+  it('starts nothing if the signal is already aborted', async () => {
     const { calls, operation } = failing()
     const aborted = AbortSignal.abort(new Error('stop'))
     const waiting = withTimeout(() => operation(1), { ms: 10, clock: fakeClock(), signal: aborted })

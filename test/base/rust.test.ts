@@ -135,12 +135,12 @@ describe('pruneToDeclarations', () => {
     expect(pruneToDeclarations(code)).toBe(expected)
   })
 
-  it('changes nothing when it is done again', () => {
+  it('is idempotent', () => {
     const once = pruneToDeclarations('impl S {\n    fn a(&self) -> u8 { 1 }\n}\nfn b() {\n    2\n}\n')
     expect(pruneToDeclarations(once)).toBe(once)
   })
 
-  it('is done with a large file, with one long line, and with deep nesting', () => {
+  it('handles a large file, one long line, and deep nesting', () => {
     const many = 'fn name(a: u8) -> u8 { a + "}".len() as u8 }\n'.repeat(20_000)
     expect(pruneToDeclarations(many)).toBe('fn name(a: u8) -> u8 {\n    // ...\n}\n'.repeat(20_000))
     const line = 'fn name(a: u8) -> u8 { a } '.repeat(20_000)

@@ -11,7 +11,7 @@ it.each([
   ['1e9kb', undefined],
   ['2 g', undefined],
   ['', undefined],
-])('reads the size %j as %s', (text, bytes) => {
+])('parses the size %j as %s', (text, bytes) => {
   expect(parseSize(text)).toBe(bytes)
 })
 
@@ -20,7 +20,7 @@ it.each([
   [1024, '1kb'],
   [1024 ** 2 + 1, '1.1mb'],
   [2 * 1024 ** 3, '2gb'],
-])('shows %d bytes as %s, which is read as no less', (bytes, text) => {
+])('shows %d bytes as %s, which is parsed as at least as many', (bytes, text) => {
   expect(sizeText(bytes)).toBe(text)
   expect(parseSize(text)).toBeGreaterThanOrEqual(bytes)
 })

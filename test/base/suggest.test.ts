@@ -26,7 +26,7 @@ it('finds the word that was probably meant', () => {
   expect(nearest('zebra', known)).toBeUndefined()
 })
 
-it('takes the first of equally near words', () => {
+it('returns the first of equally near words', () => {
   expect(nearest('bat', ['cat', 'rat'])).toBe('cat')
 })
 
@@ -41,19 +41,19 @@ it.each([
   expect(editDistance(left, right, edits - 1)).toBe(edits)
 })
 
-it('finds the same for each of many words, whatever was compared before', () => {
+it('finds the same for each of many words, independent of earlier comparisons', () => {
   const find = nearestOf(['agent-1', 'agent-10', 'Code_Map', 'reviewer'])
   const meant = ['agnet-10', 'agent-1', 'codemap', 'code-mop', 'reviewre', 'missing7', 'agent-2'].map(find)
   expect(meant).toEqual(['agent-10', 'agent-1', 'Code_Map', undefined, 'reviewer', undefined, 'agent-1'])
 })
 
-it('looks for many missing words among many known ones', () => {
+it('handles many unknown words among many known ones', () => {
   const known = Array.from({ length: 1000 }, (_, index) => `agent-${index}`)
   const find = nearestOf(known)
   const found = Array.from({ length: 20_000 }, (_, index) => find(`missing${index}`))
   expect(found.filter((word) => word !== undefined)).toEqual([])
 })
 
-it('folds what people mix up in keys', () => {
+it('normalizes commonly confused spellings of keys', () => {
   expect(foldKey('Base-Dir')).toBe(foldKey('base_dir'))
 })

@@ -4,7 +4,7 @@ import { expect, it, vi } from 'vitest'
 import { leftTemporaryFolders, makeTemporaryFolder } from '../../src/base/temporary-folder.ts'
 import { tempTree } from '../helpers/temp.ts'
 
-it('a temporary folder is private, and removed with what killed processes have left a day ago', () => {
+it('a temporary folder is private, and removed with those that killed processes left more than a day ago', () => {
   const place = tempTree({ 'x-old/a/b.txt': 'b', 'x-now/a.txt': 'a', 'other/a.txt': 'a' })
   vi.stubEnv('TMPDIR', place)
   const before = new Date(Date.now() - 2 * 86_400_000)
@@ -22,7 +22,7 @@ it('a temporary folder is private, and removed with what killed processes have l
 })
 
 it.skipIf(!existsSync('/proc/self/stat'))(
-  'a temporary folder of a process that is gone is removed at once, one of a process that works is not',
+  'a temporary folder of an ended process is removed at once, that of a running process is not',
   () => {
     const place = tempTree()
     vi.stubEnv('TMPDIR', place)

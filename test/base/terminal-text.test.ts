@@ -27,7 +27,7 @@ describe('harmlessName', () => {
     expect(harmlessName(`a${character}b`)).toBe(`a${form}b`)
   })
 
-  it('leaves letters of all scripts, marks and plain emoji as they are', () => {
+  it('keeps letters of all scripts, marks and plain emoji', () => {
     const text = 'naïve Straße 日本語 العربية हिन्दी e\u0301 👍 $\\'
     expect(harmlessName(text)).toBe(text)
   })
@@ -40,7 +40,7 @@ describe('harmlessLines', () => {
 })
 
 describe('harmlessTyped', () => {
-  it('keeps emoji that are made of several characters', () => {
+  it('keeps emoji that consist of several characters', () => {
     const text = '👩‍💻 ❤️ 🏴󠁧󠁢󠁥󠁮󠁧󠁿'
     expect(harmlessTyped(text)).toBe(text)
     expect(harmlessTyped('a\u200db\ufe0f')).toBe('a<U+200D>b<U+FE0F>')

@@ -3,7 +3,7 @@ import { unifiedDiff } from '../../src/base/unified-diff.ts'
 
 const names = { from: 'a', to: 'b' }
 
-it('gives nothing for equal texts', () => {
+it('returns nothing for equal texts', () => {
   expect(unifiedDiff('one\ntwo\n', 'one\ntwo\n', names)).toBe('')
 })
 
@@ -15,21 +15,21 @@ it('shows a changed line between equal ones', () => {
   )
 })
 
-it('says that the last line has no line feed', () => {
+it('reports a missing line feed at the end', () => {
   expect(unifiedDiff('a\n', 'a', names)).toBe('--- a\n+++ b\n@@ -1 +1 @@\n-a\n+a\n\\ No newline at end of file\n')
 })
 
-it('shows what was added to nothing', () => {
+it('shows text that is added to an empty file', () => {
   expect(unifiedDiff('', 'a\nb\n', names)).toBe('--- a\n+++ b\n@@ -0,0 +1,2 @@\n+a\n+b\n')
 })
 
-it('keeps apart changes that are far from each other', () => {
+it('separates changes that are far from each other', () => {
   const lines = Array.from({ length: 40 }, (_, index) => `${index}\n`)
   const diff = unifiedDiff(lines.join(''), lines.with(3, 'x\n').with(30, 'y\n').join(''), names)
   expect(diff.match(/^@@/gm)).toHaveLength(2)
 })
 
-it('takes texts that have nothing in common and are long', () => {
+it('handles long texts that have nothing in common', () => {
   const before = Array.from({ length: 5000 }, (_, index) => `before ${index}\n`).join('')
   const after = Array.from({ length: 5000 }, (_, index) => `after ${index}\n`).join('')
   const diff = unifiedDiff(before, after, names)
@@ -37,7 +37,7 @@ it('takes texts that have nothing in common and are long', () => {
   expect(diff.match(/^\+after/gm)).toHaveLength(5000)
 })
 
-it('shows one replacement of the lines that differ when there are very many of them', () => {
+it('shows one replacement of the different lines when there are very many of them', () => {
   const lines = (word: string): readonly string[] => Array.from({ length: 600 }, (_, index) => `${word} ${index}\n`)
   const before = ['first\n', ...lines('before'), 'last'].join('')
   const after = ['first\n', ...lines('after'), 'last'].join('')
@@ -45,7 +45,7 @@ it('shows one replacement of the lines that differ when there are very many of t
   expect(unifiedDiff(before, after, names)).toBe(`--- a\n+++ b\n@@ -1,602 +1,602 @@\n${body}`)
 })
 
-it('holds both texts when all equal lines are shown, whatever they are', () => {
+it('contains both texts when all equal lines are shown, whatever they are', () => {
   let state = 7
   const random = (below: number): number => (state = (state * 48271) % 2147483647) % below
   const text = (): string => Array.from({ length: random(12) }, () => `${'abc'.charAt(random(3))}\n`).join('')

@@ -8,7 +8,7 @@ import { packedPdf, packedTwice } from '../helpers/packed-pdf.ts'
 const most = 1024 * 1024
 const spaces = deflateSync(Buffer.alloc(4 * most, ' '))
 
-describe('a document that grows when it is unpacked is refused at the limit', () => {
+describe('a document that expands when it is unpacked is refused at the limit', () => {
   it.each([
     ['compressed', '/FlateDecode', spaces],
     ['compressed twice', '[/FlateDecode/FlateDecode]', packedTwice(4 * most)],
@@ -33,7 +33,7 @@ describe('a document that grows when it is unpacked is refused at the limit', ()
     expect(await withUnpackLimit({ name: 'a.pdf' }, () => openPdf(bytes, 'a.pdf'))).toMatchObject({ pageCount: 1 })
   })
 
-  it('and other failures stay what they are', async () => {
+  it('while other failures are unchanged', async () => {
     const { Uint8Array: before } = globalThis
     const failing = (): Promise<never> => Promise.reject(new Error('other'))
     await expect(withUnpackLimit({ name: 'a.pdf', most }, failing)).rejects.toThrow('other')

@@ -18,11 +18,11 @@ describe('uuidTime', () => {
     ['blanks around it', ' 017f22e2-79b0-7cc3-98c4-dc0c0c07398f', undefined],
     ['no UUID', 'not-a-uuid', undefined],
     ['nothing', '', undefined],
-  ])('reads %s', (_, text, expected) => {
+  ])('parses %s', (_, text, expected) => {
     expect(uuidTime(text)).toBe(expected)
   })
 
-  it('rounds times before 1970 down, and gives the first and the last', () => {
+  it('rounds times before 1970 down, and returns the first and the last', () => {
     expect(uuidTime('00000000-0000-1000-8000-000000000000')).toBe(Date.UTC(1582, 9, 15))
     expect(uuidTime('13813fff-1dd2-11b2-8000-000000000000')).toBe(-1)
     expect(uuidTime('ffffffff-ffff-7fff-bfff-ffffffffffff')).toBe(2 ** 48 - 1)
@@ -35,7 +35,7 @@ describe('newUuid', () => {
     expect(uuidText(newUuid(7))).toMatch(/^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/)
   })
 
-  it('never gives the same twice, and version 7 in order', () => {
+  it('never returns the same twice, and version 7 in order', () => {
     const made = Array.from({ length: 5_000 }, () => uuidText(newUuid(7)))
     expect(made.toSorted()).toEqual(made)
     expect(new Set([...made, ...made.map(() => uuidText(newUuid(4)))]).size).toBe(10_000)

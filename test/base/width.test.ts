@@ -18,24 +18,24 @@ describe('the width of text', () => {
     ['𠀋', 2],
     ['☰⚊', 4],
     ['①㈱', 3],
-  ])('%j takes %d columns', (text, width) => {
+  ])('of %j is %d columns', (text, width) => {
     expect(widthOf(text)).toBe(width)
   })
 
-  it('counts joined emoji as the terminals that draw each of them', () => {
+  it('treats joined emoji as separately drawn, as some terminals do', () => {
     expect(widthOf('👩\u200d👩\u200d👧')).toBe(6)
   })
 })
 
-describe('cutting', () => {
-  it('leaves alone what fits', () => {
+describe('truncating text', () => {
+  it('does not change text that fits', () => {
     for (const cut of [cutEnd, cutStart, cutMiddle]) {
       expect(cut('abc', 3)).toBe('abc')
       expect(cut('日本', 4)).toBe('日本')
     }
   })
 
-  it('never gives more than the columns there are', () => {
+  it('never returns more columns than available', () => {
     const text = 'src/日本語/e\u0301😀/👩\u200d👧/file.ts'
     for (const cut of [cutEnd, cutStart, cutMiddle]) {
       for (let width = 0; width <= 40; width += 1) expect(widthOf(cut(text, width))).toBeLessThanOrEqual(width)
@@ -48,7 +48,7 @@ describe('cutting', () => {
     expect(cutMiddle('src/render/live.ts', 10)).toBe('src/r…e.ts')
   })
 
-  it('takes no character apart from its marks', () => {
+  it('never separates a character from its marks', () => {
     expect(cutEnd('abe\u0301\u0302cd', 4)).toBe('abe\u0301\u0302…')
     expect(cutStart('abe\u0301cd', 4)).toBe('…e\u0301cd')
     expect(cutEnd('a日本', 3)).toBe('a…')

@@ -19,7 +19,7 @@ function machine() {
 const hours = 3_600_000
 
 describe('work time', () => {
-  it('adds up ticks of at most a second', () => {
+  it('adds ticks of at most one second', () => {
     const { passes, gaps } = machine()
     expect([passes({ monotonic: 400 }), passes({ monotonic: 1_000 }), passes({ monotonic: 0 })]).toEqual([
       400, 1_400, 1_400,
@@ -27,20 +27,20 @@ describe('work time', () => {
     expect(gaps).toEqual([])
   })
 
-  it('counts one tick while the process or the machine is stopped, and tells of the gap', () => {
+  it('counts one tick while the process or the machine is stopped, and reports the gap', () => {
     const { passes, gaps } = machine()
     passes({ monotonic: 500 })
     expect(passes({ monotonic: 25_000 })).toBe(1_500)
     expect(gaps).toEqual([24_000])
   })
 
-  it('counts nothing but the tick of a sleep in which the monotonic time stands still', () => {
+  it('counts only one tick for a sleep in which the monotonic time stands still', () => {
     const { passes, gaps } = machine()
     expect(passes({ monotonic: 300, wall: 2 * hours })).toBe(300)
     expect(gaps).toEqual([2 * hours - 300])
   })
 
-  it.each([2 * hours, -2 * hours])('does not follow a clock that is set by %d ms, but tells of it', (set) => {
+  it.each([2 * hours, -2 * hours])('ignores a clock that is set by %d ms, but reports it', (set) => {
     const { passes, gaps } = machine()
     expect(passes({ monotonic: 500, wall: 500 + set })).toBe(500)
     expect(passes({ monotonic: 500 })).toBe(1_000)
@@ -54,7 +54,7 @@ describe('work time', () => {
     expect(gaps).toEqual([])
   })
 
-  it('tells nothing of a clock that a time server slows down', () => {
+  it('reports nothing for a clock that a time server slows down', () => {
     const { passes, gaps } = machine()
     for (let tick = 0; tick < 100; tick += 1) passes({ monotonic: 500, wall: 480 })
     expect(gaps).toEqual([])

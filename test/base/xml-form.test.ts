@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { xmlFault } from '../../src/base/xml-form.ts'
 
-describe('the form of XML', () => {
+describe('well-formed XML', () => {
   it.each([
     '<?xml version="1.0"?><a b="1>2" c=\'"\'><!-- <a> --><b/><![CDATA[<c>]]>text &amp; more</a>\n',
     '<a><b></b><b/></a>',
     '',
     `${'<a>'.repeat(1000)}${'</a>'.repeat(1000)}`,
-  ])('holds %s', (text) => {
+  ])('includes %s', (text) => {
     expect(xmlFault(text)).toBeUndefined()
   })
 
@@ -20,7 +20,7 @@ describe('the form of XML', () => {
     ['<a></a></a>', 'closes an element at character 7 that is not open'],
     ['<a><b></a>', 'ends before its elements are closed'],
     ['<a>'.repeat(1001), 'is nested deeper than 1000 levels'],
-  ])('is missed by %s', (text, fault) => {
+  ])('does not include %s', (text, fault) => {
     expect(xmlFault(text)).toBe(fault)
   })
 })

@@ -20,7 +20,7 @@ function contents(bytes: Uint8Array): Record<string, string> {
 }
 
 describe('reading a zip file', () => {
-  it('takes stored and packed entries, comments, and archives with nothing in them', () => {
+  it('accepts stored and compressed entries, comments, and empty archives', () => {
     const entries = [
       { name: 'ü.txt', data: 'grün' },
       { name: 'b/', data: '' },
@@ -34,14 +34,14 @@ describe('reading a zip file', () => {
     expect(contents(rawZip([]))).toEqual({})
   })
 
-  it('takes 64-bit sizes and end records', () => {
+  it('accepts 64-bit sizes and end records', () => {
     const extra = longField(5, 5, 0)
     const long = { name: 'a', data: 'hello', size: 0xffffffff, packedSize: 0xffffffff, start: 0xffffffff, extra }
     expect(contents(rawZip([long], { isLong: true }))).toEqual({ a: 'hello' })
     expect(() => open(rawZip([{ ...long, extra: longField(5) }]))).toThrow('sizes that are missing')
   })
 
-  it('takes names that are older than UTF-8, and those with backslashes from Windows', () => {
+  it('accepts names in encodings older than UTF-8, and those with backslashes from Windows', () => {
     const old = { name: Buffer.from([0x81, 0x2e, 0x74]), flags: 0 }
     expect(Object.keys(contents(rawZip([old, { name: 'ö', flags: 0 }])))).toEqual(['ü.t', 'ö'])
     expect(
@@ -56,7 +56,7 @@ describe('reading a zip file', () => {
     ).toEqual(['a/b.txt', 'c\\d'])
   })
 
-  it('takes what the zip tool has written', async () => {
+  it('accepts archives of the zip tool', async () => {
     const folder = tempTree({ 'src/ä/one.txt': 'one', 'src/two.bin': new Uint8Array(70_000) })
     const made = spawnSync('zip', ['-qr', '../out.zip', '.'], { cwd: join(folder, 'src') })
     if (made.error !== undefined) writeFileSync(join(folder, 'out.zip'), rawZip([{ name: 'ä/one.txt', data: 'one' }]))
@@ -141,7 +141,7 @@ describe('a damaged zip file', () => {
     await expect(checkZip(open(bytes), signal)).rejects.toThrow(message)
   })
 
-  it('whose entries grow 1000 times is refused before anything is unpacked', async () => {
+  it('whose entries expand 1000 times is refused before anything is unpacked', async () => {
     const packed = deflateRawSync(Buffer.alloc(20e6))
     const bomb = { name: 'bomb', packed, method: 8, size: 20e6 }
     const zip = open(rawZip([bomb]))
@@ -149,7 +149,7 @@ describe('a damaged zip file', () => {
     await expect(checkZip(open(rawZip([{ ...bomb, size: 900 }])), signal)).rejects.toThrow('more than the 900')
   })
 
-  it('never gives another error when any byte is wrong', async () => {
+  it('never causes another error when any byte is wrong', async () => {
     for (let at = 0; at < good.length; at += 1) {
       for (const value of [0, 0x7f, 0xff]) {
         const bytes = Buffer.from(good)
@@ -160,7 +160,7 @@ describe('a damaged zip file', () => {
     }
   })
 
-  it('is not read further once the run is stopped', async () => {
+  it('is not read any further once the run is stopped', async () => {
     const zip = open(good)
     await expect(checkZip(zip, AbortSignal.abort(new Error('stop')))).rejects.toThrow('stop')
   })
@@ -176,7 +176,7 @@ async function failureOf(bytes: Uint8Array): Promise<unknown> {
 }
 
 describe('writing a zip file', () => {
-  it('gives the same bytes for the same entries, which can be read', () => {
+  it('returns the same readable bytes for the same entries', () => {
     const file = (path: string, text: string) =>
       ({ kind: 'file', path, content: Buffer.from(text), isExecutable: false }) as const
     const inputs = [

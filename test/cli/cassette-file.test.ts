@@ -14,7 +14,7 @@ async function recordedRun(): Promise<string> {
 }
 
 describe('--record', () => {
-  it('takes a place where nothing is, an empty file, and a cassette, also a damaged one', async () => {
+  it('accepts a path without a file, an empty file, and a cassette, also a damaged one', async () => {
     const root = tempTree({ 'empty.cassette': '' })
     const file = join(root, 'run.cassette')
     const folder = await recordedRun()
@@ -46,7 +46,7 @@ describe('--record', () => {
     expect(() => checkCassettePlace(file, { cwd: root, env: {}, home: root })).toThrow(message)
   })
 
-  it('leaves a file alone that was made during the run', async () => {
+  it('does not overwrite a file that was created during the run', async () => {
     const root = tempTree({ 'made.txt': 'by an agent\n' })
     await expect(writeCassetteFile(join(root, 'made.txt'), await recordedRun())).rejects.toMatchObject({
       code: 'FILE_FAILED',

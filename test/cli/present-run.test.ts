@@ -65,19 +65,19 @@ const raw = { out: '==> file-0.ts <==\none\u001b[2J\n' }
 const shown = { out: '==> file-0.ts <==\none␛[2J\n', err: '[a.lua] seen␛[2J\n' }
 const pulse = 'running 30s, 0/2 tasks\n'
 
-describe('what a run is shown with', () => {
-  it('is plain lines for pipes: the answer byte for byte, and messages that nothing obeys', () => {
+describe('the output of a run', () => {
+  it('is plain lines for pipes: the answer byte for byte, and messages without control characters', () => {
     expect(show({})).toEqual({ out: raw.out, err: `${shown.err}${pulse}l␇ pinned\n` })
   })
 
-  it('is harmless lines on a terminal that nobody draws on', () => {
+  it('is escaped lines on a terminal without a live view', () => {
     const both = { outIsTerminal: true, errIsTerminal: true }
     const expected = { out: shown.out, err: `${shown.err}${pulse}l␇ pinned\n` }
     expect(show({ ...both, env: { TERM: 'dumb' } })).toEqual(expected)
     expect(show({ ...both, env: { TERM: 'xterm', CI: 'true', NO_COLOR: '1' } })).toEqual(expected)
   })
 
-  it('is a live view where stderr is a terminal, without colour when that is wanted', () => {
+  it('is a live view if stderr is a terminal, without colours on request', () => {
     const { out, err } = show({ errIsTerminal: true, env: { TERM: 'xterm', NO_COLOR: '1' } })
     expect(out).toBe(raw.out)
     expect(err).toContain('0/2 tasks')
@@ -88,11 +88,11 @@ describe('what a run is shown with', () => {
     expect(show({ errIsTerminal: true }).err).toContain('\u001b[1m0/2 tasks\u001b[22m')
   })
 
-  it('is errors only when it is quiet', () => {
+  it('is only errors in quiet mode', () => {
     expect(show({ errIsTerminal: true, level: 'quiet' })).toEqual({ out: raw.out, err: '' })
   })
 
-  it('is JSON lines and nothing else, which no terminal obeys', () => {
+  it('is only JSON lines without control characters', () => {
     for (const outIsTerminal of [false, true]) {
       const { out, err } = show({ json: true, errIsTerminal: true, outIsTerminal })
       const lines = out.trim().split('\n')
@@ -102,12 +102,12 @@ describe('what a run is shown with', () => {
     }
   })
 
-  it('has the result as it is in the file that gets it', () => {
+  it('has the same result in a file', () => {
     expect(show({ toFile: true, outIsTerminal: true, errIsTerminal: true }).out).toBe(raw.out.replace(/\n$/, ''))
   })
 })
 
-it('says what a suspended run waits for, and how it is resumed', async () => {
+it('says what a suspended run waits for, and how to resume it', async () => {
   let err = ''
   const ignore = (): void => undefined
   const io = {

@@ -35,7 +35,7 @@ describe('the quick parser', () => {
       ['a.aip', '-s', '--dry', 'req', '-f', '*.ts'],
       ['run', ['a.aip'], { 'single-shot': true, dry: 'req', 'on-files': ['*.ts'] }],
     ],
-  ])('takes %j', (args, expected) => {
+  ])('parses %j', (args, expected) => {
     expect(parsed(...args)).toEqual(expected)
   })
 
@@ -80,7 +80,7 @@ describe('a value that begins with -', () => {
     [['-c', '--chdir=a b']],
     [['--', '-p', '- x']],
     [['-p']],
-  ])('is left alone where it may be a flag, or follows none: %j', (args) => {
+  ])('stays separate if it may be a flag, or follows none: %j', (args) => {
     expect(joinValues(args)).toEqual(args)
   })
 })

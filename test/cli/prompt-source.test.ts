@@ -32,7 +32,7 @@ function piped(...pieces: readonly (string | Uint8Array)[]): ReturnType<typeof i
   return ioOf({ input: () => Readable.from(pieces.map((piece) => Buffer.from(piece))), inputKind: () => 'pipe' })
 }
 
-describe('what baton run runs', () => {
+describe('the prompt of baton run', () => {
   it('is a file, the text of -p, or standard input', async () => {
     expect(await source({ file: 'a.md' })).toEqual({ file: 'a.md' })
     expect(await source({ prompt: 'Hi' })).toEqual({ file: '-p', text: 'Hi' })
@@ -49,7 +49,7 @@ describe('what baton run runs', () => {
     await expect(source(flags)).rejects.toMatchObject({ code: 'USAGE', message: expect.stringContaining(message) })
   })
 
-  it('leaves standard input alone where it is a terminal, or nothing', async () => {
+  it('does not read standard input from a terminal or a closed stream', async () => {
     for (const inputKind of ['device', 'none'] as const) {
       const io = ioOf({ inputKind: () => inputKind })
       expect(await source({ file: 'a.md' }, io)).toEqual({ file: 'a.md' })
@@ -65,7 +65,7 @@ describe('standard input as context', () => {
     expect(await source({ prompt: 'Review' }, io)).toEqual({ file: '-p', text: 'Review', stdin: 'a diff\n' })
   })
 
-  it('is read beside a file when --stdin is given, and named where it is not', async () => {
+  it('is read next to a file with --stdin, and mentioned without it', async () => {
     const io = piped('a diff\n')
     expect(await source({ file: 'a.md', stdin: true }, io)).toEqual({ file: 'a.md', stdin: 'a diff\n' })
     expect(io.said).toEqual([])
@@ -73,7 +73,7 @@ describe('standard input as context', () => {
     expect(io.said.join('')).toContain('standard input is not read: add --stdin')
   })
 
-  it('is nothing when it is empty, which is said where it was asked for', async () => {
+  it('is ignored when it is empty, which is reported if it was requested', async () => {
     const io = piped()
     expect(await source({ prompt: 'Review' }, io)).toEqual({ file: '-p', text: 'Review' })
     expect(io.said).toEqual([])
@@ -81,14 +81,14 @@ describe('standard input as context', () => {
     expect(io.said.join('')).toContain('standard input is empty')
   })
 
-  it('is refused when it is no text, or too large', async () => {
+  it('is refused when it is not text, or too large', async () => {
     const unreadable = { code: 'FILE_UNREADABLE' }
     await expect(source({ prompt: 'x' }, piped(Uint8Array.of(0, 1, 2)))).rejects.toMatchObject(unreadable)
     await expect(source({ prompt: 'x' }, piped(Buffer.alloc(11e6, 'x')))).rejects.toMatchObject(unreadable)
     await expect(source({ file: '-', stdin: true })).rejects.toMatchObject({ code: 'USAGE' })
   })
 
-  it('is left, and named, when a pipe says nothing; one that has begun has all the time it needs', async () => {
+  it('is ignored with a message if a pipe sends nothing in time; a pipe that has begun is read to its end', async () => {
     const silent = new Readable({ read: () => undefined })
     const slow = new Readable({ read: () => undefined })
     slow.push('first ')
@@ -104,7 +104,7 @@ describe('standard input as context', () => {
 })
 
 describe('standard input', () => {
-  it('is read to its end, characters cut between chunks included', async () => {
+  it('is read to its end, including characters split between chunks', async () => {
     const bytes = Buffer.from('Grüße\n')
     const stream = Readable.from([bytes.subarray(0, 3), bytes.subarray(3)])
     expect(await readPromptInput(stream, signal)).toBe('Grüße\n')
@@ -122,7 +122,7 @@ describe('standard input', () => {
     })
   })
 
-  it('is not read further than 10 MB', async () => {
+  it('is read only up to 10 MB', async () => {
     let given = 0
     function* endless(): Generator<Buffer> {
       for (;;) {
@@ -136,7 +136,7 @@ describe('standard input', () => {
     expect(stream.destroyed).toBe(true)
   })
 
-  it('is left when the run is stopped', async () => {
+  it('is abandoned when the run is stopped', async () => {
     const stop = new AbortController()
     const stream = new Readable({ read() {} })
     const reading = readPromptInput(stream, stop.signal)
@@ -145,7 +145,7 @@ describe('standard input', () => {
     expect(stream.destroyed).toBe(true)
   })
 
-  it('that fails is named', async () => {
+  it('that fails is reported', async () => {
     const stream = new Readable({ read: () => stream.destroy(new Error('EIO')) })
     await expect(readPromptInput(stream, signal)).rejects.toThrow('standard input cannot be read: EIO')
   })

@@ -7,18 +7,18 @@ import { tempTree } from '../helpers/temp.ts'
 
 const plain = (_: unknown, text: string): string => text
 
-it('names places from the current folder', () => {
+it('names places relative to the current folder', () => {
   expect(placeText({ file: '/work/a/b.md', line: 3, column: 4 }, '/work/a')).toBe('b.md:3:4')
   expect(placeText({ file: '/other/b.md', line: 3 }, '/work/a')).toBe('/other/b.md:3')
 })
 
-it('names the file of an error in its message as below it', () => {
+it('names the file of an error in its message as in its place', () => {
   const reported = { severity: 'error', message: 'there is no file /work/b.md', place: { file: '/work/b.md' } } as const
   expect(describeReported(reported, { cwd: '/work', paint: plain })).toBe('error: there is no file b.md\n  at b.md\n')
   expect(describeReported(reported, { cwd: '/a', paint: plain })).toContain('no file /work/b.md\n  at /work/b.md\n')
 })
 
-it('cuts long messages and names', () => {
+it('truncates long messages and names', () => {
   const long = 'x'.repeat(1_000_000)
   for (const severity of ['error', 'warning'] as const) {
     const shown = describeReported({ severity, message: long, place: { file: long } }, { cwd: '/', paint: plain })
@@ -27,7 +27,7 @@ it('cuts long messages and names', () => {
   }
 })
 
-it('leaves out the middle of a long trail', () => {
+it('omits the middle of a long trail', () => {
   const trail = (length: number): readonly { readonly file: string }[] =>
     Array.from({ length }, (_, index) => ({ file: `${index}.lua` }))
   expect(trailLines(trail(7), '/')).toHaveLength(7)

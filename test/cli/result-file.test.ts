@@ -28,7 +28,7 @@ function open(output: string, cwd: string): Opened {
 }
 
 describe('--output', () => {
-  it('writes all of the result at the end of a run that went well', () => {
+  it('writes the complete result at the end of a successful run', () => {
     const folder = tempTree({ 'out.md': 'old' })
     const { write, finish, rescued, notes } = open('out.md', folder)
     write('one\n')
@@ -39,7 +39,7 @@ describe('--output', () => {
     expect([...rescued, ...notes]).toEqual([])
   })
 
-  it('leaves the file alone when the run fails, and gives what was answered to stdout', () => {
+  it('does not change the file when the run fails, and prints partial answers to stdout', () => {
     const folder = tempTree({ 'out.md': 'old' })
     const { write, finish, rescued, notes } = open('out.md', folder)
     write('one\n')
@@ -49,13 +49,13 @@ describe('--output', () => {
     expect(notes).toEqual(['out.md was not written, because the run failed\n'])
   })
 
-  it('says nothing about a failed run that answered nothing', () => {
+  it('prints nothing for a failed run without answers', () => {
     const { finish, rescued, notes } = open('out.md', tempTree({}))
     finish(2)
     expect([...rescued, ...notes]).toEqual([])
   })
 
-  it('gives the result to stdout when its folder has gone', () => {
+  it('prints the result to stdout when its folder was deleted', () => {
     const folder = tempTree({ 'sub/x': '' })
     const { write, finish, rescued } = open('sub/out.md', folder)
     write('paid\n')

@@ -19,7 +19,7 @@ async function say(...args: readonly string[]): Promise<string> {
 }
 
 describe('help', () => {
-  it('is also a command, for all and for one command', async () => {
+  it('is also a command, for all commands and for one', async () => {
     expect(await say('help')).toBe(await say('--help'))
     expect(await say('help', 'check')).toBe(await say('check', '--help'))
   })
@@ -55,7 +55,7 @@ describe('a mistake in the command line', () => {
     [['aprove', 'last', '--resaon=x'], 'unknown flag --resaon', 'Did you mean baton approve? See baton --help.'],
     [['check', 'a.md', '--format'], '--format needs a value', 'See baton check --help.'],
     [['a.md', '-v', '-q'], '--quiet and --verbose are mutually exclusive', 'See baton --help.'],
-  ])('%j is named once, as it is written', async (args, message, hint) => {
+  ])('%j is reported once, as it was written', async (args, message, hint) => {
     expect(await say(...args)).toBe(`${message}\n${hint}`)
   })
 })

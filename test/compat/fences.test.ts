@@ -7,7 +7,7 @@ const four = '````'
 const three = '```'
 
 // fences of three and of four backticks are distinct states
-it('runs sections fenced by four backticks, with fences of three and headings inside', async () => {
+it('runs sections fenced by four backticks that contain fences of three and headings', async () => {
   const { run } = agentWorld({
     'a.aip': `# Options
 
@@ -36,7 +36,7 @@ ${four}
   expect((await run('a')).outputs).toEqual([[`${three}lua\n# Output\n${three}\n`, `m-${three}`]])
 })
 
-it('keeps fences of a prompt as they are, with the headings that stand in them', async () => {
+it('preserves fences in a prompt, including headings inside them', async () => {
   const provider = createFakeProvider([{ text: ['ok'] }])
   const { run } = agentWorld(
     {
@@ -63,7 +63,7 @@ ${four}
   ])
 })
 
-it('takes the first Lua fence of a heading alone, whichever length it has', async () => {
+it('uses only the first Lua fence of a heading, of any length', async () => {
   const { run } = agentWorld({
     'a.aip': `# Output
 
@@ -83,7 +83,7 @@ ${three}
   expect((await run('a')).outputs).toEqual(['first'])
 })
 
-it('reports the line of the file for code fenced by four backticks', async () => {
+it('reports the line in the file for code fenced by four backticks', async () => {
   const { run } = agentWorld({ 'a.aip': `# Output\n\n${four}lua\n-- ${three}\nlocal x = nil .. ""\n${four}\n` })
   await expect(run('a')).rejects.toMatchObject({ place: { line: 5 } })
 })

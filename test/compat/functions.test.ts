@@ -34,7 +34,7 @@ function documentedAsMissing(): readonly string[] {
   )
 }
 
-it('docs/compat.md names every function of AIPack that scripts do not find here, and no other', async () => {
+it('docs/compat.md names every AIPack function that is missing here, and no others', async () => {
   expect(all).toHaveLength(188)
   expect(new Set(all).size).toBe(188)
   expect(documentedAsMissing().toSorted()).toEqual([...(await missingFunctions())].toSorted())

@@ -25,7 +25,7 @@ local function P(globs, options)
 end
 `
 
-describe.each(['lua54', 'fengari'] as const)('as measured, on %s', (engine) => {
+describe.each(['lua54', 'fengari'] as const)('behaves as measured, on %s', (engine) => {
   const world = agentWorld(files, { engine })
 
   async function check(snippet: string, given: Json | undefined): Promise<void> {

@@ -32,7 +32,7 @@ it.each([
   ['y-high', 'y-high'],
   ['y', 'y'],
   ['loop', 'x'],
-])('the model %s is asked for as %s, and scripts see both names', async (model, asked, effort?: string) => {
+])('the model %s is requested as %s, and scripts see both names', async (model, asked, effort?: string) => {
   const provider = createFakeProvider([{ text: ['ok'] }])
   const { run } = agentWorld({ 'a.aip': agent }, { provider })
   const { outputs } = await run('a', null, { model })
@@ -42,7 +42,7 @@ it.each([
   expect(provider.requests.map((request) => [request.model, request.reasoning_effort])).toEqual([[name, effort]])
 })
 
-it('an alias of the caller joins those of the agent and wins over them', async () => {
+it('an alias of the caller is merged with those of the agent and overrides them', async () => {
   const provider = createFakeProvider([{ text: ['a'] }, { text: ['b'] }])
   const { run } = agentWorld({ 'a.aip': agent }, { provider })
   const options = { model_aliases: { x: 'mine', z: 'other' } }

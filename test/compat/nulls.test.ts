@@ -22,7 +22,7 @@ describe('null inside a value', () => {
     expect(result.afterAll).toEqual([sentinel, sentinel])
   })
 
-  it('is the sentinel in what an agent is given and in what it gives', async () => {
+  it('is the sentinel in inputs and outputs of an agent', async () => {
     const { run } = agentWorld({
       'a.lua': `
 local r = aip.agent.run("b.aip", { input = { x = null } })

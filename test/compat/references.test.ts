@@ -8,7 +8,7 @@ async function lua(code: string, more: Readonly<Record<string, string>> = {}): P
 
 // sub-agents pass on state by merging it into one table that several of them hold
 describe('merging', () => {
-  it.each(['merge', 'merge_deep'])('%s changes the table that others hold, and gives it back', async (merge) => {
+  it.each(['merge', 'merge_deep'])('by %s modifies the shared table and returns it', async (merge) => {
     expect(
       await lua(`
 local state = { params = { a = 1 } }
@@ -19,7 +19,7 @@ return { given == held, held.b, state.params == held }`),
   })
 
   it.each(['merge', 'merge_deep'])(
-    '%s shares the inner tables of its sources, whoever changes them later',
+    'by %s shares the inner tables of its sources, so that later changes are visible',
     async (merge) => {
       expect(
         await lua(`
@@ -31,7 +31,7 @@ return { inner.n, second.x.n, first.x == second.x }`),
     },
   )
 
-  it('merge puts an inner table in the place of another, merge_deep fills the one that is there', async () => {
+  it('by merge replaces an inner table, by merge_deep extends the existing one', async () => {
     expect(
       await lua(`
 local function inner_after(merge)
@@ -47,14 +47,14 @@ return { inner_after(aip.lua.merge), inner_after(aip.lua.merge_deep) }`),
     ])
   })
 
-  it('of null: as an argument it says nothing, inside a source it is a value', async () => {
+  it('ignores null as an argument, and keeps it as a value inside a source', async () => {
     expect(
       await lua('local t = aip.lua.merge({ a = 1, b = 2 }, null, nil, { a = null }) return { t.a == null, t.b }'),
     ).toEqual([true, 2])
   })
 })
 
-it('a table that another agent was given is a copy: what it changes does not come back', async () => {
+it('a table passed to another agent is a copy: changes do not come back', async () => {
   expect(
     await lua(
       `

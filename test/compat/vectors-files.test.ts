@@ -28,14 +28,14 @@ it('49: save refuses .. and allows the support folder of the base', async () => 
   expect(readFileSync(join(folder, 'home/.aipack-base/support/pack/ns/p/notes.txt'), 'utf8')).toBe('kept')
 })
 
-it('50: ensure_dir says whether it made the folder, and fails on a file', async () => {
+it('50: ensure_dir reports whether it created the folder, and fails on a file', async () => {
   const code = `
     local made, again = aip.file.ensure_dir("new/dir"), aip.file.ensure_dir("new/dir")
     return { made, again, (pcall(aip.file.ensure_dir, "a.txt")) }`
   expect(await luaResult(code, null, { 'a.txt': '' })).toEqual([true, false, false])
 })
 
-it('51: exists of folders, files of packs and packs that are not there', async () => {
+it('51: exists for folders, files of packs and missing packs', async () => {
   const paths = ['docs', 'docs/', './docs/..', 'ns@p/main.aip', 'ns@p$workspace/extra/test.txt', 'no@pack']
   const code = 'local found = {} for i, path in ipairs(input) do found[i] = aip.file.exists(path) end return found'
   const files = {
@@ -59,13 +59,13 @@ async function listed(globs: Json, options: JsonObject): Promise<readonly string
   return (infos as readonly { readonly path: string }[]).map(({ path }) => path)
 }
 
-it('52: list leaves out what a glob excludes, also with absolute paths', async () => {
+it('52: list omits what a glob excludes, also with absolute paths', async () => {
   const paths = await listed(['**/*.aip', '!sub-dir-a/**/*.aip'], { absolute: true })
   expect(paths.map((path) => path.split('/').at(-1)).toSorted()).toEqual(['b.aip', 'main.aip'])
   expect(paths.filter((path) => !path.startsWith('/') || path.includes('sub-dir-a'))).toEqual([])
 })
 
-it('53: list gives paths relative to base_dir', async () => {
+it('53: list returns paths relative to base_dir', async () => {
   const paths = await listed(['**/*.*'], { base_dir: 'sub-dir-a' })
   expect(paths.toSorted()).toEqual(['one.aip', 'sub-sub-dir/three.aip', 'sub-sub-dir/two.aip'])
 })
@@ -82,7 +82,7 @@ it('72: load_md_sections by heading', async () => {
   expect(await contents('')).toEqual(['Preface\n\n'])
 })
 
-it('73: load_md_split_first gives parts that rebuild the text', async () => {
+it('73: load_md_split_first returns parts that rebuild the text', async () => {
   const code = `
     local parts = aip.file.load_md_split_first("a.md")
     local first = parts.first

@@ -36,14 +36,14 @@ describe('vectors of the format', () => {
     })
   })
 
-  it('14: a reference without namespace is one here, all the others are none', () => {
+  it('14: a reference without a namespace is valid here, all the others are invalid', () => {
     expect(parsePackRef('@name')).toEqual({ name: 'name', scope: 'pack' })
     for (const text of ['', '@', 'ns@', 'ns@/', 'ns@$base', '$base', '/']) {
       expect(() => parsePackRef(text), text).toThrow('is not a pack reference')
     }
   })
 
-  it('17: Options are read back, and what they leave out is nil', async () => {
+  it('17: Options are read, and omitted ones are nil', async () => {
     const { run } = agentWorld({
       'a.aip': aip({
         Options:
@@ -73,7 +73,7 @@ describe('vectors of aip.flow', () => {
     ])
   })
 
-  it('20: skip holds the reason, or none', async () => {
+  it('20: skip contains the reason, if any', async () => {
     const code = 'return { aip.flow.skip("Not applicable"), aip.flow.skip()._aipack_ }'
     expect(await luaResult(code)).toEqual([
       { _aipack_: { kind: 'Skip', data: { reason: 'Not applicable' } } },

@@ -52,7 +52,7 @@ describe('vectors of aip.text', () => {
       ['extract_line_blocks', [blocks, { starts_with: '>', first: 2 }], [['> one\n> two\n', '> three\n']]],
     ]))
 
-  it('41: every function gives nil for nil', async () => {
+  it('41: every function returns nil for nil', async () => {
     const code = `
       local count, wrong = 0, {}
       for name, call in pairs(aip.text) do

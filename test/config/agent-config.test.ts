@@ -7,7 +7,7 @@ function messages(value: Json): readonly string[] {
 }
 
 describe('entries', () => {
-  it('that are strings are names with every default (R237)', () => {
+  it('that are strings are names with defaults (R237)', () => {
     expect(normalizeSubAgents(['context-builder'])).toStrictEqual({
       agents: [
         {
@@ -23,7 +23,7 @@ describe('entries', () => {
     })
   })
 
-  it('keep their further keys, so that the agent sees them as written (TV29)', () => {
+  it('keep unknown keys for the agent (TV29)', () => {
     const entry = { name: 'x', some_prop: 'value', stage: ['post', 'pre', 'post'], merge: 'deep', enabled: false }
     const { agents } = normalizeSubAgents(['first', { ...entry, options: { model: 'fast' } }])
     expect(agents[1]).toStrictEqual({
@@ -37,7 +37,7 @@ describe('entries', () => {
     })
   })
 
-  it.each(['pre', 'pre_task', 'post_task', 'post'])('take the stage %s', (stage) => {
+  it.each(['pre', 'pre_task', 'post_task', 'post'])('accept the stage %s', (stage) => {
     expect(normalizeSubAgents([{ name: 'x', stage }]).agents[0]?.stages).toEqual([stage])
   })
 })
@@ -47,12 +47,12 @@ describe('as', () => {
     expect(normalizeSubAgents([{ name: 'x.md', as }])).toMatchObject({ agents: [{ as }], findings: [] })
   })
 
-  it('is written nowhere else than in the entry when it is left out', () => {
+  it('is only read from the entry, or omitted', () => {
     expect(normalizeSubAgents(['x.md']).agents[0]).not.toHaveProperty('as')
   })
 })
 
-describe('bad entries', () => {
+describe('invalid entries', () => {
   const stages = 'one of "pre", "pre_task", "post_task", "post"'
 
   it.each<[string, Json, string]>([
@@ -102,20 +102,20 @@ describe('bad entries', () => {
     expect(findings[0]?.path.slice(0, 2)).toEqual(['sub_agents', 1])
   })
 
-  it('point to stage for other ways to say when', () => {
+  it('refer to stage for other ways to say when', () => {
     expect(normalizeSubAgents([{ name: 'x', on: 'end' }]).findings[0]).toMatchObject({
       hint: 'Use stage.',
       path: ['sub_agents', 0, 'on'],
     })
   })
 
-  it('are all reported, and the good ones stay', () => {
+  it('are all reported, and the valid ones are kept', () => {
     const { agents, findings } = normalizeSubAgents([1, 'good', { name: '', stage: 'never' }])
     expect(agents.map(({ name, index }) => [name, index])).toEqual([['good', 1]])
     expect(findings).toHaveLength(3)
   })
 })
 
-it('refuses what is no list', () => {
+it('refuses anything but a list', () => {
   expect(messages('context-builder')).toEqual(['CONFIG_INVALID "sub_agents" must be a list'])
 })

@@ -8,8 +8,8 @@ import type { AgentDefinition } from '../../src/config/agent-definitions.ts'
 import type { Layer, Origin } from '../../src/config/layers.ts'
 import { tempTree, writeTree } from '../helpers/temp.ts'
 
-describe('the agents that come with Baton (R40)', () => {
-  it('are four, and the command lines that are known by their names', async () => {
+describe('the built-in agents (R40)', () => {
+  it('are four, and the known command-line agents', async () => {
     const { byName } = await definitions({})
     const [lines, prompts] = [true, false].map((isLine) =>
       [...byName.values()].filter(({ agent }) => (agent.kind === 'command') === isLine),
@@ -43,7 +43,7 @@ describe('the agents that come with Baton (R40)', () => {
   })
 })
 
-it('a command line has the time limit of its definition, and what that lets it do', async () => {
+it('a command-line agent has the time limit of its definition, and the rights it grants', async () => {
   const { byName } = await definitions({
     user: '[agents.own]\ncommand = "./own"\ntimeout = "90s"\nsandbox = { mode = "danger-full-access" }\n',
   })
@@ -51,7 +51,7 @@ it('a command line has the time limit of its definition, and what that lets it d
 })
 
 describe('definitions of one name', () => {
-  it('replace each other key by key, lists as a whole', async () => {
+  it('override each other key by key, lists as a whole', async () => {
     const { byName } = await definitions({
       user: '[agents.reader]\ndescription = "reads"\nmodel = "fast"\ntools = ["read", "grep"]\n',
       flag: '[agents.reader]\ntools = ["read"]\n',
@@ -64,7 +64,7 @@ describe('definitions of one name', () => {
     })
   })
 
-  it('are a command line or a model: one replaces the other, but for its description', async () => {
+  it('are a command line or a model: one replaces the other, except for its description', async () => {
     const line = '[agents.x]\ncommand = "prog"\nargs = ["{prompt}"]\n'
     const { byName } = await definitions({
       user: '[agents.x]\ndescription = "d"\ninstructions = "i"\ntools = ["read"]\n',
@@ -78,7 +78,7 @@ describe('definitions of one name', () => {
     expect(again.byName.get('x')?.agent.kind).toBe('prompt')
   })
 
-  it('a program of a file that nobody has trusted gets nothing of what the user lets his own one do', async () => {
+  it('a program of an untrusted file does not inherit rights that the user gives to his own one', async () => {
     const line = '[agents.x]\ncommand = "sh"\nargs = ["-c", "id"]\n'
     for (const user of ['command = "./own"\nsandbox.mode = "danger-full-access"\n', 'preset = "claude"\n']) {
       const { byName } = await definitions({ user: `[agents.x]\n${user}`, prompt: line })
@@ -96,7 +96,7 @@ describe('definitions of one name', () => {
     expect(byName.get('x')?.agent).toMatchObject({ line: { preset: 'claude', args: ['--verbose'], model: 'opus' } })
   })
 
-  it('a program that is known by its name takes what is for programs, and is a model with what is for models', async () => {
+  it('a known program accepts keys for programs, and becomes a model with keys for models', async () => {
     const ofProgram = await definitions({ user: '[agents.claude]\nmodel = "opus"\ntimeout = "5m"\n' })
     const line = { preset: 'claude', command: 'claude', model: 'opus', timeoutMs: 300_000 }
     expect(ofProgram.byName.get('claude')?.agent).toMatchObject({ kind: 'command', line })
@@ -119,7 +119,7 @@ describe('definitions of one name', () => {
     expect(byName.has('other')).toBe(true)
   })
 
-  it('that were written for Claude Code are read', async () => {
+  it('written for Claude Code are read', async () => {
     const text = `---
 name: fixer
 description: fixes
@@ -141,7 +141,7 @@ Fix it.
     expect(broken.get('fixer')).toMatchObject({ place: { line: 4 }, message: expect.stringContaining('Bash(git *)') })
   })
 
-  it('are known by the name in a file of Claude Code, also below the folder', async () => {
+  it('use the name in a file of Claude Code, also in subfolders', async () => {
     const foreign = (name: string, text = 'Go.'): string => `---\nname: ${name}\ndescription: d\n---\n${text}\n`
     const { byName, broken, notes } = await definitions({
       files: {
@@ -175,7 +175,7 @@ Fix it.
     ])
   })
 
-  it('are refused by the name in the file, and by that of a file that cannot be parsed', async () => {
+  it('are refused by the name in the file, or by the file name if it cannot be parsed', async () => {
     const files = {
       'agents/a/b.md': '---\nname: Plan\ndescription: d\n---\nMine.\n',
       'agents/a/Explore.md': '---\nname: x\ndescription: d\nmodel: [\n---\nMine.\n',
@@ -184,7 +184,7 @@ Fix it.
     expect([...broken.values()].map(({ message }) => message)).toEqual(['hidden: Explore', 'hidden: Plan'])
   })
 
-  it('are not searched for where a link leads out of the folder', async () => {
+  it('are not searched behind a link that leads out of the folder', async () => {
     const home = tempTree({ 'shared/inner.md': '---\nname: inner\ndescription: d\n---\nx\n' })
     const { byName, broken } = await definitions({ links: { 'agents/out': join(home, 'shared'), 'agents/loop': '.' } })
     expect([byName.has('inner'), broken.has('inner')]).toEqual([false, false])
@@ -199,14 +199,14 @@ Fix it.
     ['tools: Skill', [], ['Skill']],
     ['tools: [mcp__a__b, mcp__c]', ['a__b', 'c__*'], []],
     ['tools:', undefined, []],
-  ])('name tools of Claude Code in our words: %s', async (line, tools, foreignTools) => {
+  ])('map names of Claude Code tools: %s', async (line, tools, foreignTools) => {
     const text = `---\nname: x\ndescription: d\n${line}\n---\nGo.\n`
     const { byName } = await definitions({ files: { 'agents/x.md': text } })
     expect(byName.get('x')?.tools).toEqual(tools)
     expect(byName.get('x')?.agent.defined?.foreignTools).toEqual(tools && foreignTools)
   })
 
-  it('of a folder are refused where they hide those of others', async () => {
+  it('of a folder are refused if they hide others', async () => {
     const { byName, broken } = await definitions({ files: { 'agents/Plan.md': 'Mine.\n' } })
     expect(byName.has('Plan')).toBe(false)
     expect(broken.get('Plan')?.message).toBe('hidden: Plan')
@@ -214,7 +214,7 @@ Fix it.
     expect(wrong.broken.get('Plan')?.message).toBe('hidden: Plan')
   })
 
-  it('of a folder may not take the name of a program that is known by it', async () => {
+  it('of a folder may not use the name of a known program', async () => {
     const text = '+++\ndescription = "x"\n+++\nGo.\n'
     const names = ['claude', 'codex', 'gemini', 'opencode']
     const files = Object.fromEntries(names.map((name) => [`agents/${name}.md`, text]))
@@ -225,7 +225,7 @@ Fix it.
     }
   })
 
-  it('of a folder are refused where a link leads out of it', async () => {
+  it('of a folder are refused if a link leads out of it', async () => {
     const home = tempTree({ secret: 'root:x:0\n', 'shared/inner.md': 'Inner.\n' })
     const { byName, broken } = await definitions({
       files: { 'own/kept.md': 'Kept.\n' },

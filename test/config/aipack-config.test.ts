@@ -38,7 +38,7 @@ async function refused(files: Files): Promise<readonly string[]> {
 const wks = 'wks/.aipack/config.toml'
 
 describe("AIPack's config files", () => {
-  it('are read back as they are written (vector 17)', async () => {
+  it('are parsed as written (vector 17)', async () => {
     const { settings } = await load({
       [wks]:
         '[options]\nmodel = "gpt-5-mini"\ntemperature = 0.0\ninput_concurrency = 6\nmodel_aliases = { small = "gemini-2.5-flash" }\n',
@@ -52,7 +52,7 @@ describe("AIPack's config files", () => {
     })
   })
 
-  it('stand in their order below ours; aliases join', async () => {
+  it('are below ours in order; aliases are merged', async () => {
     const { settings, origins } = await load({
       'home/.aipack-base/config-default.toml':
         '[options]\nmodel = "1"\ntop_p = 0.1\ntemperature = 0.1\ninput_concurrency = 5\nallow_run_on_task_fail = true\n[options.model_aliases]\na = "1"\nb = "1"\n',
@@ -75,7 +75,7 @@ describe("AIPack's config files", () => {
     expect(await temperature?.layer.locate?.(['temperature'])).toMatchObject({ line: 4 })
   })
 
-  it("of the folder replace the user's model and known names, but never the user's own aliases", async () => {
+  it("of the folder override the user's model and known names, but never the user's own aliases", async () => {
     const { settings, origins } = await load({
       'home/.aipack-base/config-default.toml': '[options.model_aliases]\nquick = "standard"\n',
       'home/.aipack-base/config-user.toml': '[options]\nmodel = "mine"\nmodel_aliases = { review = "careful" }\n',
@@ -90,21 +90,21 @@ describe("AIPack's config files", () => {
     )
   })
 
-  it('of the folder may not loosen, start or reach anything without trust', async () => {
+  it('of the folder may not loosen, start or access anything without trust', async () => {
     const user = { 'own/config/config.toml': 'timeout = "1m"\n' }
     expect(await refused({ ...user, [wks]: '[options]\ntimeout = "2m"\n' })).toEqual([
       expect.stringContaining('"timeout" may not be "2m"'),
     ])
   })
 
-  it('may call the table default_options; options wins over it', async () => {
+  it('may name the table default_options; options overrides it', async () => {
     expect((await load({ [wks]: '[default_options]\nmodel = "a"\n' })).settings.model).toBe('a')
     const both = await load({ [wks]: '[default_options]\nmodel = "a"\n[options]\ntop_p = 0.5\n' })
     expect(both.settings).toMatchObject({ top_p: 0.5 })
     expect(both.settings.model).toBeUndefined()
   })
 
-  it('may not call it default-options', async () => {
+  it('may not name it default-options', async () => {
     expect(await refused({ [wks]: 'x = 1\n[default-options]\nmodel = "a"\n' })).toEqual([
       '.aipack/config.toml:2:2 [default-options] is no longer read',
     ])
@@ -126,12 +126,12 @@ describe("AIPack's config files", () => {
     expect(found[0]).toContain(message)
   })
 
-  it('refuse a table that is none, and text that is no TOML', async () => {
+  it('refuse a table of another type, and invalid TOML', async () => {
     expect(await refused({ [wks]: 'options = 5\n' })).toEqual(['.aipack/config.toml:1:11 "options" must be a table'])
     expect(await refused({ [wks]: '[options\n' })).toEqual([expect.stringContaining('.aipack/config.toml:1')])
   })
 
-  it('may hold keys that nothing reads: said by check, not by a run', async () => {
+  it('may contain unknown keys: reported by check, not by a run', async () => {
     const { settings, notes } = await load({
       [wks]: '[options]\nmodel = "a"\ntemprature = 1\n\n[api_keys]\nx = "secret"\n',
     })
@@ -142,14 +142,14 @@ describe("AIPack's config files", () => {
     ])
   })
 
-  it('of old times, and files that do not exist, are not read', async () => {
+  it('of old versions, and missing files, are not read', async () => {
     const { settings } = await load({ 'home/.aipack-base/config.toml': '[options]\nmodel = "old"\n' })
     expect(settings.model).toBeUndefined()
   })
 })
 
-describe('what agents start from', () => {
-  it('is the config and what -c says of models; for the main agent flags stand above what it says itself', async () => {
+describe('the initial options of agents', () => {
+  it('are the config and model settings of -c; for the main agent flags override its own', async () => {
     const { settings, configSettings, flagValues } = await load(
       { [wks]: '[options]\nmodel = "config"\ntop_p = 0.5\n' },
       ['model=flag', 'temperature=1', 'write_mode=true', 'context_globs=["*.ts"]'],
@@ -160,7 +160,7 @@ describe('what agents start from', () => {
     expect(flagValues).toEqual({ model: 'flag', temperature: 1, write_mode: true, context_globs: ['*.ts'] })
   })
 
-  it('is not what -m and BATON_MODEL say', async () => {
+  it('do not include -m and BATON_MODEL', async () => {
     const { configSettings } = await load({}, ['temperature=1'], { model: 'flag', env: { BATON_MODEL: 'environment' } })
     expect(configSettings.model).toBeUndefined()
     expect(configSettings.temperature).toBe(1)

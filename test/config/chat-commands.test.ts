@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest'
 import { type ChatCommands, collectChatCommands } from '../../src/config/chat-commands.ts'
 import { tempTree } from '../helpers/temp.ts'
 
-describe('commands of files', () => {
-  it('are prompt files of a folder, with what lists and the message need', async () => {
+describe('commands from files', () => {
+  it('are prompt files of a folder, with the data for lists and messages', async () => {
     const { byName, warnings } = await commandsIn({
       'commands/review.md':
         '+++\ndescription = "reviews"\nargument_hint = "FILE"\ntools = ["read"]\nmodel = "fast"\nmode = "code"\n+++\n\nReview $1.\n',
@@ -27,7 +27,7 @@ describe('commands of files', () => {
     expect(byName.get('plain')?.settings).toEqual({})
   })
 
-  it('of the project replace those of the user, and these those of packs, of which the first counts', async () => {
+  it('of the project override those of the user, and these override those of packs, of which the first wins', async () => {
     const names = ['a', 'b', 'c', 'd', 'e']
     const layer = (folder: string, count: number) =>
       Object.fromEntries(names.slice(0, count).map((name) => [`${folder}/${name}.md`, folder]))
@@ -48,7 +48,7 @@ describe('commands of files', () => {
     expect(names.map((name) => byName.get(name)?.from)).toEqual(['workspace', 'workspace', 'user', 'pack', 'pack'])
   })
 
-  it('do not replace commands that every chat has', async () => {
+  it('do not override commands that every chat has', async () => {
     const { byName, warnings } = await commandsIn({ 'commands/help.md': 'Do not help.' })
     expect([...byName]).toEqual([])
     expect(warnings).toEqual([
@@ -62,7 +62,7 @@ describe('commands of files', () => {
     ['+++\nmodel = 5\n+++\nx', 2, '"model" must be non-empty text, not the number 5'],
     ['+++\nmodel = \n+++\nx', 2, 'the front matter is not valid TOML: invalid value'],
     ['+++\nmodel = "m"\n+++\n', undefined, 'commands/bad.md is not a command: it has no text'],
-  ])('that are wrong are left out with a warning that names the place: %j', async (text, line, message) => {
+  ])('that are invalid are omitted with a warning that names the place: %j', async (text, line, message) => {
     const { byName, warnings } = await commandsIn({ 'commands/bad.md': text, 'commands/good.md': 'Fine.' })
     expect([...byName.keys()]).toEqual(['good'])
     expect(warnings).toEqual([
@@ -71,7 +71,7 @@ describe('commands of files', () => {
     if (line !== undefined) expect(warnings[0]?.place?.line).toBe(line)
   })
 
-  it('that are wrong take their name from the weaker ones', async () => {
+  it('that are invalid hide commands of the same name with lower priority', async () => {
     const { byName } = await commandsIn({
       '.home/config/commands/x.md': 'Mine.',
       'commands/x.md': '+++\nx = 1\n+++\nx',
@@ -79,7 +79,7 @@ describe('commands of files', () => {
     expect(byName.has('x')).toBe(false)
   })
 
-  it('are not read where a link leads out of the project', async () => {
+  it('are not read if a link leads out of the project', async () => {
     const outside = tempTree({ 'secret.md': 'secret' })
     const { byName, warnings } = await commandsIn({}, (folder) => {
       mkdirSync(join(folder, 'commands'))

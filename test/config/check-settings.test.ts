@@ -106,7 +106,7 @@ it.each([
   expect(await check(toml)).toEqual([])
 })
 
-it('finds unknown keys also in tables of tables and lists of tables', async () => {
+it('reports unknown keys also in tables of tables and lists of tables', async () => {
   expect(await check('[collab.roles.a]\nmodle = "x"\n[[ensemble.agents]]\nnam = "a"')).toEqual([
     'unknown key "modle" in collab.roles.a',
     'unknown key "nam" in ensemble.agents[0]',
@@ -143,7 +143,7 @@ describe('providers', () => {
     expect(await check(`[providers.a]\n${body}`)).toEqual(messages)
   })
 
-  it('with a key in the file say where keys come from, and mark the line as not to be shown', () => {
+  it('with a key in the file explain where keys come from, and mark the line as secret', () => {
     const [finding] = checkValue('providers', { a: { base_url: 'http://a', api_key: 'sk-123' } })
     expect(finding).toMatchObject({
       hint: 'Keys come from the environment only: put the name of the variable into api_key_env.',
@@ -166,7 +166,7 @@ describe('durations', () => {
     expect(parseDuration(text)).toBe(milliseconds)
   })
 
-  it.each(['', '5', 's', '-1s', '1 s', '1e3s', '1w', '99999999999s'])('are not %j', (text) => {
+  it.each(['', '5', 's', '-1s', '1 s', '1e3s', '1w', '99999999999s'])('cannot be %j', (text) => {
     expect(parseDuration(text)).toBeUndefined()
   })
 })

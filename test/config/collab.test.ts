@@ -88,7 +88,7 @@ return_when = "any"\non_stall = "fail"\nstall_after = "10s"\nbudget = { tokens =
     })
   })
 
-  it('goes with every strategy', async () => {
+  it('can be combined with every strategy', async () => {
     for (const strategy of [
       '[iterate]\ncondition = "2"',
       '[ensemble]\n[[ensemble.agents]]\nmodel = "a"\n[[ensemble.agents]]\nmodel = "b"',
@@ -97,7 +97,7 @@ return_when = "any"\non_stall = "fail"\nstall_after = "10s"\nbudget = { tokens =
     }
   })
 
-  it('is started by --collab, too, and a config file alone starts nothing', async () => {
+  it('is enabled by --collab too, but a config file alone enables nothing', async () => {
     const user = '[collab]\nmax_agents = 4'
     expect(await collabOf({ user })).toBeUndefined()
     expect(await collabOf({ overrides: ['collab.max_agents=3'] })).toBeUndefined()
@@ -118,14 +118,14 @@ return_when = "any"\non_stall = "fail"\nstall_after = "10s"\nbudget = { tokens =
     ])
   })
 
-  it('fits a wait that nobody has written to limits that somebody has', async () => {
+  it('adjusts a default wait to configured limits', async () => {
     expect(await collabOf({ prompt: '[collab]\nmax_wait = "20s"' })).toMatchObject({ defaultWaitMs: 20_000 })
     expect(await collabOf({ prompt: '[collab]\nmin_wait = "1m"' })).toMatchObject({ defaultWaitMs: 60_000 })
   })
 })
 
-describe('what does not fit together', () => {
-  it('is told with its line: waits', async () => {
+describe('inconsistent settings of [collab]', () => {
+  it('are reported with their line: waits', async () => {
     expect(await problems({ prompt: '[collab]\nmax_wait = "5s"' })).toEqual([
       'p.md:3:12 CONFIG_INVALID [collab] min_wait (10s, its default) is longer than max_wait (5s) | ' +
         'Set both, with min_wait the shorter one.',
@@ -170,15 +170,15 @@ describe('what does not fit together', () => {
       'agent = "x.aip"\n[collab]',
       '3:2 "agent" and [collab] cannot be combined: the model of the file starts agents, but it is not called | Move [collab] into the file of the agent.',
     ],
-  ])('or is of no use: %j', async (toml, said) => {
+  ])('have no effect: %j', async (toml, said) => {
     expect(await wrong(toml)).toEqual([expect.stringContaining(said)])
   })
 })
 
-describe('a folder only tightens', () => {
+describe('a folder can only restrict', () => {
   const user = '[collab]\nmax_agents = 3\nmax_depth = 2\nbudget = { tokens = 1000, calls = 5 }'
 
-  it('how many agents there are, how deep, and what they may use', async () => {
+  it('the number of agents, their depth, and their budget', async () => {
     const workspace = '[collab]\nmax_agents = 2\nmax_depth = 1\nbudget = { tokens = 10, calls = 5, usd = 1 }'
     expect(await collabOf({ user, workspace, prompt: '[collab]' })).toMatchObject({
       maxAgents: 2,
@@ -197,7 +197,7 @@ describe('a folder only tightens', () => {
     }
   })
 
-  it('its config file names no roles, and starts no teams', async () => {
+  it('with its config file, which cannot define roles or start teams', async () => {
     const said = expect.stringContaining('UNTRUSTED "collab.roles" may not be {"worker":{"model":"m"}} in baton.toml')
     expect(await problems({ workspace: '[collab.roles.worker]\nmodel = "m"' })).toEqual([said])
     expect((await problems({ workspace: '[collab]\nenabled = true' })).join()).toContain(
@@ -205,7 +205,7 @@ describe('a folder only tightens', () => {
     )
   })
 
-  it('the sandbox of a role is held to that of the user', async () => {
+  it('the sandbox of a role, within that of the user', async () => {
     const prompt = '[collab.roles.worker]\nsandbox = { mode = "danger-full-access" }'
     expect(await problems({ prompt })).toEqual([
       expect.stringContaining(

@@ -18,7 +18,7 @@ describe('[delegate]', () => {
     expect(readDelegate({ task_format: 'json' }).list).toBe('tasks.json')
   })
 
-  it('names workers by their agents, or otherwise', () => {
+  it('names workers by their agents, or explicitly', () => {
     const workers = ['Plan', 'agents/reader.md', { name: 'Code', agent: 'general-purpose' }]
     expect(readDelegate({ workers }).workers).toEqual([
       { name: 'Plan', agent: 'Plan', index: 0 },
@@ -27,7 +27,7 @@ describe('[delegate]', () => {
     ])
   })
 
-  it('refuses names that say nothing, names twice, no workers, and a list that is no file', () => {
+  it('refuses empty names, duplicate names, no workers, and a list that is not a file', () => {
     const said = (value: Parameters<typeof checkDelegate>[0]): readonly string[] =>
       checkDelegate(value).map(({ message, path }) => `${path.join('.')}: ${message}`)
     expect(said({ workers: ['Plan', 'leader', 'agents/Plan.md'] })).toEqual([
@@ -39,7 +39,7 @@ describe('[delegate]', () => {
     expect(said({ task_list: './docs/tasks.md' })).toEqual([])
   })
 
-  it('goes with no other strategy, no agent in place of the leader, and no [collab]', () => {
+  it('cannot be combined with another strategy, an agent in place of the leader, or [collab]', () => {
     const said = (data: Parameters<typeof checkStrategies>[0]): readonly string[] =>
       checkStrategies(data).map(({ message }) => message)
     expect(said({ delegate: {}, ensemble: {} })).toHaveLength(1)

@@ -11,7 +11,7 @@ async function findings(text: string): Promise<readonly string[]> {
   return checkEnsemble(data['ensemble'] as JsonObject).map(({ path, message }) => `${path.join('.')}: ${message}`)
 }
 
-describe('what does not fit together in [ensemble]', () => {
+describe('inconsistencies in [ensemble]', () => {
   it.each([
     ['[ensemble]\nquorum = 2', 'ensemble: "ensemble" has no agents'],
     [
@@ -47,18 +47,18 @@ describe('what does not fit together in [ensemble]', () => {
       `[ensemble]\naggregate = "vote"\nmodel = "m"\n${two}`,
       'ensemble.model: "ensemble.model" has no effect with aggregate = "vote"',
     ],
-  ])('%j', async (text, finding) => {
+  ])('include %j', async (text, finding) => {
     expect(await findings(text)).toEqual([finding])
   })
 
-  it('finds nothing in one that fits', async () => {
+  it('do not occur in a valid one', async () => {
     expect(await findings(`[ensemble]\nquorum = 2\ntimeout = "5m"\n${two}`)).toEqual([])
     expect(await findings(`[ensemble]\ncheck = "npm test"\n${two}`)).toEqual([])
   })
 })
 
 describe('an ensemble with its defaults', () => {
-  it('a member without a name gets one of what it runs, with a number where that is taken', () => {
+  it('names a member after what it runs, with a number if the name is taken', () => {
     const names = memberNames([
       { model: 'openai::gpt-5' },
       { agent: 'agents/review.md' },

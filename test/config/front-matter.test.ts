@@ -59,7 +59,7 @@ describe('types', () => {
     expect((await check(toml)).issues.map((issue) => issue.message)).toEqual([message])
   })
 
-  it('accept what the design gives as values', async () => {
+  it('accept the values in the documentation', async () => {
     const toml = `
       name = "n"
       description = "d"
@@ -127,12 +127,12 @@ describe('top-level keys that are not reserved', () => {
     ['too_ls = 1', 'too_ls', 'tools'],
     ['runz = 1', 'runz', undefined],
     ['codes = 1', 'codes', undefined],
-  ])('are errors when surely misspelt: %s', async (toml, key, meant) => {
+  ])('are errors when they are certainly misspelt: %s', async (toml, key, meant) => {
     const messages = (await check(toml)).issues.map(({ message }) => message)
     expect(messages).toEqual(meant === undefined ? [] : [`unknown key "${key}"; did you mean "${meant}"?`])
   })
 
-  it('name the way out', async () => {
+  it('explain the alternatives', async () => {
     expect(await shown('agent_hint = 1\ntemprature = 1')).toMatchInlineSnapshot(`
       "unknown key "temprature"; did you mean "temperature"?
         2 | agent_hint = 1
@@ -143,7 +143,7 @@ describe('top-level keys that are not reserved', () => {
     `)
   })
 
-  it('that nobody reads are one warning each', async () => {
+  it('that nothing reads are one warning each', async () => {
     const { warnings, issues: found } = await check('tone = "dry"\n[params]\nlevel = 1')
     expect(found).toEqual([])
     expect(warnings.map(line)).toEqual([
@@ -156,7 +156,7 @@ describe('top-level keys that are not reserved', () => {
 })
 
 describe('[params]', () => {
-  it('is taken verbatim and joins the params', async () => {
+  it('is used verbatim and added to the params', async () => {
     const { params, issues: found } = await check(
       'sub_agents = ["a"]\ntone = 1\n[params]\ncontext_glob = "x"\nModle = 2',
     )
@@ -164,7 +164,7 @@ describe('[params]', () => {
     expect(params).toStrictEqual({ tone: 1, context_glob: 'x', Modle: 2 })
   })
 
-  it('may not hold the name of a reserved key, nor a key a second time', async () => {
+  it('may not contain the name of a reserved key, or a duplicate key', async () => {
     expect(await issues('tone = 1\n[params]\nmodel = "m"\ntone = 2')).toEqual([
       '4:1 CONFIG_INVALID "model" in [params] is the name of a reserved key | Choose another name.',
       '5:1 CONFIG_INVALID duplicate key "tone": it is set at the top level and in [params] | Keep one of them.',
@@ -172,12 +172,12 @@ describe('[params]', () => {
   })
 })
 
-describe('what is not in this version', () => {
-  it('is an error that says so', async () => {
+describe('unsupported keys', () => {
+  it('are an error that says so', async () => {
     expect(await shown('instructions = "auto"')).toContain('instructions = "auto" is not available in this version')
   })
 
-  it.each([['instructions = "auto"', 'instructions = "auto"']])('holds for some values: %s', async (toml, text) => {
+  it.each([['instructions = "auto"', 'instructions = "auto"']])('may be certain values: %s', async (toml, text) => {
     const { issues: found } = await check(toml)
     expect(found.map(({ code, message }) => `${code} ${message}`)).toEqual([
       `NOT_AVAILABLE ${text} is not available in this version`,
@@ -195,7 +195,7 @@ describe('keys that need trust', () => {
 })
 
 describe('several issues', () => {
-  it('are found at once, in the order of the lines', async () => {
+  it('are reported together, in the order of the lines', async () => {
     expect(await issues('temprature = 1\nmodel = 3\nseed = 1.5\nsub_agents = [7]\ninstructions = "auto"')).toEqual([
       '2:1 CONFIG_INVALID unknown key "temprature"; did you mean "temperature"? | Write temperature; if it really is your own parameter, put it in [params].',
       '3:9 CONFIG_INVALID "model" must be text, not the number 3 | Write text.',
@@ -205,14 +205,14 @@ describe('several issues', () => {
     ])
   })
 
-  it('become one error that says the first, trust before all, and carries the others', async () => {
+  it('become one error with the text of the first, trust before all, and carry the others', async () => {
     const { issues: found } = await check('model = 3\n[gateway]')
     const error = issuesToError(found as [Issue, ...Issue[]])
     expect(error).toMatchObject({ code: 'UNTRUSTED', place: { file: 'p.md', line: 3 } })
     expect(issuesOf(error).map(({ code }) => code)).toEqual(['UNTRUSTED', 'CONFIG_INVALID'])
   })
 
-  it('of an error of other origin are that error', () => {
+  it('of another error are that error', () => {
     expect(issuesOf(new Error('x'))).toEqual([])
   })
 })
@@ -260,13 +260,13 @@ describe('parameters that resemble short keys', () => {
   })
 
   it.each(['models', 'tool', 'inputs', 'node', 'tone', 'form', 'level', 'nodes', 'rest'])(
-    'are fine as %s',
+    'are accepted as %s',
     async (key) => {
       expect(await check(`${reader}${key} = "x"`)).toMatchObject({ issues: [], warnings: [] })
     },
   )
 
-  it('are fine beside the key that they resemble', async () => {
+  it('are accepted next to the key that they resemble', async () => {
     expect(await check(`${reader}model = "m"\nmodel1 = "x"`)).toMatchObject({ issues: [], warnings: [] })
   })
 })

@@ -16,7 +16,7 @@ async function held(names: readonly string[], mine: readonly SourcedValue[] = []
   return Object.fromEntries(found.map(({ path, value }) => [path[1], value]))
 }
 
-it('holds aliases of a folder to the aliases that everybody has, with and without an effort word', async () => {
+it('restricts aliases of a folder to the aliases that everybody has, with and without an effort word', async () => {
   expect(await held(['normal', 'haiku-low'])).toEqual({
     normal: 'the model of the provider',
     haiku: expect.stringContaining('claude-haiku'),
@@ -35,11 +35,11 @@ it.each([
   'offline::extractive',
   // only in the installed table
   'gpt-oss-120b',
-])('holds them to %s, which a provider takes for a model of its own', async (name) => {
+])('restricts them to %s, which a provider accepts as its own model', async (name) => {
   expect(await held([name])).toEqual({ [name]: name })
 })
 
-it('holds them to models that the config of the user names', async () => {
+it('restricts them to models that the config of the user names', async () => {
   const mine = [
     own(['model'], 'house'),
     own(['fallback_models'], ['spare']),
@@ -52,7 +52,7 @@ it('holds them to models that the config of the user names', async () => {
   expect(await held(names)).toEqual({})
 })
 
-it('leaves names that nobody has to the folder, and aliases of the user to what they are', async () => {
+it('leaves new names to the folder, and does not change aliases of the user', async () => {
   expect(await held(['cheap', 'team-writer'])).toEqual({})
   expect(await held(['gpt-5'], [own(['model_aliases', 'gpt-5'], 'lab::x')])).toEqual({})
   expect(await limitedModelNames({ model: 'x' }, [])).toEqual([])

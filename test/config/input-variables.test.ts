@@ -11,7 +11,7 @@ async function issues(toml: string): Promise<readonly string[]> {
 }
 
 describe('the [input] of a prompt file', () => {
-  it('declares variables that are text and may be left out', () => {
+  it('declares variables that are optional text by default', () => {
     expect(readVariables({ topic: {}, count: { type: 'integer', required: true, description: ' How many ' } })).toEqual(
       [
         { name: 'topic', type: 'string', required: false },
@@ -20,7 +20,7 @@ describe('the [input] of a prompt file', () => {
     )
   })
 
-  it('is right with every type', async () => {
+  it('is valid with every type', async () => {
     const toml = `[input]
 s = { default = "x", enum = ["x", "y"], description = "text" }
 n = { type = "number", default = 1.5 }
@@ -31,7 +31,7 @@ t = { type = "table", default = { a = 1 } }`
     expect(await issues(toml)).toEqual([])
   })
 
-  it('makes params that only its template reads no warning', async () => {
+  it('prevents warnings about params that only its template reads', async () => {
     const document = await parsePrompt('p.md', '+++\ntone = 1\n[input.x]\n+++\n{{params.tone}}\n')
     expect((await checkFrontMatter(document, { userFile: 'u' })).warnings).toEqual([])
   })
@@ -56,7 +56,7 @@ t = { type = "table", default = { a = 1 } }`
     expect(others).toEqual([])
   })
 
-  it('belongs into prompt files only', async () => {
+  it('is allowed in prompt files only', async () => {
     const { checkSettings } = await import('../../src/config/check-settings.ts')
     expect(checkSettings({ input: {} }, { scope: 'flag', userFile: 'u' })).toMatchObject([
       { message: '"input" can only be set in a prompt file' },
@@ -84,7 +84,7 @@ describe('a value', () => {
     expect(misfit({ type }, value)).toBe(expected)
   })
 
-  it('must be one of the choices, compared by content; so must each item of a list', () => {
+  it('must be one of the choices, compared by content, as must each item of a list', () => {
     expect(misfit({ type: 'string', choices: ['a', 'b'] }, 'c')).toBe('one of "a", "b"')
     expect(misfit({ type: 'table', choices: [{ a: 1, b: 2 }] }, { b: 2, a: 1 })).toBeUndefined()
     expect(misfit({ type: 'list', choices: ['a', 'b'] }, ['b', 'b'])).toBeUndefined()
@@ -101,16 +101,16 @@ describe('filling variables', () => {
     t: { type: 'table' },
   })
 
-  it('takes what is given, then defaults, and leaves out the rest', () => {
+  it('uses given values, then defaults, and omits the rest', () => {
     expect(fillVariables(variables, { a: '1', b: null })).toEqual({ values: { a: '1', b: 'B' }, problems: [] })
     expect(fillVariables(variables, { a: '', b: '2', c: '3' }).values).toEqual({ a: '', b: '2', c: '3' })
   })
 
-  it('takes the empty table of Lua for either kind', () => {
+  it('accepts the empty table of Lua for either type', () => {
     expect(fillVariables(variables, { a: '1', l: {}, t: [] }).values).toEqual({ a: '1', b: 'B', l: [], t: {} })
   })
 
-  it('finds everything that is wrong', () => {
+  it('reports all errors', () => {
     expect(fillVariables(variables, { bb: '1', far_away: '2', c: 3 }).problems).toMatchObject([
       { kind: 'unknown', name: 'bb', hint: 'Did you mean "b"?' },
       { kind: 'unknown', name: 'far_away', hint: 'Its variables: a, b, c, l, t.' },

@@ -41,7 +41,7 @@ describe('a condition', () => {
     expect(parseCondition(text)).toEqual(condition)
   })
 
-  it.each([...rejected, '1000000001s', '11575d', '99999999999'])('is nothing else: %j', (text) => {
+  it.each([...rejected, '1000000001s', '11575d', '99999999999'])('cannot be %j', (text) => {
     expect(parseCondition(text)).toBeUndefined()
   })
 
@@ -85,7 +85,7 @@ describe('[iterate]', () => {
     expect(await issuesOf(line)).toEqual([expect.stringMatching(`^${place}: `)])
   })
 
-  it('takes everything it can say', async () => {
+  it('accepts everything that is documented', async () => {
     const table = `condition = "3"
 context = false
 assessment = "assessment.md"

@@ -57,7 +57,7 @@ const wrong = [
 ]
 
 describe('the schema of the front matter', () => {
-  it.each(right)('takes what a run takes: %j', async (toml) => {
+  it.each(right)('accepts what a run accepts: %j', async (toml) => {
     const { data, issues } = await front(toml)
     expect(issues).toEqual([])
     expect(fits.prompt(data), JSON.stringify(fits.prompt.errors)).toBe(true)
@@ -69,12 +69,12 @@ describe('the schema of the front matter', () => {
     expect(fits.prompt(data)).toBe(false)
   })
 
-  it('has every key that can be set there and that this version has, and no other', () => {
+  it('contains every key that can be set there in this version, and no others', () => {
     const keys = [...reserved].filter(([key]) => !isGuarded(key)).map(([key]) => key)
     expect(Object.keys(propertiesOf(schemas.prompt)).toSorted()).toEqual(keys.toSorted())
   })
 
-  it('offers the names of tools, and takes patterns and tools of servers', () => {
+  it('suggests the names of tools, and accepts patterns and tools of servers', () => {
     const schema = configJsonSchema('prompt', { tools: ['read', 'edit'] })
     expect(propertiesOf(schema)['tools']).toMatchObject({
       items: { anyOf: [{ enum: ['read', 'edit'] }, { type: 'string' }] },
@@ -84,7 +84,7 @@ describe('the schema of the front matter', () => {
     expect(takes({ tools: [3] })).toBe(false)
   })
 
-  it('says defaults, which fit', () => {
+  it('contains valid defaults', () => {
     const { input_concurrency, timeouts } = propertiesOf(schemas.prompt)
     expect(input_concurrency).toMatchObject({ default: 2 })
     expect(timeouts).toMatchObject({ properties: { connect: { default: '10s' } } })
@@ -92,7 +92,7 @@ describe('the schema of the front matter', () => {
 })
 
 describe('the schema of config files', () => {
-  it('refuses keys that belong into prompt files, and unknown ones', () => {
+  it('refuses keys of prompt files, and unknown ones', () => {
     expect(fits.config({ model: 'fast', providers: { own: { base_url: 'http://127.0.0.1:1/v1' } } })).toBe(true)
     for (const data of [{ sub_agents: [] }, { modle: 'fast' }, { providers: { own: {} } }, { name: 'x' }]) {
       expect(fits.config(data), JSON.stringify(data)).toBe(false)
@@ -101,17 +101,17 @@ describe('the schema of config files', () => {
   })
 })
 
-it.each(Object.entries(schemas))('says of every key what it means: %s', (_, schema) => {
+it.each(Object.entries(schemas))('describes every key: %s', (_, schema) => {
   expect(withoutDescription(schema, '')).toEqual([])
 })
 
-it.each(Object.entries(schemas))('keeps to what old language servers know: %s', (_, schema) => {
+it.each(Object.entries(schemas))('uses only what old language servers know: %s', (_, schema) => {
   const text = JSON.stringify(schema)
   expect(text).not.toMatch(/"(?:const|propertyNames|if|contains|\$defs|prefixItems)":/)
   expect(text.replaceAll('"additionalProperties":', '').replaceAll('"default":', '')).not.toMatch(/":(?:true|false)\b/)
 })
 
-it('allows the values that this version has of a key', () => {
+it('allows the values of a key that this version supports', () => {
   for (const [key, value, other] of [['instructions', false, 'auto']] as const) {
     expect(unavailableIn(key, value), key).toBeUndefined()
     expect(unavailableIn(key, other), key).toBeDefined()

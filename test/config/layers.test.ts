@@ -13,7 +13,7 @@ function layer(name: string, values: JsonObject): Layer {
 }
 
 describe('merging', () => {
-  it('lets later layers win and replaces lists', () => {
+  it('lets later layers override and replaces lists', () => {
     const { values } = mergeLayers([
       layer('a', { model: 'x', context_globs: ['a', 'b'] }),
       layer('b', { model: 'y', context_globs: ['c'] }),
@@ -21,7 +21,7 @@ describe('merging', () => {
     expect(values).toStrictEqual({ model: 'y', context_globs: ['c'] })
   })
 
-  it('joins aliases, providers, lua and runs key by key', () => {
+  it('merges aliases, providers, lua and runs key by key', () => {
     const { values } = mergeLayers([
       layer('a', {
         lua: { timeout: '1s', memory_mb: 1 },
@@ -37,7 +37,7 @@ describe('merging', () => {
     })
   })
 
-  it('knows which layer each value comes from', () => {
+  it('tracks the layer of each value', () => {
     const { origins } = mergeLayers([
       layer('a', { model: 'x', lua: { timeout: '1s', memory_mb: 1 } }),
       layer('b', { model: 'y', lua: { timeout: '2s' } }),
@@ -82,7 +82,7 @@ describe('-c key=value', () => {
     ['model=a"b\\c\td', { model: 'a"b\\c\td' }],
     ['model=a\u007F\u2028b', { model: 'a\u007F\u2028b' }],
     ['model=one\r\ntwo"', { model: 'one\r\ntwo"' }],
-  ])('%j is %j', async (text, values) => {
+  ])('parses %j as %j', async (text, values) => {
     expect(await parseOverride(text)).toStrictEqual(values)
   })
 
@@ -105,7 +105,7 @@ describe('-c key=value', () => {
     ])
   })
 
-  it('does not take where keys are sent, nor repeat what may be a key', async () => {
+  it('refuses the destination of keys, and does not repeat what may be a key', async () => {
     expect(await issues('providers.a.api_key=sk-123')).toEqual([
       '-c providers.a.api_key: USAGE "providers" cannot be set by -c | Set it in your config file ~/config.toml.',
     ])
@@ -118,7 +118,7 @@ describe('-c key=value', () => {
 })
 
 describe('rules of [permission]', () => {
-  it('of all layers are one list, in their order, each with its origin', () => {
+  it('of all layers are one list, in order, each with its origin', () => {
     const { values } = mergeLayers([
       layer('a', { permission: { bash: 'ask', read: { 'x/**': 'deny' } } }),
       { ...layer('b', { permission: { bash: 'deny' } }), rules: [{ tool: 'bash', effect: 'deny', origin: 'b:3' }] },
@@ -158,7 +158,7 @@ describe('rules of [permission]', () => {
     expect(await parseOverride(text)).toStrictEqual({ permission })
   })
 
-  it('set by -c are checked, and named without their effect', async () => {
+  it('set by -c are checked, and named without their value', async () => {
     const { layers, issues } = await readOverrides(
       ['permission.bash.A=1 x=allow', 'permission.todo=maybe', 'permission.read.src=nothing'],
       { userFile: '~/config.toml' },

@@ -43,7 +43,7 @@ describe('the workspace', () => {
     ['a file that names a folder that is gone', { '.git': 'gitdir: elsewhere\n' }],
     ['what an interrupted clone leaves', { ...repository, '.git/HEAD': '' }],
     ['a repository without its objects', { '.git/HEAD': 'ref: refs/heads/main\n', '.git/refs/x': '' }],
-  ])('is not marked by a .git that is no repository: %s', (_what, git) => {
+  ])('is not marked by an invalid .git: %s', (_what, git) => {
     const root = tempTree({ 'baton.toml': '', 'a/b/file': '' })
     writeTree(join(root, 'a'), git)
     if (!('.git' in git)) rmSync(join(root, 'a/.git/x'), { force: true })
@@ -70,20 +70,20 @@ describe('the workspace', () => {
     expect([...(markOwners({ SUDO_UID: 'x' }) ?? [])]).toEqual([uid])
   })
 
-  it('is the current folder when nothing marks one', () => {
+  it('is the current folder by default', () => {
     const root = tempTree({ 'home/a/b/file': '' })
     const cwd = join(root, 'home/a/b')
     expect(findWorkspace(around(cwd, join(root, 'home')))).toBe(cwd)
   })
 
-  it('is never the home folder or above it', () => {
+  it('is never the home folder or a folder above it', () => {
     const root = tempTree({ 'home/.aipack/x': '', 'baton.toml': '', 'home/a/file': '' })
     const home = join(root, 'home')
     expect(findWorkspace(around(join(home, 'a'), home))).toBe(join(home, 'a'))
     expect(findWorkspace(around(home, home))).toBe(home)
   })
 
-  it('is given with links resolved', () => {
+  it('is returned with links resolved', () => {
     const root = tempTree({ 'real/.aipack/x': '' })
     symlinkSync(join(root, 'real'), join(root, 'link'))
     expect(findWorkspace(around(join(root, 'link')))).toBe(join(root, 'real'))
@@ -91,7 +91,7 @@ describe('the workspace', () => {
 })
 
 describe('config files', () => {
-  it('of the user follow BATON_HOME, then XDG, then the home folder', () => {
+  it('of the user are found by BATON_HOME, then XDG, then the home folder', () => {
     const home = '/home/u'
     const env = { BATON_HOME: '/b', XDG_CONFIG_HOME: '/x' }
     expect(userConfigFile({ env, home })).toBe('/b/config/config.toml')
@@ -99,7 +99,7 @@ describe('config files', () => {
     expect(userConfigFile({ env: { XDG_CONFIG_HOME: 'relative' }, home })).toBe('/home/u/.config/baton/config.toml')
   })
 
-  it('of the user lie apart from packs and other data', () => {
+  it('of the user are separate from packs and other data', () => {
     const home = '/home/u'
     expect(userDataFolder({ env: { BATON_HOME: '/b', XDG_DATA_HOME: '/x' }, home })).toBe('/b/data')
     expect(userDataFolder({ env: { BATON_HOME: '', XDG_DATA_HOME: '/x' }, home })).toBe('/x/baton')
@@ -112,14 +112,14 @@ describe('config files', () => {
     expect(workspaceConfigFile(tempTree())).toBeUndefined()
   })
 
-  it('of the workspace may not be two', () => {
+  it('of the workspace cannot be two', () => {
     const root = tempTree({ '.baton/config.toml': '', 'baton.toml': '' })
     mkdirSync(join(root, 'x'))
     expect(() => workspaceConfigFile(root)).toThrow(/has two config files: baton.toml and .baton\/config.toml$/)
   })
 })
 
-it('names every file that could be config from here, whether it exists or not', () => {
+it('names every possible config file, whether it exists or not', () => {
   const root = tempTree({ '.aipack/x': '', 'a/b/c.md': '' })
   const home = join(root, 'home')
   const files = possibleConfigFiles({ cwd: join(root, 'a/b'), env: {}, home })

@@ -47,7 +47,7 @@ async function failures(loading: Promise<unknown>): Promise<readonly string[]> {
 const user = (toml: string) => world({ 'home/config/config.toml': toml })
 
 describe('[mcp_servers]', () => {
-  it('has programs and addresses, merged by name', async () => {
+  it('contains programs and addresses, merged by name', async () => {
     const files = {
       'home/config/config.toml': `[mcp_servers.files]
 command = "npx"
@@ -80,7 +80,7 @@ enabled = false
     })
   })
 
-  it('is not among the settings where nobody names a server', async () => {
+  it('is missing in the settings if no server is configured', async () => {
     expect((await world({}).config()).settings).not.toHaveProperty('mcp_servers')
   })
 
@@ -139,16 +139,16 @@ enabled = false
     ],
     ['[mcp_servers.a]\ncommand = "x"\ntimeout = 1', '3:1 (shown) unknown key "timeout" in mcp_servers.a'],
     ['[mcp_servers.a]\ncommand = "x"\napi_key = "k"', '3:1 (hidden) unknown key "api_key" in mcp_servers.a'],
-  ])('is refused where it is wrong: %j', async (toml, expected) => {
+  ])('is refused when it is invalid: %j', async (toml, expected) => {
     expect(await failures(user(toml).config())).toEqual([`CONFIG_INVALID config/config.toml:${expected}`])
   })
 
-  it('may have references in an address', async () => {
+  it('may contain references in an address', async () => {
     const { settings } = await user('[mcp_servers.a]\nurl = "${BASE:-http://h}/mcp"').config()
     expect(settings.mcp_servers).toHaveProperty('a')
   })
 
-  it('is the affair of the user: config files of a folder, prompt files and -c need trust or are refused', async () => {
+  it('belongs to the user: config files of a folder, prompt files and -c need trust or are refused', async () => {
     const table = '[mcp_servers.a]\ncommand = "x"\n'
     expect(await failures(world({ 'baton.toml': table }).config())).toEqual([
       'UNTRUSTED baton.toml:1:2 (shown) "mcp_servers" may not be set by baton.toml: the file is not trusted',
@@ -161,7 +161,7 @@ enabled = false
     await expect(loadTargetConfig({ cwd, home: '/nowhere', env: {}, flags })).rejects.toMatchObject({ code: 'USAGE' })
   })
 
-  it('shows people variables, and no values of env and headers', async () => {
+  it('shows variables, but not values of env and headers', async () => {
     const config = await user(
       '[mcp_servers.a]\nurl = "http://h/mcp?key=4711"\nheaders = { A = "Bearer ${T}", B = "Bearer 4711", C = "${T:-4711}" }',
     ).config()
@@ -178,7 +178,7 @@ const listed =
   '{\n  "mcpServers": {\n    "files": { "command": "x", "args": [] },\n    "web": { "url": "http://h/" }\n  }\n}\n'
 
 describe('.mcp.json of a workspace', () => {
-  it('counts once it is trusted, as it was then', async () => {
+  it('applies once it is trusted, in the trusted version', async () => {
     const { cwd, config, trust } = world({
       '.mcp.json': listed,
       'home/config/config.toml': '[mcp_servers.files]\ncommand = "own"\n',
@@ -199,7 +199,7 @@ describe('.mcp.json of a workspace', () => {
     })
   })
 
-  it('is below the config file of the workspace', async () => {
+  it('has lower priority than the config file of the workspace', async () => {
     const { config, trust } = world({ '.mcp.json': listed, 'baton.toml': 'seed = 1\n' })
     trust('.mcp.json', listed)
     const rows = await describeOrigins(await config())
@@ -209,7 +209,7 @@ describe('.mcp.json of a workspace', () => {
     ])
   })
 
-  it('may hold what other programs read: that is told by baton check alone', async () => {
+  it('may contain keys for other programs, which only baton check reports', async () => {
     const text =
       '{\n "inputs": [],\n "mcpServers": {\n  "a": { "command": "x", "autoApprove": [], "disabled": true } } }'
     const { config, trust } = world({ '.mcp.json': text })
@@ -222,7 +222,7 @@ describe('.mcp.json of a workspace', () => {
     ])
   })
 
-  it('is refused at its place when it is trusted and not JSON, and is no error before', async () => {
+  it('is refused at its place if it is trusted but not JSON, and ignored before', async () => {
     const { config, trust } = world({ '.mcp.json': '{' })
     const { settings, leftOut } = await config()
     expect(settings).not.toHaveProperty('mcp_servers')
@@ -246,7 +246,7 @@ describe('.mcp.json of a workspace', () => {
       'it has its servers below "mcp" and "servers", and only those below "mcpServers" are read',
     ],
     ['{"a": {"command": "x"}}', ['a'], 'it has its servers at its top, and only those below "mcpServers" are read'],
-  ])('is left out with the reason if it has another form: %s', async (text, names, problem) => {
+  ])('is omitted with the reason if it has another structure: %s', async (text, names, problem) => {
     const { config, trust } = world({ '.mcp.json': text })
     const leftOut = [{ file: '.mcp.json', names, isChanged: false, problem }]
     expect(await config()).toMatchObject({ leftOut })
@@ -264,7 +264,7 @@ describe('.mcp.json of a workspace', () => {
       'shown',
     ],
     ['a', '"npx x"', '"mcp_servers.a" must be a table, not "npx x"', 'shown'],
-  ])('leaves out a server that cannot be used, and has the others: %s %s', async (name, server, problem, shown) => {
+  ])('omits an unusable server, and keeps the others: %s %s', async (name, server, problem, shown) => {
     const text = `{"mcpServers": {"good": {"command": "node"},\n ${JSON.stringify(name)}: ${server}}}`
     for (const [file, home] of [
       ['.mcp.json', ''],
@@ -283,7 +283,7 @@ describe('.mcp.json of a workspace', () => {
     }
   })
 
-  it('names what is wrong with a server, or with the file, where tools names it', async () => {
+  it('reports an error in a server, or in the file, if tools names it', async () => {
     const tools = '+++\ntools = ["a__*"]\n+++\nHi\n'
     const checked = async (text: string): Promise<readonly string[]> => {
       const { spec, trust } = world({ '.mcp.json': text, 'p.md': tools })
@@ -301,7 +301,7 @@ describe('.mcp.json of a workspace', () => {
     ])
   })
 
-  it('is an error without trust where tools names one of its servers', async () => {
+  it('is an error without trust if tools names one of its servers', async () => {
     const { spec } = world({
       '.mcp.json': listed,
       'named.md': '+++\ntools = ["read", "files__read"]\n+++\nHi\n',

@@ -11,7 +11,7 @@ const found = (folder: string, ...texts: readonly string[]): readonly string[] =
     .map((path) => relative(folder, path))
     .toSorted()
 
-describe('the files that values name', () => {
+describe('the files that values refer to', () => {
   const files = { 'x.sh': 'x', 'my script.sh': 'x', 'sub/x.sh': 'x', 'sub/deep/y.sh': 'x', 'other/z.sh': 'x' }
 
   it.each<readonly [string, readonly string[]]>([
@@ -34,11 +34,11 @@ describe('the files that values name', () => {
     expect(found(tempTree(files), line)).toEqual(expected)
   })
 
-  it('start in the folder that another value names', () => {
+  it('are relative to the folder that another value names', () => {
     expect(found(tempTree(files), 'sub/deep', './y.sh')).toEqual(['sub/deep/y.sh'])
   })
 
-  it('are refused if there are too many folders to look in', () => {
+  it('are refused if there are too many folders to search', () => {
     const names = Array.from({ length: 500 }, (_, index) => `d${index}`)
     const folder = tempTree(Object.fromEntries(names.map((name) => [`${name}/a`, ''])))
     expect(() => found(folder, names.join(' '))).toThrow('more than 400 folders')
@@ -57,21 +57,24 @@ describe('trust in a file ends', () => {
     return { folder, isTrusted }
   }
 
-  it.each(['./s.sh', 'cd sub && ./s.sh', 'sh *.sh', 'sh "s.sh"'])('when a file that it names appears: %s', (line) => {
-    const { folder, isTrusted } = trusted(line)
-    mkdirSync(join(folder, 'sub'))
-    expect(isTrusted()).toBe(true)
-    writeFileSync(join(folder, line.startsWith('cd') ? 'sub/s.sh' : 's.sh'), '')
-    expect(isTrusted()).toBe(false)
-  })
+  it.each(['./s.sh', 'cd sub && ./s.sh', 'sh *.sh', 'sh "s.sh"'])(
+    'when a file that it refers to appears: %s',
+    (line) => {
+      const { folder, isTrusted } = trusted(line)
+      mkdirSync(join(folder, 'sub'))
+      expect(isTrusted()).toBe(true)
+      writeFileSync(join(folder, line.startsWith('cd') ? 'sub/s.sh' : 's.sh'), '')
+      expect(isTrusted()).toBe(false)
+    },
+  )
 
-  it('when a file that it names appears, with the words in clear that earlier versions have stored', () => {
+  it('when a file that it refers to appears, with unmasked words that earlier versions stored', () => {
     const { folder, isTrusted } = trusted('./s.sh', {}, true)
     writeFileSync(join(folder, 's.sh'), '')
     expect(isTrusted()).toBe(false)
   })
 
-  it('when the words were kept with other content, or are damaged', () => {
+  it('when the words were stored with other content, or are damaged', () => {
     const names = { words: ['./s.sh'], folders: [tempTree()] }
     const isTrusted = (sealed: string): boolean => isUnchanged({ hash: sha256('a'), keys: [], since: '', sealed }, 'a')
     const sealed = sealNames(names, 'a')
@@ -84,7 +87,7 @@ describe('trust in a file ends', () => {
     expect(isTrusted()).toBe(false)
   })
 
-  it('in a workspace where its names mean other files', () => {
+  it('in a workspace in which its names refer to other files', () => {
     const { isTrusted } = trusted('./s.sh', { 's.sh': 'a' })
     expect(isTrusted(tempTree({ 'a.md': '' }))).toBe(true)
     expect(isTrusted(tempTree({ 's.sh': 'a' }))).toBe(false)

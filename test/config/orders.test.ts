@@ -22,7 +22,7 @@ function innerKeys(key: string): readonly string[] {
   return schema instanceof z.ZodObject ? Object.keys(schema.shape) : []
 }
 
-it('a word behind the name of a model asks for an effort', () => {
+it('a word after the name of a model sets an effort', () => {
   for (const word of ['none', 'zero', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'other']) {
     expect(effortWord.test(`name-${word}`), word).toBe(effortOf(word) !== undefined)
   }
@@ -60,7 +60,7 @@ describe('every key has an order', () => {
   })
 })
 
-describe('what a folder loosens', () => {
+describe('a setting of a folder that loosens is refused', () => {
   const held = [
     own(['budget', 'usd'], 5, 'user'),
     own(['lua', 'timeout'], '60s', 'default'),
@@ -90,13 +90,13 @@ describe('what a folder loosens', () => {
     expect(paths(values, 'config')).toEqual(expected)
   })
 
-  it('in the file that is run, which is held to what is written, and to few defaults', () => {
+  it('in the file that is run, which is restricted to explicit settings, and to few defaults', () => {
     const values = { lua: { timeout: '1h', isolated: false }, timeouts: { connect: '1h' }, retry: { patience: '1h' } }
     expect(paths(values, 'prompt')).toEqual(['lua.isolated', 'timeouts.connect'])
     expect(paths({ model_aliases: { fast: 'x' }, write_mode: true }, 'prompt', true)).toEqual([])
   })
 
-  it('what would get around a limit in dollars, where the user has set one', () => {
+  it('if it would bypass a dollar limit of the user', () => {
     const values = { budget: { unpriced: 'allow' } } as const
     const deny = own(['budget', 'unpriced'], 'deny', 'default')
     const usd = own(['budget', 'usd'], 5, 'user')
@@ -106,14 +106,14 @@ describe('what a folder loosens', () => {
     expect(weakerSettings(values, { by: 'config', own: [deny] })).toHaveLength(1)
   })
 
-  it('for a text that is no file of it: the right to write', () => {
+  it('for a text that is not in its files: the right to write', () => {
     expect(paths({ write_mode: true }, 'config', true)).toEqual(['write_mode'])
     expect(paths({ write_mode: 'ask' }, 'config', true)).toEqual(['write_mode'])
     expect(paths({ write_mode: false }, 'config', true)).toEqual([])
   })
 })
 
-it('the sandbox of an agent of a config file is held to the default', () => {
+it('the sandbox of an agent in a config file is restricted to the default', () => {
   const agents = { a: { sandbox: { mode: 'workspace-write' } } }
   const path = ['agents', 'a', 'sandbox', 'mode']
   expect(weakerSettings({ agents }, { by: 'config', own: [] })).toMatchObject([{ path, own: 'read-only' }])
@@ -128,20 +128,20 @@ describe.each([
   const given = (values: JsonObject, held: Partial<UserLimits> = {}) =>
     weakerSettings(settings(values), { by: 'prompt', own: [], ...held })
 
-  it('is held to the rule of the key outside of it', () => {
+  it('is restricted by the rule of the key outside of it', () => {
     const definition = { path, value: full }
     expect(given(full)).toMatchObject([{ path: [...path, 'sandbox', 'mode'], own: 'workspace-write', definition }])
     expect(given(full, { own: [mode('danger-full-access')] })).toEqual([])
   })
 
-  it('is no looser because the user sets a stricter one for this call', () => {
+  it('does not become looser because the user sets a stricter one for this call', () => {
     expect(given(full, { overridden: [mode('read-only')] })).toHaveLength(1)
     expect(given(full, { overridden: [mode('danger-full-access')] })).toEqual([])
     // its effects are still limited to those of the call
     expect(given({ sandbox: { mode: 'workspace-write' } }, { overridden: [mode('read-only')] })).toEqual([])
   })
 
-  it('is not got around by a program that only calls itself a known one', () => {
+  it('is not bypassed by a program that only pretends to be a known one', () => {
     const keys = (values: JsonObject, held?: Partial<UserLimits>) =>
       given(values, held).map((found) => found.path.at(-1))
     expect(keys({ preset: 'claude' })).toEqual([])

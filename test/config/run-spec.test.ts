@@ -49,7 +49,7 @@ async function failure(loading: Promise<unknown>, root = ''): Promise<string> {
 }
 
 describe('a run spec', () => {
-  it('holds what the file says, with defaults for the rest', async () => {
+  it('contains what the file sets, with defaults for the rest', async () => {
     const spec = await load({ files: { 'p.md': '+++\nmodel = "m"\n+++\nDo it.\n' } })
     expect(spec).toMatchObject({
       file: join(spec.workspace, 'p.md'),
@@ -92,7 +92,7 @@ describe('a run spec', () => {
     })
   })
 
-  it('has the limits of model calls that are asked for, each by itself (R302)', async () => {
+  it('has the limits of model calls that are configured, each separately (R302)', async () => {
     const toml = `retry = { patience = "90s", max_attempts = 5 }
 timeouts = { connect = "2s", request = "30s" }
 budget = { usd = 0.5, calls = 3, unpriced = "deny" }`
@@ -107,7 +107,7 @@ budget = { usd = 0.5, calls = 3, unpriced = "deny" }`
     expect(settings.budget).toEqual({ usd: 0.5, calls: 3, unpriced: 'deny' })
   })
 
-  it('starts coder_params without sub_agents and [params], and with the three lists of globs (R248 to R250)', async () => {
+  it('initializes coder_params without sub_agents and [params], and with the three lists of globs (R248 to R250)', async () => {
     const toml =
       'model = "m"\nknowledge_globs = ["k"]\ntone = "dry"\nsub_agents = ["a"]\n[lua]\ntimeout = "1s"\n[params]\nlevel = 1'
     const spec = await load({ files: { 'p.md': `+++\n${toml}\n+++\n` } })
@@ -123,7 +123,7 @@ budget = { usd = 0.5, calls = 3, unpriced = "deny" }`
     expect(spec.agents.map(({ name }) => name)).toEqual(['a'])
   })
 
-  it('joins the forms of globs in their order and keeps groups', async () => {
+  it('merges the forms of globs in order and keeps groups', async () => {
     const toml =
       'context_globs_post = ["z"]\ncontext_globs = ["m"]\ncontext_globs_pre = ["a"]\nworking_globs = ["w", ["x", "y"]]'
     const { settings } = await load({ files: { 'p.md': `+++\n${toml}\n+++\n` } })
@@ -135,12 +135,12 @@ budget = { usd = 0.5, calls = 3, unpriced = "deny" }`
     })
   })
 
-  it('knows the place of a sub-agent', async () => {
+  it('has the place of a sub-agent', async () => {
     const spec = await load({ files: { 'p.md': '+++\nsub_agents = [\n  "a",\n  { name = "b" },\n]\n+++\n' } })
     expect(await placeInPrompt(spec, ['sub_agents', 1])).toMatchObject({ file: 'p.md', line: 4, column: 3 })
   })
 
-  it('warns of a base_dir that is not there and of parameters that nobody reads', async () => {
+  it('warns of a missing base_dir and of parameters that nothing reads', async () => {
     const spec = await load({ files: { 'p.md': '+++\nbase_dir = "src"\ntone = 1\n+++\n' } })
     expect(spec.warnings.map(issueText)).toEqual([
       'p.md:3: nothing reads the parameter "tone"',
@@ -157,7 +157,7 @@ describe('layers', () => {
     'p.md': '+++\nmodel = "file"\n[lua]\ntimeout = "5s"\n+++\n',
   }
 
-  it('win in order: user, workspace, front matter, environment, -c, -m', async () => {
+  it('apply in order: user, workspace, front matter, environment, -c, -m', async () => {
     const { 'p.md': _, ...below } = files
     const plain = { ...below, 'p.md': 'Text.' }
     const env = { BATON_MODEL: 'environment' }
@@ -170,7 +170,7 @@ describe('layers', () => {
     expect((await load({ files, env, overrides, model: 'm' })).settings.model).toBe('m')
   })
 
-  it('show where each value comes from, with its line', async () => {
+  it('have the origin of each value, with its line', async () => {
     const spec = await load({
       files,
       env: { BATON_MODEL: 'e', BATON_GATEWAY_URL: 'http://u:p@g/v1' },
@@ -240,7 +240,7 @@ describe('layers', () => {
     ])
   })
 
-  it('hold for a target without front matter', async () => {
+  it('apply to a target without front matter', async () => {
     const { settings } = await loadTarget({ files: { ...files, 'baton.toml': 'timeout = "10m"' } })
     expect(settings).toMatchObject({ model: 'user', timeout_ms: 600_000 })
     expect(settings.providers).toStrictEqual({ mine: { base_url: 'http://localhost:1/v1' } })
@@ -254,7 +254,7 @@ describe('settings after a chain', () => {
     'src/file': '',
   }
 
-  it('take request keys from the params alone and keep the frame', async () => {
+  it('use request keys only from the params and keep the frame', async () => {
     const spec = await load({ files })
     const settings = settingsFor(spec)({ temperature: 0.5, context_globs: ['b'], base_dir: '', tone: 1 })
     expect(settings).toMatchObject({ model: 'workspace', temperature: 0.5, globs: { context: ['b'] } })
@@ -263,7 +263,7 @@ describe('settings after a chain', () => {
     expect(settingsFor(spec)(spec.params)).toStrictEqual(spec.settings)
   })
 
-  it('give up the right to write and money, and never take them', async () => {
+  it('can give up the right to write and budget, and never gain them', async () => {
     const spec = await load({
       files: { 'p.md': '+++\nwrite_mode = true\nbudget = { usd = 2.0, calls = 9 }\n+++\nDo it.\n' },
       overrides: ['budget.usd=1'],
@@ -274,7 +274,7 @@ describe('settings after a chain', () => {
     expect(more).toEqual({ ...spec.settings.budget, tokens: 1 })
   })
 
-  it('have what a flag allows beyond the front matter, where no chain gives it up', async () => {
+  it('include what a flag allows beyond the front matter, unless the chain gives it up', async () => {
     const spec = await load({
       files: { 'p.md': '+++\nwrite_mode = false\nbudget = { usd = 0.5, calls = 2 }\n+++\nDo it.\n' },
       overrides: ['budget.calls=9', 'write_mode=true'],
@@ -305,7 +305,7 @@ describe('settings after a chain', () => {
 })
 
 describe('the bounds of the workspace', () => {
-  it('hold base_dir by ..', async () => {
+  it('apply to base_dir with ..', async () => {
     const given = { files: { 'p.md': '+++\nbase_dir = "../x"\n+++\n' } }
     const root = rootOf(given)
     expect(await failure(load(given, root), root)).toMatchInlineSnapshot(`
@@ -317,7 +317,7 @@ describe('the bounds of the workspace', () => {
     `)
   })
 
-  it('hold base_dir through a link', async () => {
+  it('apply to base_dir through a link', async () => {
     const given = { files: { 'baton.toml': 'base_dir = "link/deep"', 'p.md': '' } }
     const root = rootOf(given)
     symlinkSync('/', join(root, 'link'))
@@ -326,7 +326,7 @@ describe('the bounds of the workspace', () => {
     )
   })
 
-  it('hold the text of globs', async () => {
+  it('apply to the text of globs', async () => {
     const toml = 'context_globs = ["src/**"]\nworking_globs = ["a", ["b", "!src/../../x"]]'
     expect(await failure(load({ files: { 'p.md': `+++\n${toml}\n+++\n` } }))).toMatchInlineSnapshot(`
       "OUTSIDE_WORKSPACE working_globs[1][1]: the glob "!src/../../x" leaves base_dir
@@ -338,21 +338,21 @@ describe('the bounds of the workspace', () => {
   })
 
   it.each(['/etc/*', '../x', 'a/../../x', '**/../../x', './../x', '{../x,y}', '!/etc/*'])(
-    'hold the glob %s',
+    'refuse the glob %s',
     async (glob) => {
       const given = { files: { 'p.md': '' }, overrides: [`structure_globs=["${glob}"]`] }
       expect(await failure(load(given))).toMatch(/^OUTSIDE_WORKSPACE structure_globs\[0\]: /)
     },
   )
 
-  it.each(['src/../lib/*', '..x/*', 'a/{b,..}/c', '**/*', '.hidden', 'a:b'])('let the glob %s pass', async (glob) => {
+  it.each(['src/../lib/*', '..x/*', 'a/{b,..}/c', '**/*', '.hidden', 'a:b'])('allow the glob %s', async (glob) => {
     const { settings } = await load({ files: { 'p.md': '' }, overrides: [`structure_globs=["${glob}"]`] })
     expect(settings.globs.structure).toEqual([glob])
   })
 })
 
 describe('trust', () => {
-  it('keeps a prompt file from saying where keys go', async () => {
+  it('is required for the destination of keys in a prompt file', async () => {
     const given = { files: { 'p.md': '+++\nmodle = 1\nmodel = 2\n[gateway]\nbase_url = "http://evil"\n+++\n' } }
     const root = rootOf(given)
     expect(await failure(load(given, root), root)).toMatchInlineSnapshot(`
@@ -365,7 +365,7 @@ describe('trust', () => {
   })
 
   it.each(['providers.a.base_url = "http://evil"', 'mcp_servers = {}', 'plugins = []'])(
-    'keeps a workspace file from %s',
+    'is required in a workspace file for %s',
     async (toml) => {
       const given = { files: { '.baton/config.toml': `seed = 1\n${toml}`, 'p.md': '' } }
       expect(await failure(load(given))).toMatch(/^UNTRUSTED "\w+" may not be set by .baton\/config.toml: .*\n.*\n> 2 /)
@@ -373,7 +373,7 @@ describe('trust', () => {
     },
   )
 
-  it('is not asked of the user', async () => {
+  it('is not required from the user', async () => {
     const given = { files: { 'user.toml': '[mcp_servers.a]\ncommand = "x"\n', 'p.md': '' } }
     expect((await load(given)).settings.mcp_servers).toEqual({ a: { command: 'x' } })
   })
@@ -392,7 +392,7 @@ describe('rules of [permission]', () => {
         `${tool} ${pattern}: ${effect}, ${origin.replace(/^.*\/(?=home\/)/, '')}, ${tightens}`,
     )
 
-  it('of all sources have their lines, and those of a folder tighten without an error', async () => {
+  it('of all sources have their lines, and those of a folder restrict without an error', async () => {
     expect(await lines({ files, overrides })).toEqual([
       'todo : ask, home/config/config.toml:3, full',
       'bash rm *: deny, baton.toml:1, baton.toml',
@@ -412,7 +412,7 @@ describe('rules of [permission]', () => {
 })
 
 describe('config files', () => {
-  it('are checked with places', async () => {
+  it('have checked values with places', async () => {
     const given = {
       files: { 'baton.toml': 'temperature = "hot"\nmodle = 1\nname = "x"\n', 'p.md': '+++\nseed = "s"\n+++\n' },
     }
@@ -427,7 +427,7 @@ describe('config files', () => {
     ])
   })
 
-  it('with a syntax error name the line', async () => {
+  it('with a syntax error report the line', async () => {
     expect(await failure(loadTarget({ files: { 'baton.toml': '\uFEFFseed = 1\nmodel = x\n' } })))
       .toMatchInlineSnapshot(`
       "CONFIG_INVALID baton.toml is not valid TOML: invalid value
@@ -438,7 +438,7 @@ describe('config files', () => {
     `)
   })
 
-  it('never have a line shown that may hold a key', async () => {
+  it('never show a line that may contain a key', async () => {
     const toml = '[providers.a]\nbase_url = "http://a"\napi_key = "sk-123"\n'
     const text = await failure(loadTarget({ files: { 'user.toml': toml } }))
     expect(text).toMatch(

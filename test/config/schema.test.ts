@@ -10,7 +10,7 @@ async function issues(toml: string): Promise<readonly string[]> {
 }
 
 describe('[[test]]', () => {
-  it('takes everything a test can say', async () => {
+  it('accepts everything a test can contain', async () => {
     expect(
       await issues(`[[test]]
 name = "all"
@@ -57,7 +57,7 @@ file_contains = { "b.txt" = ["x", "y"] }`),
     expect(await issues(toml)).toEqual([issue])
   })
 
-  it('is in the schema of the front matter, and not in that of config files', () => {
+  it('is in the schema of the front matter, but not in that of config files', () => {
     expect(configJsonSchema('prompt')).toMatchObject({
       properties: {
         test: {

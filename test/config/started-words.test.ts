@@ -8,7 +8,7 @@ it.each([
   ['cat notes.txt | grep -q 8081', 'cat grep'],
   ['grep -q x notes.txt && sh check.sh notes.txt', 'grep sh check.sh notes.txt'],
   ['./check notes.txt || node --require ./a.js b.js', './check notes.txt node --require ./a.js b.js'],
-])('of %j only what readers read is left out', (line, started) => {
+])('of %j only words for reading programs are excluded', (line, started) => {
   expect(executedWords(line).join(' ')).toBe(started)
 })
 
@@ -21,7 +21,7 @@ it.each([
   'xargs run.sh',
   'time cat run.sh',
   'if cat run.sh',
-])('%j may execute all that it names', (line) => {
+])('%j may execute all words', (line) => {
   expect(executedWords(line).join(' ')).toMatch(/run\.sh/)
 })
 
@@ -42,6 +42,6 @@ it.each([
   'cat a # \\',
   'cat \\run.sh',
   "cat 'run.sh",
-])('%j is taken whole, because it is no row of plain commands', (line) => {
+])('%j is kept whole, because it is not a list of plain commands', (line) => {
   expect(executedWords(line)).toEqual([line])
 })

@@ -25,7 +25,7 @@ function world(files: { readonly [path: string]: string }) {
 }
 
 describe('trusted files', () => {
-  it('are read as config, until they change', async () => {
+  it('are used as config until they change', async () => {
     const { cwd, trust, config } = world({ 'baton.toml': hosts })
     await expect(config()).rejects.toMatchObject({
       code: 'UNTRUSTED',
@@ -42,7 +42,7 @@ describe('trusted files', () => {
     })
   })
 
-  it('may be prompt files, in which an answer below the ==== line is no change', async () => {
+  it('may be prompt files, in which an answer below the ==== line is not a change', async () => {
     const { cwd, trust, spec } = world({ 'p.md': prompt })
     await expect(spec('p.md')).rejects.toMatchObject({ code: 'UNTRUSTED' })
     trust('p.md', sha256(promptTrustText(await parsePrompt('p.md', prompt))))
@@ -53,7 +53,7 @@ describe('trusted files', () => {
     await expect(spec('p.md')).rejects.toMatchObject({ message: expect.stringContaining('has changed') })
   })
 
-  it('have rules of [permission] that count as those of the user do', async () => {
+  it('have rules of [permission] that count like those of the user', async () => {
     const rules = '[permission]\ntodo = "allow"\n'
     const asked = `+++\n${rules}+++\nAsk.\n`
     const { trust, spec } = world({ 'baton.toml': rules, 'p.md': asked })
@@ -85,7 +85,7 @@ describe('trusted files', () => {
     '[gateway]\nbase_url = "http://127.0.0.1:9/"\napi_key_env = "OPENAI_API_KEY"\n',
     '[providers.x]\nbase_url = "http://127.0.0.1:9/"\napi_key_command = "cat ~/.key"\n',
     '[gateway]\nbase_url = "http://127.0.0.1:9/"\napi_key_command = "cat ~/.key"\n',
-  ])('may not name one, or a command that prints one, either', async (text) => {
+  ])('may not name a key, or a command that prints one, either', async (text) => {
     const { trust, config } = world({ 'baton.toml': text })
     trust('baton.toml', sha256(text))
     await expect(config()).rejects.toMatchObject({
@@ -107,7 +107,7 @@ describe('trusted files', () => {
     }
   })
 
-  it('are meant by where they are: neither a copy elsewhere is trusted, nor a link', async () => {
+  it('are identified by their path: neither a copy elsewhere is trusted, nor a link', async () => {
     const { cwd, trust, spec } = world({ 'p.md': prompt, 'copy.md': prompt })
     trust('p.md', sha256(promptTrustText(await parsePrompt('p.md', prompt))))
     symlinkSync('p.md', join(cwd, 'link.md'))
@@ -117,7 +117,7 @@ describe('trusted files', () => {
     await expect(spec('moved.md')).rejects.toMatchObject({ code: 'UNTRUSTED' })
   })
 
-  it('are an error when the list of them is damaged, and only where it matters', async () => {
+  it('are an error when the list of them is damaged, but only if trust is needed', async () => {
     const { cwd, store, config } = world({ 'baton.toml': hosts })
     mkdirSync(join(store, '..'), { recursive: true })
     writeFileSync(store, '{"version":1,"files":{"/x":3}}')
@@ -129,7 +129,7 @@ describe('trusted files', () => {
 })
 
 describe('a link', () => {
-  it('to a folder in which a file is trusted does not bring that trust', async () => {
+  it('to a folder with a trusted file does not transfer the trust', async () => {
     const { cwd, store, spec } = world({})
     const other = tempTree({ 'p.md': prompt })
     const entry = { hash: sha256(promptTrustText(await parsePrompt('p.md', prompt))), keys: ['gateway'], since: '' }

@@ -50,7 +50,7 @@ describe('--var', () => {
     ['l=', { l: [] }],
     ['l=["a,b", 2]', { l: ['a,b', 2] }],
     ['t={"a": {"b": 1}}', { t: { a: { b: 1 } } }],
-  ])('reads %j by the type of the variable', async (flag, values) => {
+  ])('parses %j by the type of the variable', async (flag, values) => {
     expect(await read([flag])).toEqual(values)
   })
 
@@ -80,7 +80,7 @@ describe('--var', () => {
     )
   })
 
-  it('is refused for a file without [input], which needs none', async () => {
+  it('is refused for a file without [input]', async () => {
     expect(await problems(['a=1'], 'Hi\n')).toEqual([
       'USAGE --var a is given, but p.md has no [input] | Omit it, or add [input.a] to the front matter.',
     ])
@@ -89,14 +89,14 @@ describe('--var', () => {
 })
 
 describe('a missing variable', () => {
-  it('is named with its description, its values and the flag, where it is declared', async () => {
+  it('is named with its description, its values and the flag, at its declaration', async () => {
     const text = '+++\n[input.lang]\nrequired = true\ndescription = "the language"\nenum = ["de", "fr"]\n+++\nHi\n'
     expect(await problems([], text)).toEqual([
       'USAGE missing variable "lang": the language; one of "de", "fr" | Add --var lang=… @2',
     ])
   })
 
-  it('comes with all flags that are missing', async () => {
+  it('is reported together with all missing flags', async () => {
     const text = '+++\n[input]\na = { required = true }\nb = { required = true }\nc = {}\n+++\nHi\n'
     expect(await problems([], text)).toEqual([
       'USAGE missing variable "a" | Add --var a=… --var b=… @3',
@@ -104,7 +104,7 @@ describe('a missing variable', () => {
     ])
   })
 
-  it('is not missing where it has a default', async () => {
+  it('is not reported if it has a default', async () => {
     expect(await read([], '+++\n[input]\na = { default = "x" }\n+++\nHi\n')).toEqual({ a: 'x' })
   })
 })

@@ -8,7 +8,7 @@ function problems(steps: readonly JsonObject[], table: JsonObject = {}): readonl
 }
 
 describe('the steps of a workflow', () => {
-  it('may need each other in any order, as long as each can run', () => {
+  it('may depend on each other in any order, as long as each can run', () => {
     const steps = [
       { id: 'sum', agent: 'a', needs: ['left', 'right'] },
       { id: 'left', agent: 'a', on_error: 'continue' },
@@ -18,7 +18,7 @@ describe('the steps of a workflow', () => {
     expect(problems(steps)).toEqual([])
   })
 
-  it('are at least one', () => {
+  it('must not be empty', () => {
     expect(checkWorkflow({})).toMatchObject([{ path: ['workflow'], message: '"workflow" has no steps' }])
   })
 
@@ -33,12 +33,12 @@ describe('the steps of a workflow', () => {
     expect(problems([{ id: 'a', ...step }])).toEqual([expect.stringContaining(expected)])
   })
 
-  it('have different ids', () => {
+  it('must have different ids', () => {
     const twice = { id: 'a', agent: 'x' }
     expect(problems([twice, twice])).toEqual(['1.id: two workflow steps have the id "a"'])
   })
 
-  it('are no cycle, which is named whole without what only leads to it', () => {
+  it('cannot form a cycle, which is shown without the steps that only lead to it', () => {
     const steps = [
       { id: 'start', agent: 'x', needs: ['a'] },
       { id: 'a', agent: 'x', needs: ['b'] },
@@ -47,7 +47,7 @@ describe('the steps of a workflow', () => {
     expect(problems(steps)).toEqual(['2.needs.0: workflow steps need each other in a cycle: a → b → a'])
   })
 
-  it('can each run: not after both success and failure of one, nor after a failure that ends the run', () => {
+  it('must be able to run: not after both success and failure of one, nor after a failure that ends the run', () => {
     const first = { id: 'a', agent: 'x', on_error: 'continue' }
     const failed = { id: 'b', agent: 'x', needs: ['a'], when: 'failure' }
     const both = { id: 'c', agent: 'x', needs: ['a', 'b'] }
@@ -64,7 +64,7 @@ describe('the steps of a workflow', () => {
   })
 })
 
-it('options of a step for the main agent are settings of its requests, with values that fit; those of an agent are its own', () => {
+it('options of a step for the main agent are request settings with valid values; those of an agent are its own', () => {
   const step = [
     { id: 'a', instructions: 'x', options: { temperature: 'hot', tempratur: 1, model: 'm' } },
     { id: 'b', agent: 'x', options: { anything: 1 } },

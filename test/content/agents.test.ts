@@ -11,7 +11,7 @@ const project = {
 }
 
 describe('context-builder', () => {
-  it('adds the files that the request is about, best first', async () => {
+  it('adds the files that are relevant to the request, most relevant first', async () => {
     expect(
       await runShipped('context-builder', {
         files: project,
@@ -24,7 +24,7 @@ describe('context-builder', () => {
     })
   })
 
-  it('keeps what is in context_globs and looks only where globs say', async () => {
+  it('keeps the files in context_globs, and searches only the given globs', async () => {
     const input = {
       coder_prompt: 'How are tokens refreshed?',
       coder_params: { context_globs: ['src/color.ts'] },
@@ -42,14 +42,14 @@ describe('context-builder', () => {
     })
   })
 
-  it('names a file with brackets so that only this file is meant', async () => {
+  it('escapes a file name with brackets so that it matches only this file', async () => {
     const files = { 'app/[token]/page.ts': 'token', 'app/t/page.ts': '' }
     expect(await runShipped('context-builder', { files, coder_prompt: 'the token' })).toMatchObject({
       coder_params_patch: { context_globs: [String.raw`app/\[token\]/page.ts`] },
     })
   })
 
-  it('leaves out hidden files and prompt files, which would match best', async () => {
+  it('excludes hidden files and prompt files, even the best matches', async () => {
     const asked = 'Rewrite the token refresh.'
     const files = {
       '.env': 'token token refresh',
@@ -72,7 +72,7 @@ describe('context-builder', () => {
 })
 
 describe('prompt-refiner', () => {
-  it('adds files that are named, says which do not exist, and appends the rules', async () => {
+  it('adds the named files, reports the missing ones, and appends the rules', async () => {
     const input = {
       coder_prompt: 'Compare `src/token.ts` with ./src/user.ts and src/gone.ts. e.g. v1.2',
       agent_config: { rules: ['Be brief.'] },
@@ -84,7 +84,7 @@ describe('prompt-refiner', () => {
     })
   })
 
-  it('has rules of its own', async () => {
+  it('has default rules', async () => {
     expect(await runShipped('prompt-refiner', { files: project, coder_prompt: 'Hi' })).toMatchObject({
       coder_prompts_append: [expect.stringMatching(/^Rules:\n- .*line/)],
     })
@@ -103,7 +103,7 @@ describe('reference-checker', () => {
     })
   })
 
-  it('names those that do not', async () => {
+  it('names those that do not exist', async () => {
     expect(
       await runShipped('reference-checker', { files: project, ...answer('See src/token.ts:99 and src/none.ts:1.') }),
     ).toMatchObject({
@@ -115,7 +115,7 @@ describe('reference-checker', () => {
     })
   })
 
-  it('fails the task when it is strict', async () => {
+  it('fails the task in strict mode', async () => {
     const input = { ...answer('See src/none.ts:1.'), agent_config: { strict: true } }
     expect(await runShipped('reference-checker', { files: project, ...input })).toEqual({
       success: false,
@@ -123,7 +123,7 @@ describe('reference-checker', () => {
     })
   })
 
-  it('leaves answers without references alone', async () => {
+  it('does not change answers without references', async () => {
     expect(await runShipped('reference-checker', { files: project, ...answer('At 10:30 nothing happens.') })).toBeNull()
   })
 })

@@ -43,7 +43,7 @@ describe('reviewer', () => {
   const review = (entry: object, text: string) =>
     runShipped('reviewer', { ...input, agent_config: entry, provider: createFakeProvider([{ text: [text] }]) })
 
-  it('leaves the answer alone and has the findings as its result', async () => {
+  it('does not change the answer, and returns the findings as its result', async () => {
     expect(await review({}, findings)).toEqual({
       agent_result: {
         findings: [
@@ -54,7 +54,7 @@ describe('reviewer', () => {
     })
   })
 
-  it('fails the task for errors when it is told so, and for nothing else', async () => {
+  it('fails the task for errors if configured, and for nothing else', async () => {
     expect(await review({ fail: true }, findings)).toEqual({
       success: false,
       error_msg: 'the review found errors',
@@ -63,7 +63,7 @@ describe('reviewer', () => {
     expect(await review({ fail: true }, '[]')).toEqual({ agent_result: { findings: {} } })
   })
 
-  it('takes words that are no list as one note', async () => {
+  it('treats findings that are not a list as one note', async () => {
     expect(await review({}, 'Fine by me.')).toEqual({
       agent_result: { findings: [{ severity: 'note', text: 'Fine by me.' }] },
     })
@@ -73,7 +73,7 @@ describe('reviewer', () => {
 describe('summarizer', () => {
   const answer = ({ model, text }: Asked): string => (model === 'main' ? 'An answer.' : `Summary of ${text.length > 0}`)
 
-  it('joins the answers of all tasks into a file, and says whose are missing', async () => {
+  it('joins the answers of all tasks in a file, and names the tasks without one', async () => {
     const entry = '{ name = "summarizer", stage = "post", file = "out/summary.md" }'
     const world = await shippedWorld({ 'ask.md': prompt([entry]), 'plain.md': prompt([]) }, answer)
     await world.run('plain.md', '-m', 'main', '-i', 'one', '-i', 'two')
@@ -90,7 +90,7 @@ describe('summarizer', () => {
     expect(text).toContain('<answer label="one">\nAn answer.\n</answer>\n\n<answer label="two">')
   })
 
-  it('speaks of one answer as one', async () => {
+  it('uses the singular for one answer', async () => {
     const world = await shippedWorld({ 'ask.md': prompt(['{ name = "summarizer", stage = "post" }']) }, answer)
     const { stderr } = await world.run('ask.md', '-m', 'main')
     expect(stderr).toBe('[summarizer] summary of 1 answer:\nAn answer.\n')
@@ -102,7 +102,7 @@ describe('summarizer', () => {
     agent_config: entry,
   })
 
-  it('summarizes in parts what one call cannot read', async () => {
+  it('summarizes what is too long for one call in parts', async () => {
     const provider = createFakeProvider((_, index) => ({ text: [`Part ${index}.`] }))
     const responses = Array.from({ length: 5 }, (_, index) => ({ label: `t${index}`, content: 'x'.repeat(450) }))
     const result = await runShipped('summarizer', { provider, ...post(responses, { max_kb: 1 }) })
@@ -112,7 +112,7 @@ describe('summarizer', () => {
     expect(last).toContain('<answer label="part 3">\nPart 2.\n</answer>')
   })
 
-  it('takes one answer as it is, and names tasks that failed', async () => {
+  it('copies a single answer unchanged, and names failed tasks', async () => {
     const responses = [
       { label: 'a', error: 'down' },
       { label: 'b', content: 'All of it.' },
@@ -126,7 +126,7 @@ describe('summarizer', () => {
 describe('commit-suggester', () => {
   const answer = ({ model }: Asked): string => (model === 'main' ? 'Done.' : '```\nAdd a token\n```')
 
-  it('prints a message for what differs, and asks nobody when nothing does', async () => {
+  it('prints a message for the differences, and asks no model if there are none', async () => {
     const entry = '{ name = "commit-suggester", stage = "post", style = "In French.", file = "message.txt" }'
     const world = await shippedWorld({ 'ask.md': prompt([entry]), 'plain.md': prompt([]), 'a.ts': 'a\n' }, answer)
     world.git('init', '-q')
@@ -152,7 +152,7 @@ describe('commit-suggester', () => {
 })
 
 it.each(['code-map', 'auto-context', 'reviewer', 'summarizer'])(
-  '%s says so when no model is reachable',
+  '%s reports that no model is available',
   async (name) => {
     const offline = { ...createFakeProvider(() => ({ text: ['A quote.'] })), name: 'offline' }
     const responses = ['a', 'b'].map((label) => ({ label, content: 'Words.' }))

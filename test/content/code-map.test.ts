@@ -26,7 +26,7 @@ function mainCall({ asked }: World): string {
 }
 
 describe('code-map', () => {
-  it('puts notes on all files into the instruction, and asks only about what changed since', async () => {
+  it('puts notes on all files into the instruction, and asks only about files that changed', async () => {
     const world = await shippedWorld({ 'ask.md': prompt(['"code-map"']), 'plain.md': prompt([]), ...project }, answer)
     await world.run('plain.md', '-m', 'main')
     expect(mainCall(world)).not.toContain('src/token.ts')
@@ -47,7 +47,7 @@ describe('code-map', () => {
     expect(again.at(-1)?.text).toContain('- src/token.ts: It is src/token.ts.')
   })
 
-  it('goes on where a run that failed was, also behind a line that was not written to its end', async () => {
+  it('continues after a failed run, even if its last line is incomplete', async () => {
     const files = { 'ask.md': prompt(['{ name = "code-map", concurrency = 1 }']), ...project }
     let isDown = true
     const down = { status: 400, body: { error: { message: 'no more' } } }
@@ -73,7 +73,7 @@ describe('code-map', () => {
     ])
   })
 
-  it('refuses more files than max_files before anybody is asked', async () => {
+  it('refuses more files than max_files before it asks a model', async () => {
     const files = { 'a.ts': '1', 'b.ts': '2' }
     expect(await runShipped('code-map', { files, agent_config: { globs: ['*.ts'], max_files: 1 } })).toEqual({
       success: false,
@@ -81,7 +81,7 @@ describe('code-map', () => {
     })
   })
 
-  it('asks once about files that are alike, and not about large ones', async () => {
+  it('asks once about identical files, and not about large ones', async () => {
     const provider = createFakeProvider([{ text: ['  Two\nwords. '] }])
     const files = { 'src/a.ts': 'same', 'src/b.ts': 'same', 'src/large.ts': 'x'.repeat(1001) }
     const config = { agent_config: { globs: ['src/*'], max_file_kb: 1 }, coder_params: { base_dir: 'src/..' } }
@@ -102,7 +102,7 @@ describe('auto-context', () => {
         : { text: ['A note.'] },
     )
 
-  it('gives the model of the run only the files that were chosen', async () => {
+  it('gives the model of the run only the selected files', async () => {
     const entry = '{ name = "auto-context", model = "chooser", map = { model = "mapper" } }'
     const world = await shippedWorld(
       {
@@ -129,7 +129,7 @@ describe('auto-context', () => {
     expect(calls.at(-1)?.text).not.toContain('A note.')
   })
 
-  it('adds the chosen files to context_globs when it is told where to look', async () => {
+  it('adds the selected files to context_globs if it has globs to search', async () => {
     const input = { agent_config: { globs: ['src/*.ts'] }, coder_params: { context_globs: ['README.md'] } }
     expect(await runShipped('auto-context', { files, provider: provider(), ...input })).toEqual({
       coder_params_patch: { context_globs: ['README.md', 'src/token.ts'] },
@@ -137,7 +137,7 @@ describe('auto-context', () => {
     })
   })
 
-  it('takes no more than max_files, and names each so that only this file is meant', async () => {
+  it('selects at most max_files, and escapes each name so that it matches only this file', async () => {
     const last = { text: ['["src/[id].ts", "src/token.ts"]'] }
     const input = { agent_config: { globs: ['src/*'], max_files: 1 } }
     expect(await runShipped('auto-context', { files, provider: provider(last), ...input })).toEqual({
@@ -146,7 +146,7 @@ describe('auto-context', () => {
     })
   })
 
-  it('leaves no context when none is needed, and fails when the model names no list', async () => {
+  it('selects no files when none are needed, and fails when the model returns no list', async () => {
     const input = { coder_params: { context_globs: ['src/*.ts'] } }
     expect(await runShipped('auto-context', { files, provider: provider({ text: ['[]'] }), ...input })).toHaveProperty(
       'coder_params_patch',

@@ -5,7 +5,7 @@ import { prompt, runShipped, shippedWorld } from './shipped.ts'
 vi.setConfig({ testTimeout: 60_000 })
 
 describe('test-runner', () => {
-  it('adds the outcome of a command to the answer, and fails the run when it is told so', async () => {
+  it('adds the outcome of a command to the answer, and fails the run if configured', async () => {
     const entry = (more: string) =>
       prompt([`{ name = "test-runner", stage = "post_task", command = "sh tests.sh"${more} }`])
     const world = await shippedWorld(
@@ -35,14 +35,14 @@ describe('test-runner', () => {
 
   const run = (entry: object) => runShipped('test-runner', { coder_stage: 'post', agent_config: entry })
 
-  it('needs no shell for a list, and keeps the end of what was printed', async () => {
+  it('needs no shell for a list, and keeps the end of the output', async () => {
     const command = [process.execPath, '-e', 'for (let i = 0; i < 9; i++) console.log(i, "$HOME"); process.exit(1)']
     expect(await run({ command, max_lines: 2 })).toEqual({
       agent_result: { passed: false, exit: 1, command: command.join(' '), output: '7 $HOME\n8 $HOME' },
     })
   })
 
-  it('stops a command that takes too long', async () => {
+  it('stops a command at its time limit', async () => {
     expect(await run({ command: 'sleep 60', timeout: '50ms' })).toEqual({
       agent_result: { passed: false, command: 'sleep 60', output: '' },
     })
@@ -50,7 +50,7 @@ describe('test-runner', () => {
 })
 
 describe('git-diff', () => {
-  it('lets the model review what was changed, and skips the run when nothing was', async () => {
+  it('lets the model review the changes, and skips the run when there are none', async () => {
     const files = {
       '.gitignore': '.baton\n',
       'with.md': prompt(['"git-diff"']),
@@ -82,7 +82,7 @@ describe('git-diff', () => {
     expect(text).not.toContain('kept')
   })
 
-  it('compares with where this branch left another one, below base_dir only, and cuts what is too long', async () => {
+  it('compares with the point where this branch left another one, only below base_dir, and truncates long diffs', async () => {
     const long = `${'x'.repeat(99)}\n`.repeat(50)
     const world = await shippedWorld({ 'a.ts': 'a\n', 'src/b.ts': 'b\n' }, () => 'An answer.')
     world.git('init', '-q', '-b', 'main')
@@ -109,7 +109,7 @@ describe('git-diff', () => {
     expect((await world.run('ask.md')).stderr).toContain('Sub-agent [git-diff] failed: there is no commit "--output=x"')
   })
 
-  it('says so where there is no repository', async () => {
+  it('reports a folder that is not a repository', async () => {
     expect(await runShipped('git-diff', {})).toEqual({ success: false, error_msg: 'there is no git repository here' })
     expect(await runShipped('commit-suggester', { coder_stage: 'post' })).toBeNull()
   })

@@ -27,7 +27,7 @@ function answer({ model, text }: Asked): string {
 const engines = ['engine=lua54', 'engine=fengari', 'isolated=true']
 
 // the whole series has the thread as well
-it('the built-in agents do the same on both Lua engines, and in a thread of their own', async () => {
+it('the built-in agents behave the same on both Lua engines and in a separate thread', async () => {
   const files = {
     'ask.md': prompt(entries),
     'src/token.ts': 'export const token = 1\n',

@@ -50,7 +50,7 @@ function cell(row: string, index: number): readonly string[] {
   return [...(row.split(/ ?\| /)[index] ?? '').matchAll(/`(\w+)`/g)].map(([, name = '']) => name)
 }
 
-it('docs/agents-and-pipelines.md has the stages and options of each agent, and each pipeline', () => {
+it('docs/agents-and-pipelines.md contains the stages and options of each agent, and each pipeline', () => {
   const text = readFileSync(join(root, 'docs/agents-and-pipelines.md'), 'utf8')
   const rows = new Map([...text.matchAll(/^\| \[?`([\w-]+)`.*$/gm)].map(([row, name = '']) => [name, row]))
   for (const name of agents) {
@@ -65,21 +65,21 @@ it('docs/agents-and-pipelines.md has the stages and options of each agent, and e
 })
 
 describe('the built-in agents', () => {
-  it.each(wrong)('%s with %j says what is wrong', async (name, entry, message) => {
+  it.each(wrong)('%s with %j reports the error', async (name, entry, message) => {
     expect(await runShipped(name, { agent_config: { name, ...entry }, coder_stage: stagesOf(name)[0] })).toEqual({
       success: false,
       error_msg: expect.stringContaining(message),
     })
   })
 
-  it.each(agents)('%s names its options when one is unknown, and each of them is in its header', async (name) => {
+  it.each(agents)('%s lists its options when one is unknown, and its header describes each of them', async (name) => {
     const answer = await runShipped(name, { agent_config: { name, glob: 1 }, coder_stage: stagesOf(name)[0] })
     const { error_msg: message } = answer as { readonly error_msg: string }
     expect(message).toContain('it has no option "glob"; its options are ')
     expect(optionsOf(name).toSorted()).toEqual(message.split(' are ')[1]?.split(', ').toSorted())
   })
 
-  it.each(agents)('%s has an example entry, and says so when its stage makes no sense', async (name) => {
+  it.each(agents)('%s has an example entry, and reports an unsuitable stage', async (name) => {
     expect(header(name)).toMatch(new RegExp(`^Example: \`\\{ name = "${name}"`, 'm'))
     const stages = stagesOf(name)
     const other = ['pre', 'pre_task', 'post_task', 'post'].find((stage) => !stages.includes(stage))

@@ -48,7 +48,7 @@ function commitAs(git: World['git'], message: string): void {
 }
 
 describe('the pipelines', () => {
-  it('have cassettes that name no folder of the machine where they were recorded', () => {
+  it('have cassettes without names of folders on the recording machine', () => {
     const cassettes = join(folder, 'cassettes')
     const named = readdirSync(cassettes).flatMap((name) => {
       const text = readFileSync(join(cassettes, name), 'utf8')
@@ -59,7 +59,7 @@ describe('the pipelines', () => {
     expect(named).toEqual([])
   })
 
-  it('say what they do and how they are adapted, and pass check, as agents and their modules do', async () => {
+  it('describe what they do and how to adapt them, and pass check, as do agents and their modules', async () => {
     for (const name of pipelines) {
       const [, comment = ''] = /^\+\+\+\n((?:#.*\n)+)/.exec(readFileSync(join(folder, name), 'utf8')) ?? []
       expect(comment, name).toContain('# To adapt: ')
@@ -74,7 +74,7 @@ describe('the pipelines', () => {
     expect(code).toBe(0)
   })
 
-  it('pass the tests they have, offline and without a model', async () => {
+  it('pass their tests, offline and without a model', async () => {
     const { code, stdout } = await baton(['test', 'pipelines'], { cwd: root })
     expect(stdout).toMatch(/^11 passed \(11 tests, 10 files\)$/m)
     expect(code).toBe(0)
@@ -91,7 +91,7 @@ describe('the pipelines', () => {
     expect(stderr).toContain('[commit-suggester] commit message:\nComment add\n')
   })
 
-  it('review-diff asks about what differs, checks the references, and writes nothing', async () => {
+  it('review-diff asks about the differences, checks the references, and writes nothing', async () => {
     const { run, write, asked, git } = await world('review-diff.md', () => 'Wrong: src/add.js:2 and src/add.js:9.')
     expect((await run('review-diff.md')).stderr).toContain('no changes since HEAD')
     write({ 'src/add.js': 'export function add(a, b) {\n  return a - b\n}\n' })
@@ -125,7 +125,7 @@ describe('the pipelines', () => {
     expect(stdout).toMatch(/References: \d+ checked, all exist\./)
   })
 
-  it('release-notes makes a note on each commit, one text of them, and checks it', async () => {
+  it('release-notes writes a note for each commit, combines them, and checks the result', async () => {
     const { run, asked, git } = await world(
       'release-notes.md',
       answers({
@@ -184,7 +184,7 @@ describe('the pipelines', () => {
     expect(asked()[1]?.text).toMatch(/Check: npm test: exit code 1\n[^]*16[^]*9[^]*<\/task_context>/)
   })
 
-  it('iterate-score brings the best state back, and tells the model when its change gave no score', async () => {
+  it('iterate-score restores the best state, and tells the model when its change produced no score', async () => {
     const sources = ['export const twice = (a) => a + a', 'throw 1', 'export const twice = (number) => number + number']
     let answered = 0
     const { run, read, write, asked, git } = await world('iterate-score.md', () =>

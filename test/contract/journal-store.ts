@@ -30,7 +30,7 @@ export function describeJournalStore(name: string, factory: StoreFactory): void 
   const make = (now: () => Date = () => new Date(1_700_000_000_000)): StoreUnderTest => factory({ mask, now })
 
   describe(`journal store: ${name}`, () => {
-    it('reads nothing of a run it does not know', async () => {
+    it('reads nothing of an unknown run', async () => {
       expect(await recordsOf(make().store)).toEqual([])
     })
 
@@ -42,7 +42,7 @@ export function describeJournalStore(name: string, factory: StoreFactory): void 
       expect(await recordsOf(store)).toEqual([])
     })
 
-    it('gives records back in order, behind a header, with numbers without gaps', async () => {
+    it('returns records in order, after a header, numbered without gaps', async () => {
       const { store } = make()
       const journal = await store.open('run')
       expect(journal.epoch).toBe(1)
@@ -60,7 +60,7 @@ export function describeJournalStore(name: string, factory: StoreFactory): void 
       expect(placesOf(records)).toEqual(['a', 'b', 'c'])
     })
 
-    it('shows an appended record, and all noted before it, to a reader at once', async () => {
+    it('shows an appended record, and all earlier notes, to a reader at once', async () => {
       const { store } = make()
       const journal = await store.open('run')
       journal.note(done('noted'))
@@ -69,7 +69,7 @@ export function describeJournalStore(name: string, factory: StoreFactory): void 
       await journal.close()
     })
 
-    it('shows what was pushed or flushed', async () => {
+    it('shows pushed or flushed records', async () => {
       const { store } = make()
       const journal = await store.open('run')
       journal.note(done('pushed'))
@@ -81,7 +81,7 @@ export function describeJournalStore(name: string, factory: StoreFactory): void 
       await journal.close()
     })
 
-    it('takes records of many callers at once', async () => {
+    it('accepts records of many callers at once', async () => {
       const { store } = make()
       const journal = await store.open('run')
       const places = Array.from({ length: 300 }, (_, index) => `task/${index}`)
@@ -91,7 +91,7 @@ export function describeJournalStore(name: string, factory: StoreFactory): void 
       expect(placesOf(await recordsOf(store))).toEqual(places)
     })
 
-    it('orders by number, not by a clock that jumps', async () => {
+    it('orders by number, even if the clock jumps', async () => {
       const times = [5, -3_600_000, 86_400_000, 0, 0].values()
       const { store } = make(() => new Date(1_700_000_000_000 + (times.next().value ?? 0)))
       const journal = await store.open('run')
@@ -118,7 +118,7 @@ export function describeJournalStore(name: string, factory: StoreFactory): void 
       expect(placesOf(await recordsOf(store))).toEqual(['first'])
     })
 
-    it('opens an ended run again although its process lives', async () => {
+    it('reopens an ended run although its process is alive', async () => {
       const { store } = make()
       const journal = await store.open('run')
       await journal.append({ k: 'run.end', exit: 4, stop: 'limit' })
@@ -152,7 +152,7 @@ export function describeJournalStore(name: string, factory: StoreFactory): void 
       ])
     })
 
-    it('gives equal values back, whatever they hold', async () => {
+    it('restores equal values, whatever they contain', async () => {
       const { store, valueOf } = make()
       const values = [
         undefined,
@@ -178,7 +178,7 @@ export function describeJournalStore(name: string, factory: StoreFactory): void 
       expect(read).toEqual(values)
     })
 
-    it('keeps secrets out of every record and puts them back into values', async () => {
+    it('keeps secrets out of every record and restores them in values', async () => {
       const { store, valueOf } = make()
       const journal = await store.open('run')
       const args = { [`key ${secret}`]: `value ${secret}!` }
@@ -191,7 +191,7 @@ export function describeJournalStore(name: string, factory: StoreFactory): void 
       expect(await valueOf('run', observed?.value)).toBe(secret)
     })
 
-    it('refuses a value that is not JSON, names where it is, and leaves no gap', async () => {
+    it('refuses a value that is not JSON, locates it, and leaves no gap', async () => {
       const { store } = make()
       const journal = await store.open('run')
       const value = { list: [1, () => 2] }
@@ -202,7 +202,7 @@ export function describeJournalStore(name: string, factory: StoreFactory): void 
       expect(placesOf(await recordsOf(store))).toEqual(['good'])
     })
 
-    it('refuses records once it is closed, and closes as often as one likes', async () => {
+    it('refuses records once it is closed, and can be closed repeatedly', async () => {
       const { store } = make()
       const journal = await store.open('run')
       journal.note(done('before'))

@@ -34,7 +34,7 @@ export function describeThreadSafety(name: string, load: Load, traits: SafetyTra
 }
 
 function describeReach(load: Load): void {
-  it('finds no names but these in the globals and their tables', async () => {
+  it('globals and their tables contain only these names', async () => {
     const text = `
       local names, seen = {}, {}
       local function visit(t, path)
@@ -84,11 +84,11 @@ function describeReach(load: Load): void {
     'debug.getuservalue',
     'debug.debug',
     'string.dump',
-  ])('has no %s', async (path) => {
+  ])('there is no %s', async (path) => {
     expect(await runLua(await load(), `return ${path}`)).toEqual([undefined])
   })
 
-  it('loads no binary chunk, under any name for the mode', async () => {
+  it('binary chunks are not loaded, under any name for the mode', async () => {
     const text = `
       local results = {}
       local chunk = '\\27Lua\\x54\\0\\x19\\x93\\r\\n\\x1a\\n'
@@ -99,7 +99,7 @@ function describeReach(load: Load): void {
     expect(await runLua(await load(), text)).toEqual([Array.from({ length: 7 }, () => true)])
   })
 
-  it('finds no userdata but null, wherever it looks', async () => {
+  it('there is no userdata but null anywhere', async () => {
     const text = `
       local found, seen = {}, {}
       local function visit(value, path)
@@ -145,7 +145,7 @@ function describeTricks(load: Load): void {
     'return null < null',
     'getmetatable(null).__index = {}',
     'for _ in pairs(null) do end',
-  ])('leaves the null sentinel alone: %s', async (text) => {
+  ])('the null sentinel cannot be changed: %s', async (text) => {
     await failLua(await load(), text)
     expect(await runLua(await load(), 'return getmetatable(null), tostring(null), ({[null] = 1})[NULL]')).toEqual([
       false,
@@ -154,7 +154,7 @@ function describeTricks(load: Load): void {
     ])
   })
 
-  it('does not reach the host or another state through the metatable of strings', async () => {
+  it('the host and other states cannot be accessed through the metatable of strings', async () => {
     const engine = await load()
     const text = `
       local meta = getmetatable('')
@@ -171,7 +171,7 @@ function describeTricks(load: Load): void {
     ])
   })
 
-  it('keeps working for the host when a script replaces every global function', async () => {
+  it('the host keeps working when a script replaces every global function', async () => {
     const text = `
       local keep, wait_for, call, each = host.echo, wait, pcall, next
       for name, value in each, _G do
@@ -184,14 +184,14 @@ function describeTricks(load: Load): void {
     expect(await runLua(await load(), text)).toEqual([[1, { a: 2 }], 'late', true, 'later'])
   })
 
-  it('hides the mark of lists, and does not mistake other metatables for it', async () => {
+  it('the mark of lists is hidden, and not confused with other metatables', async () => {
     const text = `
       local other = setmetatable({}, { __metatable = 'mine', __index = error, __len = error, __pairs = error })
       return getmetatable(list), host.border(setmetatable({}, {})), host.border(other), other, getmetatable(other)`
     expect(await runLua(await load(), text, { variables: { list: [] } })).toEqual([undefined, {}, {}, {}, 'mine'])
   })
 
-  it('runs no metamethod while values cross', async () => {
+  it('no metamethod runs while values cross', async () => {
     const text = `
       local asked = 0
       local function ask() asked = asked + 1 return 'asked' end
@@ -205,7 +205,7 @@ function describeTricks(load: Load): void {
 }
 
 function describeHostBorder(load: Load): void {
-  it('gives functions of the host no metatable, fields or values inside', async () => {
+  it('host functions have no metatable, fields or values inside', async () => {
     const text = `
       local ok = { pcall(function() return host.echo.constructor end) }
       return getmetatable(host.echo), type(host.echo), ok[1], pcall(setmetatable, host.echo, {})`
@@ -221,7 +221,7 @@ function describeHostBorder(load: Load): void {
     ['an object', { secret: 'x' }, '[object Object]'],
     ['a symbol', Symbol('s'), 'Symbol(s)'],
   ]
-  it.each(thrown)('makes text of %s that the host throws or rejects with', async (_, value, message) => {
+  it.each(thrown)('%s that the host throws or rejects with becomes text', async (_, value, message) => {
     const functions = [
       hostFunction('bad.now', () => {
         throw value
@@ -244,7 +244,7 @@ function describeHostBorder(load: Load): void {
     ['a map', new Map([[1, 2]])],
     ['a symbol', Symbol('s')],
   ]
-  it.each(strange)('gives the script an error instead of %s', async (_, value) => {
+  it.each(strange)('the script gets an error instead of %s', async (_, value) => {
     const functions: readonly HostFunction[] = [
       hostFunction('strange.now', () => [value as LuaValue]),
       hostFunction('strange.later', async () => [value as LuaValue]),
@@ -254,7 +254,7 @@ function describeHostBorder(load: Load): void {
     expect(await runLua(await load(), text, { functions })).toEqual([false, false, 'string', 'string'])
   })
 
-  it('cannot hand a function, a coroutine or itself to the host', async () => {
+  it('a function, a coroutine or the script itself cannot be passed to the host', async () => {
     const values = ['function() end', 'coroutine.create(function() end)', 'error', '_G', '{ f = print or error }']
     for (const value of values) {
       const [ok, message] = await runLua(await load(), `return pcall(host.echo, ${value})`)
@@ -291,17 +291,17 @@ function describeEndless(load: Load): void {
       'while true do pcall(table.sort, {3, 1, 2, 5, 4}, function() return true end) end',
     ],
     ['a callback in a callback', `('x'):gsub('x', function() table.sort({1, 2}, function() ${endless} end) end)`],
-  ])('ends %s', async (_, text) => {
+  ])('%s is ended', async (_, text) => {
     expect(await failLua(await load(), text, { limits: { timeMs: 60 } })).toMatchObject({ limit: 'time' })
   })
 
-  it('ends a loop that waits and catches', async () => {
+  it('a loop that waits and catches is ended', async () => {
     const text = "while true do pcall(function() wait(1) error('x') end) end"
     // only Lua's own time in between counts, which is a small part of the elapsed time
     expect(await failLua(await load(), text, { limits: { timeMs: 15 } })).toMatchObject({ limit: 'time' })
   })
 
-  it('ends an error whose text is never ready', async () => {
+  it('an error with endless text is ended', async () => {
     const text = `error(setmetatable({}, { __tostring = function() ${endless} end }))`
     expect(await failLua(await load(), text, { limits: { timeMs: 60 } })).toBeInstanceOf(LuaError)
   })
@@ -316,7 +316,7 @@ function describeEndless(load: Load): void {
     ['patterns', 'return ("("):rep(300):find(("("):rep(300) .. (")"):rep(300))'],
     ['brackets in the source', 'return load("return " .. ("("):rep(10000) .. "1" .. (")"):rep(10000))()'],
     ['tables in the source', 'return load("return " .. ("{"):rep(10000) .. ("}"):rep(10000))()'],
-  ])('makes an error of nesting %s too deeply, and stays usable', async (_, text) => {
+  ])('nesting %s too deeply is an error, after which the engine stays usable', async (_, text) => {
     const engine = await load()
     expect(await failLua(engine, text)).toBeInstanceOf(LuaError)
     expect(await runLua(engine, 'return 1')).toEqual([1])
@@ -349,7 +349,7 @@ function describeMemory(load: Load, { memory, isolated }: SafetyTraits): void {
   // a thread ends all of them in the same way
   const tried = bombs.filter((_, index) => !isolated || index % core(4, 1) === 0)
 
-  it.each(tried)('ends a script that takes everything: %s', async (_, text) => {
+  it.each(tried)('a script that uses up everything is ended: %s', async (_, text) => {
     const engine = await load()
     expect(await failLua(engine, text, { limits })).toMatchObject({
       limit: 'memory',
@@ -358,7 +358,7 @@ function describeMemory(load: Load, { memory, isolated }: SafetyTraits): void {
     expect(await runLua(engine, 'return 1')).toEqual([1])
   })
 
-  it('lets a script throw away much more than it may hold', async () => {
+  it('a script may discard much more memory than it may hold', async () => {
     const text = 'local last for i = 1, 5000 do last = ("x"):rep(10000) .. i end return #last'
     expect(await runLua(await load(), text, { limits })).toEqual([10_004])
   })
@@ -368,7 +368,7 @@ function describeMemory(load: Load, { memory, isolated }: SafetyTraits): void {
 function describeKills(load: Load): void {
   const pathological = 'return ("a"):rep(40):find(("a?"):rep(40) .. ("a"):rep(40))'
 
-  it('ends one native call that never comes back, at the time limit', async () => {
+  it('one endless native call is ended at the time limit', async () => {
     const engine = await load()
     expect(await failLua(engine, pathological, { limits: { timeMs: 100 }, name: 'agents/slow.aip' })).toMatchObject({
       limit: 'time',
@@ -378,7 +378,7 @@ function describeKills(load: Load): void {
     expect(await runLua(engine, 'return 1')).toEqual([1])
   })
 
-  it('ends one native call that never comes back when it is aborted', async () => {
+  it('one endless native call is ended when it is aborted', async () => {
     const controller = new AbortController()
     const reason = new Error('stopped by the user')
     setTimeout(() => controller.abort(reason), 50)

@@ -122,34 +122,34 @@ function describeValues(load: Load): void {
     ['an object with a key that is no name', { 'a b': { '': 1 } }],
     ['an object with the key __proto__', JSON.parse('{"__proto__": {"x": 1}}') as LuaValue],
   ]
-  it.each(roundTrips)('%s comes back as it went in', async (_, value) => {
+  it.each(roundTrips)('%s is unchanged after a round trip', async (_, value) => {
     const engine = await load()
     expect(await runLua(engine, 'return value, host.echo(value)', { variables: { value } })).toEqual([value, value])
   })
 
-  it('tells integers from floats', async () => {
+  it('distinguishes integers and floats', async () => {
     const text = 'return math.type(whole), math.type(broken), tostring(whole), whole .. ""'
     const values = await runLua(await load(), text, { variables: { whole: 4, broken: 1.5 } })
     expect(values).toEqual(['integer', 'float', '4', '4'])
   })
 
-  it('gives all values a chunk returns, nil among them', async () => {
+  it('returns all values of a chunk, including nil', async () => {
     expect(await runLua(await load(), 'return 1, nil, "x", nil')).toEqual([1, undefined, 'x', undefined])
     expect(await runLua(await load(), 'local x = 1')).toEqual([])
   })
 
-  it('makes a variable that is null nil, and a null inside a value the sentinel', async () => {
+  it('converts a null variable to nil, and null inside a value to the sentinel', async () => {
     const text = 'return top == nil, inside.x == null, type(inside.x), inside.list[1] == NULL'
     const variables = { top: null, inside: { x: null, list: [null] } }
     expect(await runLua(await load(), text, { variables })).toEqual([true, true, 'userdata', true])
   })
 
-  it('has one null sentinel under three names, which is truthy and says NULL', async () => {
+  it('has one null sentinel under three names, which is truthy and prints NULL', async () => {
     const text = 'return null == Null and Null == NULL, tostring(null), null and 1, {null}, null'
     expect(await runLua(await load(), text)).toEqual([true, 'NULL', 1, [null], null])
   })
 
-  it('carries values nested 200 levels deep in both directions', async () => {
+  it('passes values nested 200 levels deep in both directions', async () => {
     let value: LuaValue = { end: true }
     for (let level = 0; level < 200; level++) value = level % 2 === 0 ? [value] : { next: value }
     expect(await runLua(await load(), 'return value', { variables: { value } })).toEqual([value])
@@ -160,13 +160,13 @@ function describeValues(load: Load): void {
     expect(await runLua(await load(), text)).toEqual([[1, 2], {}, { a: 1 }, [1, null, 3]])
   })
 
-  it('reads tables by their keys: mixed ones keep everything as text, {} a list', async () => {
+  it('reads tables by their keys: mixed ones keep everything as text, {} is a list', async () => {
     const text = 'return host.echo({1, 2}, {}, {1, 2, x = 3}, {[2] = "b"}, {[1.5] = 1, [true] = 2})'
     const expected = [[1, 2], [], { 1: 1, 2: 2, x: 3 }, { 2: 'b' }, { '1.5': 1, true: 2 }]
     expect(await runLua(await load(), text)).toEqual(expected)
   })
 
-  it('keeps an empty list a list, without the script noticing', async () => {
+  it('keeps an empty list a list, invisibly for the script', async () => {
     const text = `
       local count = 0
       for _ in pairs(list) do count = count + 1 end
@@ -176,7 +176,7 @@ function describeValues(load: Load): void {
     expect(values).toEqual([[], [], undefined, undefined, 0, 0])
   })
 
-  it('lets a script change a list from outside and give it a metatable', async () => {
+  it('lets a script modify a list from outside and set its metatable', async () => {
     const text = `
       table.insert(list, 'c')
       table.remove(list, 1)
@@ -185,7 +185,7 @@ function describeValues(load: Load): void {
     expect(await runLua(await load(), text, { variables: { list: ['a', 'b'] } })).toEqual([['b', 'c'], 'default'])
   })
 
-  it('gives objects with their keys in order', async () => {
+  it('preserves the order of keys in objects', async () => {
     const [value] = await runLua(await load(), 'return {zeta = 1, alpha = 2, mid = 3, Beta = 4}')
     expect(Object.keys(value as object)).toEqual(['Beta', 'alpha', 'mid', 'zeta'])
   })
@@ -196,17 +196,17 @@ function describeValues(load: Load): void {
     ['return 1, function() end', 'the value is a function, which cannot leave Lua'],
     ['local t = {} t.child = {parent = t} return t', 'child.parent is a table that contains itself'],
     ['return {list = {{[{}] = 1}}}', 'list[1] has a table as a key, which cannot leave Lua'],
-  ])('refuses a result that is no data: %s', async (text, message) => {
+  ])('refuses a result that is not data: %s', async (text, message) => {
     expect(await failLua(await load(), text)).toMatchObject({ message, chunk: 'agents/test.aip' })
   })
 
-  it('refuses an argument that is no data at the place of the call', async () => {
+  it('refuses an argument that is not data at the place of the call', async () => {
     const error = await failLua(await load(), '\nhost.echo(1, {x = function() end})')
     const message = "bad argument #2 to 'host.echo' (x is a function, which cannot leave Lua)"
     expect(error).toMatchObject({ message, line: 2 })
   })
 
-  it('lets the same table stand in two places', async () => {
+  it('lets the same table occur in two places', async () => {
     expect(await runLua(await load(), 'local t = {1} return {t, t}')).toEqual([[[1], [1]]])
   })
 }
@@ -232,7 +232,7 @@ function describeIteration(load: Load): void {
     expect(await runLua(await load(), text)).toEqual([true])
   })
 
-  it('allows to change and to clear fields while visiting', async () => {
+  it('allows changing and clearing fields while visiting', async () => {
     const text = `
       local t, seen = {1, 2, 3, a = 1, b = 2, c = 3}, {}
       for key, value in pairs(t) do
@@ -245,7 +245,7 @@ function describeIteration(load: Load): void {
     expect(await runLua(await load(), text)).toEqual(['1=1 3=3 a=1 c=30', undefined])
   })
 
-  it('does not ask __index, and follows __pairs', async () => {
+  it('does not call __index, and follows __pairs', async () => {
     const text = `
       local quiet = setmetatable({a = 1, 5}, {__index = function() error('asked') end})
       local count = 0
@@ -255,7 +255,7 @@ function describeIteration(load: Load): void {
     expect(await runLua(await load(), text)).toEqual([2, 'k', 'v'])
   })
 
-  it('says what pairs needs', async () => {
+  it('explains what pairs needs', async () => {
     const error = await failLua(await load(), '\nfor _ in pairs(nil) do end')
     expect(error).toMatchObject({ message: "bad argument #1 to 'pairs' (table expected, got nil)", line: 2 })
   })
@@ -347,12 +347,12 @@ function describeWaiting(load: Load, states: number): void {
     expect(await runLua(await load(), text)).toEqual(expected)
   })
 
-  it('gives a rejected promise to pcall as an error of the call', async () => {
+  it('passes a rejected promise to pcall as an error of the call', async () => {
     const text = 'local ok, e = pcall(function() host.reject("refused") end) return ok, type(e), tostring(e)'
     expect(await runLua(await load(), text)).toEqual([false, 'string', 'agents/test.aip:1: refused'])
   })
 
-  it('raises an error where waiting is impossible, and stays usable', async () => {
+  it('raises an error if waiting is impossible, and stays usable', async () => {
     const text = 'return xpcall(error, function() local ok, e = pcall(wait, 1) return e end)'
     const [, message] = await runLua(await load(), text)
     expect(message).toContain("'wait' has to wait for its result")
@@ -380,14 +380,14 @@ function describeWaiting(load: Load, states: number): void {
     })
   })
 
-  it(`keeps ${states} suspended runs in states of their own apart`, async () => {
+  it(`isolates ${states} suspended runs in their own states`, async () => {
     const engine = await load()
     const text = 'local sum = 0 for i = 1, 5 do sum = sum + wait(i) * factor end own = factor return sum, own'
     const runs = Array.from({ length: states }, async (_, factor) => runLua(engine, text, { variables: { factor } }))
     expect(await Promise.all(runs)).toEqual(Array.from({ length: states }, (_, factor) => [15 * factor, factor]))
   })
 
-  it('keeps suspended runs of one state apart', async () => {
+  it('isolates suspended runs of one state', async () => {
     const state = openState(await load())
     const { signal } = new AbortController()
     const text = 'local x = wait(input) local y = wait(x) return y + input'
@@ -406,7 +406,7 @@ function describeWaiting(load: Load, states: number): void {
 }
 
 function describeErrors(load: Load): void {
-  it('places a runtime error and takes the position off the message', async () => {
+  it('locates a runtime error and removes the position from the message', async () => {
     const error = await failLua(await load(), 'local t\n\nreturn t.x', { name: 'pack/agent.aip' })
     expect(error).toMatchObject({
       chunk: 'pack/agent.aip',
@@ -417,7 +417,7 @@ function describeErrors(load: Load): void {
     expect(error.traceback).not.toContain('?: in')
   })
 
-  it('places a syntax error', async () => {
+  it('locates a syntax error', async () => {
     const error = await failLua(await load(), 'local x = 1\nlocal = 2')
     expect(error).toMatchObject({
       chunk: 'agents/test.aip',
@@ -426,7 +426,7 @@ function describeErrors(load: Load): void {
     })
   })
 
-  it('keeps long chunk names whole in error, traceback and message', async () => {
+  it('keeps long chunk names complete in error, traceback and message', async () => {
     const folder = 'a-folder-with-a-long-name/'.repeat(4)
     const error = await failLua(await load(), '\nlocal ok, e = pcall(error, "x") error("inner")', {
       name: `${folder}one.aip`,
@@ -435,7 +435,7 @@ function describeErrors(load: Load): void {
     expect(error.traceback).toContain(`${folder}one.aip:2: in main chunk`)
   })
 
-  it('tells two long chunk names with the same end apart', async () => {
+  it('distinguishes two long chunk names with the same end', async () => {
     const end = 'x'.repeat(80)
     const modules = [{ name: `first/${end}`, text: '\n\nfunction fail() error("from the module") end' }]
     const error = await failLua(await load(), 'fail()', { modules, name: `second/${end}` })
@@ -453,11 +453,11 @@ function describeErrors(load: Load): void {
     ['error()', 'the script raised an error without a message (nil)'],
     ['error(42)', '42'],
     ['error(print or function() end)', 'the script raised a function as an error'],
-  ])('makes a message of %s and places it', async (text, message) => {
+  ])('converts %s to a message and locates it', async (text, message) => {
     expect(await failLua(await load(), `\n${text}`)).toMatchObject({ message, chunk: 'agents/test.aip', line: 2 })
   })
 
-  it('gives the error of a host function as the cause of an uncaught one', async () => {
+  it('reports the error of a host function as the cause of an uncaught one', async () => {
     const cause = new BatonError('FILE_UNREADABLE', 'cannot read a.md', { hint: 'create it' })
     const fail = (): never => {
       throw cause
@@ -473,7 +473,7 @@ function describeErrors(load: Load): void {
     }
   })
 
-  it('keeps the cause when a caught error is raised again, also with more text in front', async () => {
+  it('keeps the cause when a caught error is raised again, also with a text prefix', async () => {
     for (const text of [
       'error(e)',
       'error(e, 0)',
@@ -486,17 +486,17 @@ function describeErrors(load: Load): void {
     }
   })
 
-  it('has no cause when a caught host error has nothing to do with the uncaught one', async () => {
+  it('has no cause when a caught host error is unrelated to the uncaught one', async () => {
     const error = await failLua(await load(), 'pcall(host.fail, "broken") error("something else")')
     expect(error.cause).toBeUndefined()
   })
 
-  it('gives the script a string with the position for a host error', async () => {
+  it('passes the script a string with the position for a host error', async () => {
     const text = '\nlocal ok, e = pcall(function() host.fail("broken") end) return ok, e, type(e)'
     expect(await runLua(await load(), text)).toEqual([false, 'agents/test.aip:2: broken', 'string'])
   })
 
-  it('places errors inside modules, loaded text and coroutines', async () => {
+  it('locates errors inside modules, loaded text and coroutines', async () => {
     const modules = [{ name: 'lib/mod.lua', text: 'function broken()\n  error("in module")\nend' }]
     expect(await failLua(await load(), 'broken()', { modules })).toMatchObject({ chunk: 'lib/mod.lua', line: 2 })
     const loaded = await failLua(await load(), 'load("\\n\\nerror(\\"in text\\")", "@made.lua")()')
@@ -525,7 +525,7 @@ function describeErrors(load: Load): void {
 }
 
 function describeEnvironment(load: Load): void {
-  it('shows variables to the chunk and not to functions of modules', async () => {
+  it('makes variables visible to the chunk but not to functions of modules', async () => {
     const modules = [{ name: 'mod', text: 'function see() return input, shared end shared = "global"' }]
     const text = 'return input, shared, see()'
     expect(await runLua(await load(), text, { modules, variables: { input: 1 } })).toEqual([
@@ -536,7 +536,7 @@ function describeEnvironment(load: Load): void {
     ])
   })
 
-  it('keeps assignments of a chunk from the next run and from modules', async () => {
+  it('isolates assignments of a chunk from the next run and from modules', async () => {
     const modules = [{ name: 'mod', text: 'function see() return leak end' }]
     const state = openState(await load(), { modules })
     const { signal } = new AbortController()
@@ -545,7 +545,7 @@ function describeEnvironment(load: Load): void {
     state.close()
   })
 
-  it('runs modules in order with the host functions in place', async () => {
+  it('runs modules in order with the host functions available', async () => {
     const modules = [
       { name: 'one', text: 'first = host.echo("one")' },
       { name: 'two', text: 'host.second = function() return first .. " two" end' },
@@ -558,7 +558,7 @@ function describeEnvironment(load: Load): void {
     expect(await runLua(await load(), text)).toEqual([undefined, 5])
   })
 
-  it('has host functions in tables made on the way, next to each other', async () => {
+  it('places host functions in nested tables', async () => {
     const functions = ['a.b.c', 'a.b.d', 'a.e', 'f'].map((path) => hostFunction(path, () => [path]))
     expect(await runLua(await load(), 'return a.b.c(), a.b.d(), a.e(), f()', { functions })).toEqual([
       'a.b.c',
@@ -600,7 +600,7 @@ function describeLimits(load: Load): void {
     })
   })
 
-  it('names the line that ran when a limit was reached', async () => {
+  it('names the line that was running when a limit was reached', async () => {
     const error = await failLua(await load(), `local x = 1\n${endless}`, { limits: { instructions: 100 } })
     expect(error).toMatchObject({
       chunk: 'agents/test.aip',
@@ -615,7 +615,7 @@ function describeLimits(load: Load): void {
     expect(await runLua(await load(), text, { functions: [slow], limits: { timeMs: 800 } })).toEqual(['done'])
   })
 
-  it('counts the time a host function works, and lets the event loop turn after a long one', async () => {
+  it('counts the time a host function works, and yields to the event loop after a long one', async () => {
     const busy = hostFunction('busy', () => {
       const end = performance.now() + 100
       while (performance.now() < end);
@@ -643,7 +643,7 @@ function describeLimits(load: Load): void {
     expect(calls).toBe(0)
   })
 
-  it('lets the event loop turn while Lua runs', async () => {
+  it('yields to the event loop while Lua runs', async () => {
     const engine = await load()
     const controller = new AbortController()
     const reason = new Error('it turned')
@@ -695,7 +695,7 @@ function describeLimits(load: Load): void {
 }
 
 function describeLibrary(load: Load): void {
-  it('has nothing that reaches outside', async () => {
+  it('has no functions with outside effects', async () => {
     const text = `
       local present = {}
       for _, name in ipairs({'io', 'require', 'package', 'dofile', 'loadfile', 'print'}) do
@@ -720,7 +720,7 @@ function describeLibrary(load: Load): void {
     ])
   })
 
-  it('asks for a seed at the first random number and repeats its sequence', async () => {
+  it('requests a seed at the first random number and repeats its sequence', async () => {
     const engine = await load()
     const draws = 'local t = {} for i = 1, 5 do t[i] = math.random(1000000) end return t'
     let asked = 0
@@ -760,7 +760,7 @@ function describeLibrary(load: Load): void {
     expect(await runLua(await load(), `return ${text.replace('(123):rep', '("123"):rep')}`)).toEqual(expected)
   })
 
-  it('refuses a replacement that is no text', async () => {
+  it('refuses a replacement that is not text', async () => {
     const error = await failLua(await load(), '\n;("x"):gsub("x", function() return {} end)')
     expect(error).toMatchObject({ message: 'invalid replacement value (a table)', line: 2 })
   })
@@ -785,7 +785,7 @@ function describeLibrary(load: Load): void {
     expect(await runLua(await load(), text)).toEqual([['B', 'a', 'a\nb', 'ab', 'b', 'ä'], true, false])
   })
 
-  it('collects garbage on request and knows no other option', async () => {
+  it('collects garbage on request and supports no other option', async () => {
     expect(await runLua(await load(), 'return collectgarbage(), type(collectgarbage("count"))')).toEqual([0, 'number'])
     const error = await failLua(await load(), '\ncollectgarbage("stop")')
     expect(error).toMatchObject({ message: expect.stringContaining("'collectgarbage'"), line: 2 })
@@ -803,7 +803,7 @@ function describeLibrary(load: Load): void {
 }
 
 function describeLifetime(load: Load): void {
-  it('starts every state with nothing of an earlier one', async () => {
+  it('starts every state without data of an earlier one', async () => {
     const engine = await load()
     await runLua(engine, '_G.leak = 1 string.leak = 2 getmetatable("").leak = 3')
     expect(await runLua(engine, 'return leak, string.leak, getmetatable("").leak')).toEqual([
@@ -822,7 +822,7 @@ function describeLifetime(load: Load): void {
     await expect(run).rejects.toThrow('the Lua state was closed')
   })
 
-  it('can be closed twice, by a host function, and answers nothing afterwards', async () => {
+  it('can be closed twice, also by a host function, and returns nothing afterwards', async () => {
     const holder: { state?: LuaState } = {}
     const close = hostFunction('close', () => {
       holder.state?.close()

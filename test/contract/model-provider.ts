@@ -54,7 +54,7 @@ export function describeModelProvider(name: string, open: () => Promise<Provider
       await expect(collectModelEvents(stream)).rejects.toBe(reason)
     })
 
-    it('rejects with the reason of a signal that is aborted in the middle of the answer', async () => {
+    it('rejects with the reason of a signal that is aborted during the answer', async () => {
       const { provider, request } = await open()
       const controller = new AbortController()
       const reason = new Error('stopped in the middle')
@@ -69,7 +69,7 @@ export function describeModelProvider(name: string, open: () => Promise<Provider
       expect(seen.map(({ type }) => type)).not.toContain('finish')
     })
 
-    it('can be left in the middle of the answer', async () => {
+    it('can be abandoned during the answer', async () => {
       const { provider, request } = await open()
       for await (const event of provider.stream(request, never)) {
         if (event.type === 'start') continue

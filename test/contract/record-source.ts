@@ -38,13 +38,13 @@ export function describeRecordSource(name: string, factory: StoreFactory): void 
   }
 
   describe(`records for an index: ${name}`, () => {
-    it('are none of a run that is not known', async () => {
+    it('are empty for an unknown run', async () => {
       const source = await recorded([])
       expect(await scanned(source)).toEqual([])
       source.close()
     })
 
-    it('come in the order of epoch and number, and tell the newest writer', async () => {
+    it('are in the order of epoch and number, and name the newest writer', async () => {
       const source = await recorded([[begin('a'), obs('a#0')], [obs('a#1')]])
       expect(await scanned(source)).toEqual([
         [1, 0, 'seg', false],
@@ -56,7 +56,7 @@ export function describeRecordSource(name: string, factory: StoreFactory): void 
       source.close()
     })
 
-    it('stand at places that grow, and are given whole from there', async () => {
+    it('are at increasing positions, and can be read completely from there', async () => {
       const places = ['a', 'é "quoted" \\ / 😀\n', 'x'.repeat(5000), '%2F', '']
       const source = await recorded([places.map((p) => obs(p)), places.map((p) => done(p))])
       const seen: number[] = []
@@ -69,7 +69,7 @@ export function describeRecordSource(name: string, factory: StoreFactory): void 
       source.close()
     })
 
-    it('give values back, whatever they hold, also when nothing else is read', async () => {
+    it('restore values, whatever they contain, also when nothing else is read', async () => {
       const value = { secret, list: [undefined, 2n ** 70n, new Uint8Array([0, 255])], large: 'x'.repeat(300_000) }
       const source = await recorded([[obs('a', value)]])
       const index = await indexRun(source, { keeps: 'unfinished' })
@@ -95,7 +95,7 @@ export function describeRecordSource(name: string, factory: StoreFactory): void 
       source.close()
     })
 
-    it('make an index of as much as there is, wherever the writer was killed', async () => {
+    it('make an index of what exists, wherever the writer was killed', async () => {
       const entries = [begin('a'), obs('a#0'), started('a#1'), ended('a#1', 3), call('a#1'), done('a'), obs('b#0')]
       for (let count = 0; count <= entries.length; count += 1) {
         const source = await recorded([entries.slice(0, count), [obs('later')]])

@@ -7,7 +7,7 @@ export function describeTaskQueue(name: string, createQueue: () => TaskQueue): v
   const task = (index: number, run = 'run'): QueuedTask => ({ run, place: `task/${index}`, input: { index } })
 
   describe(`task queue: ${name}`, () => {
-    it('hands each task over once, in the order of submission, also those that were there before a worker', async () => {
+    it('delivers each task once, in the order of submission, including those before the first worker', async () => {
       const queue = createQueue()
       const seen: unknown[] = []
       for (const index of [0, 1]) await queue.submit(task(index))
@@ -18,7 +18,7 @@ export function describeTaskQueue(name: string, createQueue: () => TaskQueue): v
       expect(seen).toEqual([task(0), task(1), task(2)])
     })
 
-    it('takes a task that waits or is under way for the same one, and knows runs apart', async () => {
+    it('treats an equal task that waits or runs as the same one, and distinguishes runs', async () => {
       const queue = createQueue()
       const gate = createGate()
       const seen: string[] = []
@@ -37,7 +37,7 @@ export function describeTaskQueue(name: string, createQueue: () => TaskQueue): v
       expect(seen).toEqual(['run task/0', 'run task/1', 'other task/0'])
     })
 
-    it('takes a task that has ended as a new one', async () => {
+    it('treats an equal task after the end of the first as a new one', async () => {
       const queue = createQueue()
       let times = 0
       const stop = queue.work(async () => void (times += 1), { local: 1 })
@@ -50,7 +50,7 @@ export function describeTaskQueue(name: string, createQueue: () => TaskQueue): v
       expect(times).toBe(2)
     })
 
-    it.each([1, 3])('has at most %i under way', async (local) => {
+    it.each([1, 3])('runs at most %i at once', async (local) => {
       const queue = createQueue()
       let open = 0
       let most = 0
@@ -71,7 +71,7 @@ export function describeTaskQueue(name: string, createQueue: () => TaskQueue): v
       expect(most).toBe(local)
     })
 
-    it('forgets the tasks of a run that is cancelled, aborts those under way, and goes on with others', async () => {
+    it('drops the tasks of a cancelled run, aborts running ones, and continues with others', async () => {
       const queue = createQueue()
       const seen: string[] = []
       const stop = queue.work(
@@ -90,7 +90,7 @@ export function describeTaskQueue(name: string, createQueue: () => TaskQueue): v
       expect(seen).toEqual(['task/0 aborted', 'other'])
     })
 
-    it('takes no more once it is stopped, and has stopped when what was under way has ended', async () => {
+    it('accepts no more once it is stopped, and has stopped when running tasks have ended', async () => {
       const queue = createQueue()
       const ended: string[] = []
       const stop = queue.work(

@@ -65,8 +65,8 @@ async function localServer(ids: readonly string[]): Promise<{
   return { host: `127.0.0.1:${(server.address() as AddressInfo).port}`, seen, close }
 }
 
-describe('doctor on a machine with nothing', () => {
-  it('warns that no model answers, and finds nothing broken', async () => {
+describe('doctor on an empty machine', () => {
+  it('warns that no model is available, and reports no errors', async () => {
     const checks = await look({})
     expect(problems(checks)).toEqual(['warn model'])
     expect(of(checks, 'keys')).toEqual(['note none is set'])
@@ -80,7 +80,7 @@ describe('doctor on a machine with nothing', () => {
     }
   })
 
-  it('says what counts as the workspace', async () => {
+  it('says which folder is the workspace', async () => {
     expect(of(await look({}), 'workspace')[0]).toMatch(/\/project, because of baton\.toml$/)
     const without = await look({ patient: { cwd: tempTree() } })
     expect(of(without, 'workspace')).toEqual(['note none: the current folder is used'])
@@ -90,7 +90,7 @@ describe('doctor on a machine with nothing', () => {
 describe('doctor with a key', () => {
   const env = { ANTHROPIC_API_KEY: 'sk-very-secret' }
 
-  it('names the variable and the model it leads to, never the value', async () => {
+  it('names the variable and the model that it selects, never the value', async () => {
     const checks = await look({ env })
     expect(problems(checks)).toEqual([])
     expect(of(checks, 'keys')).toEqual(['ok ANTHROPIC_API_KEY (values are not shown)'])
@@ -101,7 +101,7 @@ describe('doctor with a key', () => {
     expect(JSON.stringify(checks)).not.toContain('sk-very-secret')
   })
 
-  it('says where the model is named, and that its key is missing', async () => {
+  it('says where the model is configured, and that its key is missing', async () => {
     const files = { 'project/baton.toml': '# mine\nmodel = "claude-x"\n' }
     expect(of(await look({ env, files }), 'model')).toEqual([
       'ok anthropic::claude-x: "claude-x" is set by baton.toml:2',
@@ -112,13 +112,13 @@ describe('doctor with a key', () => {
     expect(of(await look({ env: { ...env, BATON_MODEL: 'claude-y' }, files }), 'model')[0]).toContain('by BATON_MODEL')
   })
 
-  it('finds a key that cannot be sent, without showing it', async () => {
+  it('reports a key that cannot be sent, without showing it', async () => {
     const checks = await look({ env: { OPENAI_API_KEY: 'sk secret' } })
     expect(problems(checks)).toEqual(['warn keys', 'fail model'])
     expect(JSON.stringify(checks)).not.toContain('sk secret')
   })
 
-  it('finds addresses in the environment, and those that are none', async () => {
+  it('reports addresses in the environment, and invalid ones', async () => {
     const right = await look({ env: { ...env, ANTHROPIC_BASE_URL: 'https://proxy.example/x?token=t' } })
     expect(of(right, 'address')).toEqual(['ok ANTHROPIC_BASE_URL points to proxy.example'])
     const wrong = await look({ env: { OPENAI_BASE_URL: 'https://me:secret@host/v1' } })
@@ -126,7 +126,7 @@ describe('doctor with a key', () => {
     expect(JSON.stringify([right, wrong])).not.toMatch(/token|secret@/)
   })
 
-  it('finds keys that the config names and nobody set', async () => {
+  it('reports keys that the config names but that are not set', async () => {
     const text = '[providers.mine]\nbase_url = "https://host.example/v1"\napi_key_env = "MY_KEY"\n'
     const checks = await look({ files: { 'home/.config/baton/config.toml': text } })
     expect(of(checks, 'keys')).toContain('warn providers.mine needs MY_KEY, which is not set')
@@ -134,7 +134,7 @@ describe('doctor with a key', () => {
 })
 
 describe('doctor with a local server', () => {
-  it('asks it for its models without a key, and says that the first one answers', async () => {
+  it('asks it for its models without a key, and says that the first one will be used', async () => {
     const server = await localServer(['embed-small', 'small:8b', 'big:70b'])
     try {
       const checks = await look({ env: { BATON_LOCAL_SERVERS: '', OLLAMA_HOST: server.host } })
@@ -147,7 +147,7 @@ describe('doctor with a local server', () => {
     }
   })
 
-  it('sends no key that is set either', async () => {
+  it('sends no key to it even if one is set', async () => {
     const server = await localServer([])
     try {
       const checks = await look({ env: { BATON_LOCAL_SERVERS: '', OLLAMA_HOST: server.host, OPENAI_API_KEY: 'sk' } })
@@ -158,13 +158,13 @@ describe('doctor with a local server', () => {
     }
   })
 
-  it('asks no other machine', async () => {
+  it('contacts no other machine', async () => {
     const checks = await look({ env: { BATON_LOCAL_SERVERS: '', OLLAMA_HOST: 'models.example' } })
     expect(of(checks, 'servers').join('\n')).toContain('OLLAMA_HOST is not on this machine: it is not contacted')
   })
 })
 
-describe('doctor finds broken', () => {
+describe('doctor reports', () => {
   it('config files, with every problem and its line', async () => {
     const checks = await look({ files: { 'project/baton.toml': 'modle = "x"\ntemperature = "hot"\n' } })
     expect(of(checks, 'config')).toEqual([
@@ -174,17 +174,17 @@ describe('doctor finds broken', () => {
     expect(of(checks, 'model')).toEqual(['note not checked, because the config is invalid'])
   })
 
-  it('TOML that cannot be read', async () => {
+  it('TOML that cannot be parsed', async () => {
     const checks = await look({ files: { 'home/.config/baton/config.toml': 'model = \n' } })
     expect(problems(checks)).toEqual(['fail config'])
   })
 
-  it('an old Node', async () => {
+  it('an old version of Node', async () => {
     const checks = await look({ patient: { node: { version: '20.9.1', platform: 'linux', arch: 'x64' } } })
     expect(of(checks, 'node')).toEqual(['fail 20.9.1 on linux x64'])
   })
 
-  it('a folder for runs that cannot be made', async () => {
+  it('a folder for runs that cannot be created', async () => {
     const checks = await look({
       files: { 'home/.config/baton/config.toml': '[runs]\ndir = "file/runs"\n', 'project/file': '' },
     })
@@ -193,14 +193,14 @@ describe('doctor finds broken', () => {
     )
   })
 
-  it('manifests of packs, and says when git is missing', async () => {
+  it('faulty manifests of packs, and a missing git', async () => {
     const files = { 'project/.baton/packs/ns/p/pack.toml': '[baton]\nmerge = "mix"\n' }
     const checks = await look({ files, env: { PATH: tempTree() } })
     expect(problems(checks)).toEqual(['warn model', 'warn packs', 'warn git', ...(hasBox ? ['warn sandbox'] : [])])
     expect(of(checks, 'packs')[0]).toBe('ok baton@core, ns@p')
   })
 
-  it('packs that are called as that of the product', async () => {
+  it('packs with the name of the built-in pack', async () => {
     const checks = await look({ files: { 'project/.baton/packs/baton/core/main.aip': '' } })
     expect(of(checks, 'packs')).toEqual([
       'ok baton@core',
@@ -209,13 +209,13 @@ describe('doctor finds broken', () => {
   })
 })
 
-it('doctor runs the engine that is configured', async () => {
+it('doctor runs the configured engine', async () => {
   const files = { 'project/baton.toml': '[lua]\nengine = "fengari"\n' }
   expect(of(await look({ files }), 'lua')).toEqual(['ok fengari runs'])
 })
 
 describe('MCP servers', () => {
-  it('are looked for, not started', async () => {
+  it('are looked up, not started', async () => {
     const files = {
       'home/.config/baton/config.toml': `[mcp_servers.here]
 command = "${process.execPath}"
@@ -239,13 +239,13 @@ url = "http://127.0.0.1:9/mcp?key=1"
     ])
   })
 
-  it('are no line where there are none', async () => {
+  it('are not listed if there are none', async () => {
     expect(of(await look({}), 'mcp')).toEqual([])
   })
 })
 
-describe('what killed runs left', () => {
-  it('is told with how to remove it', async () => {
+describe('files left by killed runs', () => {
+  it('are reported with the command that removes them', async () => {
     const [ended, interrupted, gone] = ['20261122-054821-6780e1', '20261122-054822-6780e2', '20261122-054823-6780e3']
     const folder = tempTree({
       'project/baton.toml': '',

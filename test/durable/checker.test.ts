@@ -71,11 +71,11 @@ function listed(...places: readonly string[]): Finished {
 }
 
 describe('the checker of durable runs', () => {
-  it('finds nothing in a run that was resumed as promised', () => {
+  it('reports nothing for a correctly resumed run', () => {
     expect(violations(evidence())).toEqual([])
   })
 
-  it('sees records that are gone, damaged, changed later, or not numbered one by one', () => {
+  it('reports records that are missing, damaged, modified, or not numbered consecutively', () => {
     const written = { '1': JSON.stringify(stopped).length + 5 }
     expect(violations(evidence({ stops: [{ journal: journal(...stopped), written }] }))).toEqual([
       expect.stringMatching(/^I1: j-000001.jsonl has \d+ of \d+ bytes$/),
@@ -94,7 +94,7 @@ describe('the checker of durable runs', () => {
     expect(violations(evidence({ journal: journal(...gap) }))).toContain('I2: j-000001.jsonl is numbered 0,1,3,3')
   })
 
-  it('sees a call with a recorded result that is made again', () => {
+  it('reports a call with a recorded result that is made again', () => {
     const again = [...whole, model(2, 3, 'a'), end(2, 4, 3)]
     const calls = [call('a'), call('b'), call('b'), call('a')]
     expect(violations(evidence({ journal: journal(...again), calls }))).toEqual([
@@ -102,7 +102,7 @@ describe('the checker of durable runs', () => {
     ])
   })
 
-  it('sees calls that no record tells of, and more calls than began', () => {
+  it('reports calls without a record, and more calls than were started', () => {
     expect(violations(evidence({ calls: [call('a'), call('b'), call('b'), call('z')] }))).toEqual([
       'I2: z was sent without being recorded',
     ])
@@ -111,21 +111,21 @@ describe('the checker of durable runs', () => {
     ])
   })
 
-  it('sees more calls under way than may be', () => {
+  it('reports more concurrent calls than allowed', () => {
     const many = [header(1), ...['a', 'b', 'c', 'd', 'e'].map((name, index) => model(1, index + 1, name))]
     expect(violations(evidence({ journal: journal(...many), stops: [], finished: listed(), calls: [] }))).toEqual([
       'I4: 5 calls were under way when epoch 1 stopped',
     ])
   })
 
-  it('sees what was under way, was done again and is not listed, and what is listed and was not done again', () => {
+  it('reports interrupted calls that were repeated without being listed, and listed ones that were not repeated', () => {
     expect(violations(evidence({ finished: listed() }))).toEqual(['I4: done again: model task/b; listed: '])
     expect(violations(evidence({ finished: listed('task/a', 'task/b') }))).toEqual([
       'I4: done again: model task/b; listed: model task/a, model task/b',
     ])
   })
 
-  it('sees costs that are not counted, and counts what a stopped process paid for nothing', () => {
+  it('reports costs that are not counted, and counts what a stopped process paid in vain', () => {
     expect(violations(evidence({ finished: finished({}, 3) }))).toEqual([expect.stringMatching(/^I6: .*"calls":3/)])
     const spent = [{ usage: { calls: 1, input: 7, output: 0 }, costUsd: callUsd }]
     const cancelled = { ...end(1, 4, 3), status: 'cancelled', spent }
@@ -145,7 +145,7 @@ describe('the checker of durable runs', () => {
     ['a file that is missing', { files: {} }, 'I5: out/log.txt is undefined, not "a\\nb\\n"'],
     ['a command that ran twice', { commandRuns: 2 }, 'I5: the command ran 2 times'],
     ['another end', { code: 1, stderr: 'error: no' }, 'I5: exit 1, error: no'],
-  ])('sees %s', (_, given, problem) => {
+  ])('reports %s', (_, given, problem) => {
     expect(violations(evidence({ finished: finished(given) }))).toEqual([problem])
   })
 })

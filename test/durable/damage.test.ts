@@ -23,15 +23,15 @@ async function problemsOf(damages: (bytes: Buffer) => readonly Damage[]): Promis
 
 const some = (bytes: Buffer): readonly number[] => [...bytes.keys()].filter((position) => position % 41 === 0)
 
-it('reads what is left of a journal that was cut off at any byte', async () => {
+it('reads the remaining records of a journal that is truncated at any byte', async () => {
   expect(await problemsOf((bytes) => some(bytes).map(cut))).toEqual([])
 })
 
-it('loses no more than the lines that a flipped bit is in, and says so', async () => {
+it('loses only the lines that contain a flipped bit, and reports them', async () => {
   expect(await problemsOf((bytes) => some(bytes).map(flip))).toEqual([])
 })
 
-it('reads nothing that was not written after zeros or noise have been written over it', async () => {
+it('reads only lines that were written, after zeros or noise have overwritten others', async () => {
   const random = { random: steps() }
   const damages = (bytes: Buffer): readonly Damage[] =>
     Array.from({ length: 100 }, (_, index) => range(index % 2 === 0 ? 'zeros' : 'noise', random, bytes))

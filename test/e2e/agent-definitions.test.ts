@@ -18,8 +18,8 @@ async function world(files: { readonly [path: string]: string }, answer: (text: 
 
 const config = '[agents.short]\ninstructions = "Be short."\nmodel = "small"\n[retry]\nmax_attempts = 1\n'
 
-describe('an agent with a name', () => {
-  it('is a sub-agent, the agent of a step, what a script runs, and what answers', async () => {
+describe('a named agent', () => {
+  it('is a sub-agent, the agent of a step, run by a script, and answers in place of the model', async () => {
     const answers = (text: string): ModelReply => ({ text: text.includes('Be short.') ? 'short' : 'long' })
     const { run, requests } = await world(
       {
@@ -49,7 +49,7 @@ describe('an agent with a name', () => {
     expect((await run(['list', '--names'])).stdout).toContain('\nshort\n')
   })
 
-  it('is known by its name in a file of another program, also below the folder', async () => {
+  it('is found by its name in a file of another program, also in subfolders', async () => {
     const { folder, run, requests } = await world(
       {
         'agents/team/code-review.md': '---\nname: critic\ndescription: Use: often\ntools: *\n---\nBe strict.\n',
@@ -84,7 +84,7 @@ describe('an agent with a name', () => {
     expect((await run(['Explore', '-i', 'x'])).code).toBe(6)
   })
 
-  it('is a command line that is run by its name, and gets the text that it is given', async () => {
+  it('is a command-line agent that is run by its name, and gets the given text', async () => {
     const own = '[agents.echo]\ncommand = "cat"\nsandbox = { mode = "danger-full-access" }\n'
     const { run } = await world({ '.home/config/config.toml': own }, () => ({ text: 'no' }))
     expect(await run(['echo', '-q', '-i', 'say {{x}} <b>'])).toMatchObject({ code: 0, stdout: 'say {{x}} <b>\n' })
@@ -94,7 +94,7 @@ describe('an agent with a name', () => {
     expect([failing.code, failing.stderr]).toEqual([1, expect.stringContaining('exited with code 1')])
   })
 
-  it('is resumed as it was', async () => {
+  it('is resumed unchanged', async () => {
     let isUp = false
     const answers = (text: string): ModelReply => {
       if (text.includes('Be short') || text.includes('Be long')) return { text: 'said' }
@@ -120,7 +120,7 @@ describe('an agent with a name', () => {
     expect(requests.map(({ body }) => body?.model)).toEqual(['small', 'm', 'm', 'large', 'small'])
   })
 
-  it('is done again by --use-current where what defines it has changed', async () => {
+  it('is rerun by --use-current if its definition has changed', async () => {
     let isUp = false
     const answers = (text: string): ModelReply => {
       if (text.includes('Be ')) return { text: 'said' }
@@ -146,7 +146,7 @@ describe('agents that a model may start', () => {
       '+++\nmodel = "m"\ntools = ["task"]\n[agents.own]\ninstructions = "x"\n[agents.two]\ndescription = "two"\n+++\nSay.\n',
   }
 
-  it('are checked at their place, and what nobody can start is told', async () => {
+  it('are checked at their definition, and those that cannot start are reported', async () => {
     const { run } = await world(files, () => ({ text: 'no' }))
     const { code, stdout, stderr } = await run(['check', 'task.md'])
     expect(code).toBe(2)
@@ -154,7 +154,7 @@ describe('agents that a model may start', () => {
     expect(stdout + stderr).toContain('nothing uses the agent "own": it has no description')
   })
 
-  it('are told of all at once, each once, and many that are alike in short', async () => {
+  it('are announced all at once, each once, and briefly if there are many', async () => {
     const names = Array.from({ length: 6 }, (_, index) => [`agents/p${index}.md`, '+++\ncommand = "prog"\n+++\n'])
     const claude = '---\ndescription: Use when: asked\ntools: Read, Grep\ncolor: red\n---\nx\n'
     const { run } = await world(
@@ -176,13 +176,13 @@ describe('agents that a model may start', () => {
     expect(stdout).toContain('ok agents/fine.md')
   })
 
-  it('are named by plan, without those that rules deny', async () => {
+  it('are listed by plan, without denied ones', async () => {
     const { run } = await world(files, () => ({ text: 'no' }))
     const { stdout } = await run(['plan', 'task.md', '-c', 'permission.task.Plan=deny'])
     expect(stdout).toContain('task (starts Bash, general-purpose, Explore, long, two')
   })
 
-  it('that are programs are looked for by doctor', async () => {
+  it('that are programs are checked by doctor', async () => {
     const config = '[agents.there]\ncommand = "sh"\n[agents.gone]\ncommand = "no-such-program"\n'
     const { run } = await world({ '.home/config/config.toml': config }, () => ({ text: 'no' }))
     const { stdout } = await run(['doctor'])
@@ -191,7 +191,7 @@ describe('agents that a model may start', () => {
   })
 })
 
-describe('what a folder defines', () => {
+describe('definitions of a folder', () => {
   it.each([
     [{ 'baton.toml': '[agents.x]\ncommand = "prog"\n' }, 'p.md', '"agents.x.command" may not be "prog" in baton.toml'],
     [
@@ -206,7 +206,7 @@ describe('what a folder defines', () => {
       'agents/Explore.md shadows the built-in agent',
     ],
     [{ 'agents/x.md': '+++\npreset = "claude"\n+++\n' }, 'x.md', '"preset" may not be set by agents/x.md'],
-  ])('needs trust where it hides a name or starts a program: %j', async (files, name, message) => {
+  ])('need trust if they hide a name or start a program: %j', async (files, name, message) => {
     const { run } = await world(
       {
         'p.md': 'Say.\n',

@@ -7,7 +7,7 @@ import { hasTmux, inTmux } from '../helpers/tmux.ts'
 import { callsTools } from '../helpers/tool-model.ts'
 
 it.skipIf(!hasTmux)(
-  'in a terminal of tmux the question stands alone below its call, and the answer behind it (needs tmux)',
+  'in a terminal of tmux the question is alone below its call, and the answer after it (needs tmux)',
   async () => {
     const server = await startModelServer([
       callsTools(['todo', { todos: [{ content: 'Look', status: 'pending' }] }]),

@@ -23,7 +23,7 @@ async function world() {
   return { server, cwd, env, read: () => readFileSync(join(cwd, 'a.txt'), 'utf8') }
 }
 
-it('without a terminal --on-ask decides: a suspended run goes on where it was, and -y allows', async () => {
+it('without a terminal --on-ask decides: a suspended run continues where it was, and -y allows', async () => {
   const { server, cwd, env, read } = await world()
   const denied = await baton(['ask.md'], { cwd, env })
   expect([denied.code, read()]).toEqual([5, 'one\n'])
@@ -69,7 +69,7 @@ async function onTerminal(answers: readonly string[]) {
   }
 }
 
-it('on a terminal each change is shown with its diff, and yes, no and all decide', async () => {
+it('on a terminal each change is shown with its diff, and is decided by yes, no or all', async () => {
   const { code, given, text, texts } = await onTerminal(['what?', 'n', 'y', 'ALL'])
   expect([code, given, texts]).toEqual([0, 4, 'a one\nb two\nc two\n'])
   expect(text).toContain('-a one\n+a two\nwrite a.txt? [y]es, [n]o, [a]ll, [e]dit: what?\n')
@@ -80,13 +80,13 @@ it('on a terminal each change is shown with its diff, and yes, no and all decide
   expect(await onTerminal(['no', 'no', 'no'])).toMatchObject({ code: 0, given: 3, texts: 'a one\nb one\nc one\n' })
 })
 
-it('on a terminal a remark goes back to the model, and its new changes are asked about', async () => {
+it('on a terminal a remark is returned to the model, and its new changes are asked about', async () => {
   const { code, texts, said } = await onTerminal(['y', 'e', 'write three', 'a'])
   expect([code, texts]).toEqual([0, 'a three\nb three\nc three\n'])
   expect(said).toContain('They say:\n\nwrite three\n')
 })
 
-it('a terminal that is closed instead of an answer leaves the run waiting', async () => {
+it('a terminal that is closed instead of an answer suspends the run', async () => {
   const { code, text, texts } = await onTerminal(['y', '\u0004'])
   expect([code, texts]).toEqual([5, 'a one\nb one\nc one\n'])
   expect(text).toMatch(/waiting for approval: 1 call\n[^]*path: b\.txt\n[^]*baton resume /)

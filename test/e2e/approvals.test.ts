@@ -102,7 +102,7 @@ it('two tasks wait; one call is approved and one rejected by other processes, an
   expect((await run('runs', '--waiting')).stderr).toBe('no run of this workspace waits for approval\n')
 })
 
-it('ends with the open calls in the last event, and says what is asked and decided', async () => {
+it('a suspended run ends with the open calls in the last event, and reports questions and decisions', async () => {
   const { run } = await world()
   const events = (result: BatonResult): readonly { readonly type: string }[] =>
     result.stdout
@@ -122,7 +122,7 @@ it('ends with the open calls in the last event, and says what is asked and decid
   expect(denied.at(-1)).toMatchObject({ exit_code: 0, permission_denials: [{ tool: 'todo' }] })
 })
 
-it('no answer is taken for a run of another installation, or for one that is nowhere', async () => {
+it('an answer for a run of another installation, or an unknown one, is refused', async () => {
   const all = await world()
   const { run, cwd, env } = all
   expect((await run('approve', 'nothing')).stderr).toContain('there is no run of this workspace yet')
@@ -142,7 +142,7 @@ it('no answer is taken for a run of another installation, or for one that is now
   expect((await run('runs', '--waiting')).stdout).toContain(id)
 })
 
-it('a run that was undone takes no answer until the undo is undone', async () => {
+it('a run that was undone accepts no answer until the undo is undone', async () => {
   const file = '+++\nmodel = "m"\ntools = ["write", "todo"]\nwrite_mode = true\n+++\nGo.\n'
   const server = await startModelServer([
     callsTools(['write', { path: 'a.txt', content: 'a' }]),
@@ -165,7 +165,7 @@ it('a run that was undone takes no answer until the undo is undone', async () =>
   expect(readFileSync(join(cwd, 'a.txt'), 'utf8')).toBe('a')
 })
 
-it('always holds for what is about the same until the run has ended, also in later processes', async () => {
+it('"always" applies to the same subject until the run has ended, also in later processes', async () => {
   const { run, server } = await world()
   const waits = await run('ask.md', '-i', 'one two three', '--on-ask', 'suspend')
   expect(waits.code).toBe(5)
@@ -176,7 +176,7 @@ it('always holds for what is about the same until the run has ended, also in lat
   expect((await run('ask.md', '-i', 'one', '--on-ask', 'suspend')).code).toBe(5)
 })
 
-it('a question that is older than timeouts.approval counts as not allowed, and the model is told', async () => {
+it('a question that is older than timeouts.approval counts as denied, and the model is told', async () => {
   const { run, told, server } = await world()
   const waits = await run('ask.md', '-i', 'one', '--on-ask', 'suspend', '-c', 'timeouts.approval=300ms')
   await new Promise((resolve) => setTimeout(resolve, 350))
@@ -187,7 +187,7 @@ it('a question that is older than timeouts.approval counts as not allowed, and t
   expect([done.code, told()]).toEqual([0, ['Error: permission denied: nobody has answered for 300 ms']])
 })
 
-it('a change that would be another one by now is not made because of what was approved: the new one is asked about', async () => {
+it('an approved change that would be different by now is not made: the new one is asked about', async () => {
   const change =
     'Done.\n\n<FILE_CHANGES>\n<FILE_PATCH file_path="a.txt">\n@@\n-one\n+two\n</FILE_PATCH>\n</FILE_CHANGES>'
   const server = await startModelServer(() => ({ text: change }))
@@ -245,7 +245,7 @@ function writerOf(home: string): number {
   return (JSON.parse(first.slice(9)) as { readonly pid: number }).pid
 }
 
-it('on a terminal a call is shown with its input and the agent, and yes, a reason, and always decide', async () => {
+it('on a terminal a call is shown with its input and the agent, and is decided by yes, a reason, or always', async () => {
   const all = await world()
   const answers = ['what?', 'no, because it is late', 'yes', 'a']
   const { code, text } = await onTerminal(all, 'baton ask.md -i "one two three four five"', answers)
@@ -262,7 +262,7 @@ it('on a terminal a call is shown with its input and the agent, and yes, a reaso
   expect(text.match(/allow it\?/g)).toHaveLength(4)
 })
 
-it('a killed process leaves its questions open: they are answered from elsewhere, and a running one answers itself', async () => {
+it('a killed process leaves its questions open: they are answered from elsewhere, and a running process answers its own', async () => {
   const all = await world()
   let refused: Promise<BatonResult> | undefined
   const ask = (writer: number): void => {
@@ -316,7 +316,7 @@ it('a question is withdrawn when another item of its step fails, and stays open 
   expect(JSON.parse(listed.stdout)).toMatchObject({ decided: [{ id: '1', tool: 'todo' }], open: [] })
 })
 
-it('a terminal that nobody answers at counts as no after timeouts.approval; the end of its input suspends', async () => {
+it('an unattended terminal counts as no after timeouts.approval; the end of its input suspends', async () => {
   const all = await world()
   const unanswered = await onTerminal(all, 'baton ask.md -i one -c timeouts.approval=300ms', [])
   expect([unanswered.code, all.told()]).toEqual([0, ['Error: permission denied: nobody has answered for 300 ms']])
@@ -324,7 +324,7 @@ it('a terminal that nobody answers at counts as no after timeouts.approval; the 
   expect([code, text]).toEqual([5, expect.stringContaining('waiting for approval: 1 call\n')])
 })
 
-it('a question says where a link leads, what a line runs and in which folder, and always holds only there', async () => {
+it('a question shows the target of a link, the commands of a line and its folder, and "always" applies only there', async () => {
   const outside = tempTree({ 'real\u200b.txt': 'outside\n' })
   const lines = ['./go.sh | cat', 'cd sub', './go.sh | cat']
   const server = await startModelServer([

@@ -8,7 +8,7 @@ import { baton, type BatonResult, jsonLines, root, snapshot } from '../helpers/b
 import { hasBox } from '../helpers/box.ts'
 import { tempTree } from '../helpers/temp.ts'
 
-it('names for completion wait for no pipe, and leave out what a shell would read otherwise', async () => {
+it('names for completion do not wait for pipes, and omit names that are special in a shell', async () => {
   const cwd = tempTree({
     '.git/HEAD': '',
     '.baton/packs/ns/p/main.aip': '',
@@ -39,7 +39,7 @@ describe('a new project', () => {
     made['init'] = await baton(['init'], { cwd })
   })
 
-  it('gets its files, whose paths are on stdout and the next steps on stderr', () => {
+  it('gets its files, with their paths on stdout and the next steps on stderr', () => {
     const paths = Object.values(made).flatMap(({ stdout }) => stdout.trim().split('\n'))
     expect(Object.keys(snapshot(cwd)).toSorted()).toEqual([...paths, '.git/HEAD', 'README.md'].toSorted())
     for (const { code, stderr } of Object.values(made)) {
@@ -71,7 +71,7 @@ describe('a new project', () => {
     expect(runs.map(({ stdout }) => stdout)).toEqual(['2 words\n', rules, rules])
   })
 
-  it('has a prompt file that finds files by its words', async () => {
+  it('has a prompt file that finds files by their words', async () => {
     const file = join(cwd, 'ask.md')
     writeFileSync(file, readFileSync(file, 'utf8').replace(/What is this.*/, 'How long does a token live?'))
     const { code, stdout } = await baton(['ask.md', '-m', 'offline::extractive'], { cwd })
@@ -80,7 +80,7 @@ describe('a new project', () => {
     expect(stdout).not.toContain('### ask.md')
   })
 
-  it('keeps what is there', async () => {
+  it('keeps existing files', async () => {
     const before = snapshot(cwd)
     const again = await Promise.all([
       baton(['new', 'pack', 'demo@short'], { cwd }),
@@ -107,7 +107,7 @@ describe('a new project', () => {
     )
   })
 
-  it('lists the tools of models with what their calls need', async () => {
+  it('lists the tools of models with the rights their calls need', async () => {
     const { stdout } = await baton(['list', 'tools'], { cwd })
     expect(stdout).toMatch(/^tools of models .*\n/)
     expect(stdout).toMatch(/^ {2}todo {2,}keeps a list of steps \(allow\)$/m)
@@ -121,7 +121,7 @@ describe('a new project', () => {
     expect(stdout).toMatch(/^ {2}task_claim {2,}claims an item to work on it \(allow, with \[delegate\]\)\n/m)
   })
 
-  it('lists the commands of a chat, with those of files', async () => {
+  it('lists the commands of a chat, including those from files', async () => {
     const folder = tempTree({
       'commands/ship.md': '+++\ndescription = "ships it"\nargument_hint = "WHERE"\n+++\nShip to $1.\n',
       'commands/help.md': 'Do not help.\n',
@@ -144,7 +144,7 @@ describe('a new project', () => {
     )
   })
 
-  it('lists the modes, and what plug-ins of the config bring', async () => {
+  it('lists the modes, and the additions of plug-ins in the config', async () => {
     const plain = await baton(['list', 'modes'], { cwd })
     expect(plain).toMatchObject({ code: 0, stderr: '' })
     expect(plain.stdout).toMatch(/^modes .*\n {2}classic {2,}Classic \(text \+ tools\)\n/)
@@ -173,7 +173,7 @@ describe('a new project', () => {
   })
 })
 
-it('a workspace in another folder comes with commands that lead there', async () => {
+it('a workspace in another folder is created with commands that lead there', async () => {
   const folder = tempTree({ '.git/HEAD': '' })
   const { stderr } = await baton(['init', 'sub/my dir'], { cwd: folder })
   expect(stderr).toMatch(/^next:\n {2}baton new prompt ask -C 'sub\/my dir'\n {2}baton list -C 'sub\/my dir'\n/m)
@@ -185,7 +185,7 @@ it('a workspace in another folder comes with commands that lead there', async ()
   expect(inside.stderr).toContain('  baton list -C other\n')
 })
 
-it('a pipeline is copied as it is but for its tests, and an unknown one refused with the names of all', async () => {
+it('a pipeline is copied unchanged except for its tests, and an unknown one is refused with all names', async () => {
   const cwd = tempTree()
   const copied = await baton(['new', 'prompt', 'mine', '--from', 'quickstart', '--json'], { cwd })
   expect(copied).toMatchObject({ code: 0, stdout: '{"created":"mine.md"}\n', stderr: '' })
@@ -210,7 +210,7 @@ it.each([
 })
 
 describe('doctor', () => {
-  it('exits 0 with a key and a local server, of which it says nothing secret', async () => {
+  it('exits 0 with a key and a local server, without showing secrets', async () => {
     const server = createServer((_, response) => response.end('{"data":[{"id":"small:8b"}]}'))
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const host = `127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -230,7 +230,7 @@ describe('doctor', () => {
     }
   })
 
-  it('exits 0 on a machine with nothing, and 1 when something is broken', async () => {
+  it('exits 0 on an empty machine, and 1 when something is broken', async () => {
     const nothing = await baton(['doctor'], { cwd: tempTree() })
     expect(nothing.code).toBe(0)
     expect(nothing.stdout).toMatch(hasBox ? /\n\n1 warning\n$/ : /\n\n2 warnings\n$/)
@@ -249,12 +249,12 @@ const setUp = {
 const shells = (['bash', 'zsh'] as const).filter((shell) => spawnSync(shell, ['-c', ':']).status === 0)
 
 describe('completion at a prompt', () => {
-  it('is tried in bash at least', () => {
+  it('is tested in bash at least', () => {
     expect(shells).toContain('bash')
     expect(spawnSync('script', ['--version']).status, 'script of util-linux is missing').toBe(0)
   })
 
-  it.each(shells)('fills in commands and agents in %s', async (shell) => {
+  it.each(shells)('completes commands and agents in %s', async (shell) => {
     const cwd = tempTree({ '.baton/packs/demo/short/check.aip': '' })
     const bin = tempTree()
     const command = `#!/bin/sh\nexec '${process.execPath}' '${join(root, 'dist/bin/baton.js')}' "$@"\n`

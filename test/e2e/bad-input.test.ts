@@ -46,7 +46,7 @@ function lua(code: string): { readonly [path: string]: string } {
   return { ...prompt('sub_agents = ["a.lua"]'), 'a.lua': code }
 }
 
-describe('a prompt file that cannot be read', () => {
+describe('an unreadable prompt file', () => {
   it('TOML syntax', () =>
     refuses({ files: prompt('model = = "x"'), code: 2, message: 'front matter', at: 'ask.md:2:9', hint: /^hint: /m }))
   it('wrong type', () =>
@@ -73,7 +73,7 @@ describe('a prompt file that cannot be read', () => {
       at: 'ask.md:2:15',
       hint: /context-builder/,
     }))
-  it('a key that is not built yet', () =>
+  it('an unsupported key', () =>
     refuses({
       files: prompt('instructions = "auto"'),
       code: 2,
@@ -100,7 +100,7 @@ describe('a prompt file that cannot be read', () => {
   it('missing file', () => refuses({ files: {}, code: 2, message: 'there is no file', at: 'ask.md', hint: /^hint: /m }))
 })
 
-describe('agents that go wrong', () => {
+describe('faulty agents', () => {
   it('cyclic agents', () =>
     refuses({
       files: {
@@ -201,13 +201,13 @@ describe('paths that leave the workspace', () => {
     }),
   )
 
-  it('and what is outside stays as it was', () => {
+  it('and the outside is unchanged', () => {
     expect(snapshot(outside)).toEqual({ 'secret.txt': 'outside\n' })
   })
 })
 
-describe('a workspace that is not trusted', () => {
-  it('may not send keys to a base_url of its own', () =>
+describe('an untrusted workspace', () => {
+  it('may not send keys to its own base_url', () =>
     refuses({
       files: { 'ask.md': 'Do it.\n', 'baton.toml': '[providers.openai]\nbase_url = "http://127.0.0.1:9"\n' },
       code: 6,
@@ -217,7 +217,7 @@ describe('a workspace that is not trusted', () => {
     }))
 })
 
-describe('a server that fails', () => {
+describe('a failing server', () => {
   const key = 'sk-this-is-a-key-nobody-may-see'
 
   it.each([

@@ -41,24 +41,27 @@ async function world(replies: readonly ModelReply[], config: string, keys = ''):
 
 const line = (command: string) => callsTools(['bash', { command }])
 
-it.skipIf(!hasBox)('commands run where the one before has ended, each as one line on stderr (in a box)', async () => {
-  const replies = [line('cd sub && cat a.txt'), line('pwd; ls'), line('cat none'), { text: 'Done.' }]
-  const { model, run, folder } = await world(replies, allowed)
-  const end = await run('ask.md')
-  expect(end, end.stderr).toMatchObject({ code: 0, stdout: 'Done.\n' })
-  expect(model.offered()).toEqual(['bash', 'bash_output', 'kill'])
-  const results = model.requests.map(({ body }) => (body?.messages ?? []).at(-1)?.content)
-  expect(results.slice(1)).toEqual([
-    'one\n[the next command runs in "sub"]',
-    `${folder}/sub\na.txt`,
-    'Error: exit code 1\ncat: none: No such file or directory',
-  ])
-  expect(end.stderr).toContain('bash cd sub && cat a.txt\nbash pwd; ls\n')
-  expect(end.stderr).toContain('failed bash cat none: exit code 1\n')
-})
+it.skipIf(!hasBox)(
+  'commands run in the final folder of the previous one, each as one line on stderr (in a box)',
+  async () => {
+    const replies = [line('cd sub && cat a.txt'), line('pwd; ls'), line('cat none'), { text: 'Done.' }]
+    const { model, run, folder } = await world(replies, allowed)
+    const end = await run('ask.md')
+    expect(end, end.stderr).toMatchObject({ code: 0, stdout: 'Done.\n' })
+    expect(model.offered()).toEqual(['bash', 'bash_output', 'kill'])
+    const results = model.requests.map(({ body }) => (body?.messages ?? []).at(-1)?.content)
+    expect(results.slice(1)).toEqual([
+      'one\n[the next command runs in "sub"]',
+      `${folder}/sub\na.txt`,
+      'Error: exit code 1\ncat: none: No such file or directory',
+    ])
+    expect(end.stderr).toContain('bash cd sub && cat a.txt\nbash pwd; ls\n')
+    expect(end.stderr).toContain('failed bash cat none: exit code 1\n')
+  },
+)
 
 it.skipIf(!hasBox)(
-  'a pattern of [permission] decides, and what it does not allow is named with what would (in a box)',
+  'a pattern of [permission] decides, and a refusal names a rule that would allow it (in a box)',
   async () => {
     const calls = callsTools(['bash', { command: 'cat sub/a.txt' }], ['bash', { command: 'cat sub/a.txt; rm -rf sub' }])
     const { run, told, folder } = await world([calls, { text: 'Done.' }], '[permission.bash]\n"cat *" = "allow"\n')
@@ -82,7 +85,7 @@ it.skipIf(!hasBox)(
   },
 )
 
-it.skipIf(!hasBox)('what runs in the background is ended with the run, which says so (in a box)', async () => {
+it.skipIf(!hasBox)('background commands are ended with the run, which reports it (in a box)', async () => {
   const replies = [
     callsTools(['bash', { command: 'echo up; sleep 300', background: true }]),
     callsTools(['bash_output', { id: 'bash_1', wait: 1 }]),
@@ -96,7 +99,7 @@ it.skipIf(!hasBox)('what runs in the background is ended with the run, which say
   expect(messages).toEqual(['background commands stopped at the end of the conversation: bash_1 (echo up; sleep 300)'])
 })
 
-it.skipIf(!hasBox)('a replay runs nothing and says the same (in a box)', async () => {
+it.skipIf(!hasBox)('a replay runs nothing and has the same output (in a box)', async () => {
   const replies = [line('cd sub; date +%s%N; seq 1 20000'), line('pwd'), { text: 'Done.' }]
   const { run, model } = await world(replies, allowed)
   const recorded = await run('ask.md', '--record', 'run.cassette')

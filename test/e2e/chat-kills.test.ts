@@ -28,7 +28,7 @@ async function allKills(line: string, isContinued: boolean): Promise<readonly Di
 }
 
 it.each(Object.entries(lines))(
-  '%s that was taken is answered once and in one run, wherever its process is killed',
+  '%s that was accepted is answered once and in one run, wherever its process is killed',
   async (_, [line, isContinued, sample]) => {
     const kills = core(false, true) ? await allKills(line, isContinued) : [sample]
     const tries: readonly ChatTry[] = kills.map((disturb) => {

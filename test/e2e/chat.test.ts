@@ -36,7 +36,7 @@ async function world(replies: ModelScript, files: Readonly<Record<string, string
   }
 }
 
-it('tells each message what was said before, calls and results of tools included, by a pipe as well (R191, R192)', async () => {
+it('includes earlier messages in each request, with calls and results of tools, also through a pipe (R191, R192)', async () => {
   const replies = [
     callsTools(['read', { path: 'a.txt' }]),
     { text: 'It says hi.' },
@@ -58,7 +58,7 @@ it('tells each message what was said before, calls and results of tools included
   expect(model.offered()).toContain('read')
 })
 
-it('is continued by another process, listed, and each message is a run that records what is new alone', async () => {
+it('is continued by another process, listed, and each message is a run that records only the new messages', async () => {
   const { chat, told, cwd, env } = await world([{ text: 'One.' }, { text: 'Two.' }, { text: 'Three.' }])
   await chat(['First'])
   await chat(['Second'], '--continue')
@@ -75,7 +75,7 @@ it('is continued by another process, listed, and each message is a run that reco
   expect(shown.stdout).not.toContain('First')
 })
 
-it('what is always allowed in a chat is so for its next messages', async () => {
+it('"always" in a chat applies to its next messages', async () => {
   const todo = callsTools(['todo', { todos: [] }])
   const replies = [todo, { text: 'One.' }, todo, { text: 'Two.' }, todo]
   const { chat, cwd, env } = await world(replies)
@@ -99,7 +99,7 @@ it('a message may be as long as a document', async () => {
   expect(told(1)).toEqual([`user: ${long}`, 'assistant: One.', 'user: And?'])
 })
 
-it('/iter works on a prompt again and again, and says how many of its iterations succeeded (R4, R88, TV13)', async () => {
+it('/iter iterates on a prompt, and reports how many of its iterations succeeded (R4, R88, TV13)', async () => {
   const { chat, told } = await world([
     { text: 'Hello.' },
     { text: 'Round one.' },
@@ -113,7 +113,7 @@ it('/iter works on a prompt again and again, and says how many of its iterations
   expect(told(3)).toEqual(['user: Hi', 'assistant: Hello.', 'user: Improve it', 'assistant: Round two.', 'user: And?'])
 })
 
-it('/iter --background says its id before its first answer, and the chat goes on meanwhile (R5, R87, TV13)', async () => {
+it('/iter --background prints its id before its first answer, and the chat continues meanwhile (R5, R87, TV13)', async () => {
   let open = (): void => {}
   const gate = new Promise<void>((resolve) => (open = resolve))
   // which of the two asks first is undetermined
@@ -134,7 +134,7 @@ it('/iter --background says its id before its first answer, and the chat goes on
   expect(stderr).toContain(`background ${id} done, 1/1 iterations succeeded: Take your time`)
 })
 
-it('a message that was killed is resumed by --continue, and nothing that is answered is paid again', async () => {
+it('a message that was killed is resumed by --continue, and no answer is paid again', async () => {
   const { chat, cwd, env, model, told } = await world(
     [
       { text: 'One.' },
@@ -181,7 +181,7 @@ const shout = `return { coder_prompts = { string.upper(CTX ~= nil and input.code
 it.each([
   ['each', 'user: AND NOW'],
   ['once', 'user: And now'],
-] as const)('begins with a prompt file, whose chain works on %s message', async (chain, last) => {
+] as const)('begins with a prompt file, whose chain processes %s message', async (chain, last) => {
   const { chat, told } = await world([{ text: 'Done.' }, { text: 'More.' }], {
     'review.md': chained(chain),
     'shout.lua': shout,
@@ -191,7 +191,7 @@ it.each([
   expect(told(1)).toEqual(['user: REVIEW IT.', 'assistant: Done.', last])
 })
 
-it('is summed up when it has become long, and the messages before stay recorded', async () => {
+it('is summarized when it has become long, and the earlier messages stay recorded', async () => {
   const usage = { prompt_tokens: 5000, completion_tokens: 10, total_tokens: 5010 }
   const { chat, told, model } = await world([
     { text: 'Long.', usage },
@@ -206,7 +206,7 @@ it('is summed up when it has become long, and the messages before stay recorded'
   expect(model.requests[1]?.body?.['tools']).toBeUndefined()
 })
 
-it('is summed up by the model that answers, also where the prompt file names it', async () => {
+it('is summarized by the model that answers, also if the prompt file names it', async () => {
   const usage = { prompt_tokens: 5000, completion_tokens: 10, total_tokens: 5010 }
   const replies = [{ text: 'Long.', usage }, { text: 'We spoke of A.' }, { text: 'B it is.' }]
   const { chat, model } = await world(replies, {
@@ -218,7 +218,7 @@ it('is summed up by the model that answers, also where the prompt file names it'
   expect(model.requests.map(({ body }) => body?.model)).toEqual(['own', 'own', 'own'])
 })
 
-it('/mode, /model and /collab hold for the messages that follow, also when the chat is continued (R6, R209, R213)', async () => {
+it('/mode, /model and /collab apply to the messages that follow, also when the chat is continued (R6, R209, R213)', async () => {
   const { chat, model } = await world([{ text: 'a' }, { text: 'b' }, { text: 'c' }])
   await chat(['One', '/mode code', '/model other', '/collab on', 'Two'])
   await chat(['Three'], '--continue')
@@ -231,7 +231,7 @@ it('/mode, /model and /collab hold for the messages that follow, also when the c
   expect(JSON.stringify(one?.messages[0])).not.toBe(JSON.stringify(two?.messages[0]))
 })
 
-it('/mode refuses a mode that is not known, at once, and the mode stays what it was', async () => {
+it('/mode refuses an unknown mode at once, and the mode does not change', async () => {
   const { chat, model } = await world([{ text: 'a' }, { text: 'b' }])
   const { stdout, stderr, code } = await chat(['One', '/mode coed', '/mode', 'Two'])
   expect({ stdout, code }).toEqual({ stdout: 'a\nb\n', code: 0 })
@@ -242,7 +242,7 @@ it('/mode refuses a mode that is not known, at once, and the mode stays what it 
   expect((await chat(['/mode nope'])).code).toBe(2)
 })
 
-it('stdout has the outputs of programs in code mode, each once, and not the programs', async () => {
+it('stdout contains the outputs of programs in code mode, each once, but not the programs', async () => {
   const programs = [
     'output("hello"); output("from here\\n")',
     'output("again"); done()',
@@ -257,7 +257,7 @@ it('stdout has the outputs of programs in code mode, each once, and not the prog
   })
 })
 
-it('/undo puts back what the last message changed, and the model is told; /save writes a prompt file', async () => {
+it('/undo reverts the changes of the last message, and the model is told; /save writes a prompt file', async () => {
   const write = callsTools(['write', { path: 'new.txt', content: 'x\n' }])
   const { chat, cwd, told } = await world([write, { text: 'Made.' }, { text: 'Understood.' }])
   const { stdout } = await chat(['Make new.txt', '/undo', 'Now?', '/save talk'], '-y')
@@ -268,7 +268,7 @@ it('/undo puts back what the last message changed, and the model is told; /save 
   expect(readFileSync(join(cwd, 'talk.md'), 'utf8')).toMatch(/\n====\n\nUnderstood\.\n$/)
 })
 
-it('!command runs it, and the model is told what it printed; a denied one is refused', async () => {
+it('!command runs a command, and the model is told its output; a denied one is refused', async () => {
   const { chat, told } = await world([{ text: 'Seen.' }])
   const { stdout, stderr } = await chat(
     ['!echo out; exit 3', '!rm x', 'What happened?'],
@@ -282,7 +282,7 @@ it('!command runs it, and the model is told what it printed; a denied one is ref
   ])
 })
 
-it('a file in commands/ is a command, taken up without a new start, with a model and tools for its message alone', async () => {
+it('a file in commands/ is a command, available without a restart, with a model and tools for its message alone', async () => {
   const { chat, model, told } = await world([{ text: 'a' }, { text: 'b' }], {
     'commands/review.md':
       '+++\ndescription = "reviews"\ntools = ["read", "bash"]\nmodel = "other"\n+++\nReview $1 for $ARGUMENTS\n',
@@ -309,68 +309,65 @@ it('a file in commands/ is a command, taken up without a new start, with a model
   expect(stderr).toContain('error: there is no command /bad')
 })
 
-it('a message that fails ends nothing but gives a pipe its exit code, and an unknown command is named', async () => {
+it('a failed message ends only a pipe, by its exit code, and an unknown command is reported', async () => {
   const { chat } = await world([{ status: 400, body: { error: { message: 'no' } } }])
   const { code, stderr } = await chat(['/itre 5 x', 'Hello'])
   expect(stderr).toContain('error: there is no command /itre')
   expect(code).toBe(1)
 })
 
-it('an agent file is no chat', async () => {
+it('an agent file cannot be used for a chat', async () => {
   const { chat } = await world([], { 'a.aip': '# Output\n\n```lua\nreturn 1\n```\n' })
   const { code, stderr } = await chat(['Hello'], 'a.aip')
   expect(stderr).toContain('a.aip is an agent, and an agent cannot be used as a chat')
   expect(code).toBe(2)
 })
 
-it.skipIf(!hasTmux)(
-  'is talked with in a terminal: lines, a paste, an approval, Ctrl-C, the history (needs tmux)',
-  async () => {
-    let open = (): void => {}
-    const gate = new Promise<void>((resolve) => (open = resolve))
-    onTestFinished(() => open())
-    const { model, cwd, env } = await world([
-      { text: 'Two lines.' },
-      callsTools(['write', { path: 'new.txt', content: 'x\n' }]),
-      { text: 'Made.' },
-      { text: 'never', gate },
-      { text: 'Again.' },
-    ])
-    const command = `'${process.execPath}' '${join(root, 'dist/bin/baton.js')}' chat`
-    const { lines, type, paste } = inTmux(command, { ...env, BATON_LOCAL_SERVERS: 'off', NO_COLOR: '1' }, cwd, 50)
-    const until = (line: string): Promise<void> =>
-      vi.waitFor(() => expect(lines()).toContain(line), { timeout: 20_000, interval: 100 })
-    await until('>')
-    paste('one\ntwo')
-    await until('> one␊two')
-    type('Enter')
-    await until('Two lines.')
-    type('make it', 'Enter')
-    await vi.waitFor(() => expect(lines().at(-1)).toMatch(/^allow it\?/), { timeout: 20_000, interval: 100 })
-    expect(lines()).toContain('+x')
-    type('y', 'Enter')
-    await until('Made.')
-    expect(readFileSync(join(cwd, 'new.txt'), 'utf8')).toBe('x\n')
-    type('slow', 'Enter')
-    await vi.waitFor(() => expect(model.requests).toHaveLength(4), { timeout: 20_000, interval: 100 })
-    type('C-c')
-    await until('stopped by SIGINT')
-    type('Up')
-    await until('> slow')
-    type('Enter')
-    await until('Again.')
-    type('/exit', 'Enter')
-    await until('code 0')
-    expect(
-      model.requests
-        .at(-1)
-        ?.body?.messages.filter(({ role }) => role === 'user')
-        .map(({ content }) => content),
-    ).toEqual(['one\ntwo', 'make it', 'slow', 'slow'])
-  },
-)
+it.skipIf(!hasTmux)('works in a terminal: lines, a paste, an approval, Ctrl-C, the history (needs tmux)', async () => {
+  let open = (): void => {}
+  const gate = new Promise<void>((resolve) => (open = resolve))
+  onTestFinished(() => open())
+  const { model, cwd, env } = await world([
+    { text: 'Two lines.' },
+    callsTools(['write', { path: 'new.txt', content: 'x\n' }]),
+    { text: 'Made.' },
+    { text: 'never', gate },
+    { text: 'Again.' },
+  ])
+  const command = `'${process.execPath}' '${join(root, 'dist/bin/baton.js')}' chat`
+  const { lines, type, paste } = inTmux(command, { ...env, BATON_LOCAL_SERVERS: 'off', NO_COLOR: '1' }, cwd, 50)
+  const until = (line: string): Promise<void> =>
+    vi.waitFor(() => expect(lines()).toContain(line), { timeout: 20_000, interval: 100 })
+  await until('>')
+  paste('one\ntwo')
+  await until('> one␊two')
+  type('Enter')
+  await until('Two lines.')
+  type('make it', 'Enter')
+  await vi.waitFor(() => expect(lines().at(-1)).toMatch(/^allow it\?/), { timeout: 20_000, interval: 100 })
+  expect(lines()).toContain('+x')
+  type('y', 'Enter')
+  await until('Made.')
+  expect(readFileSync(join(cwd, 'new.txt'), 'utf8')).toBe('x\n')
+  type('slow', 'Enter')
+  await vi.waitFor(() => expect(model.requests).toHaveLength(4), { timeout: 20_000, interval: 100 })
+  type('C-c')
+  await until('stopped by SIGINT')
+  type('Up')
+  await until('> slow')
+  type('Enter')
+  await until('Again.')
+  type('/exit', 'Enter')
+  await until('code 0')
+  expect(
+    model.requests
+      .at(-1)
+      ?.body?.messages.filter(({ role }) => role === 'user')
+      .map(({ content }) => content),
+  ).toEqual(['one\ntwo', 'make it', 'slow', 'slow'])
+})
 
-it.skipIf(!hasTmux)('sends what was typed with Enter while a message was answered (needs tmux)', async () => {
+it.skipIf(!hasTmux)('sends lines typed with Enter while a message was answered (needs tmux)', async () => {
   let open = (): void => {}
   const gate = new Promise<void>((resolve) => (open = resolve))
   onTestFinished(() => open())
@@ -386,7 +383,7 @@ it.skipIf(!hasTmux)('sends what was typed with Enter while a message was answere
   await vi.waitFor(() => expect(lines()).toContain('Two.'), patience)
 })
 
-it('is open in one process only: another one is refused and named the first, also the server, until it ends or is killed', async () => {
+it('is open in one process only: another one, also the server, is refused with the name of the first, until that ends or is killed', async () => {
   const { chat, cwd, env, told } = await world([
     { text: 'One.' },
     { text: 'Two.' },

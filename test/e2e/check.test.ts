@@ -14,7 +14,7 @@ const files = {
 }
 
 describe('baton check', () => {
-  it('says everything that is wrong with all files, once, and counts it', async () => {
+  it('reports every error in all files, once, and counts them', async () => {
     const folder = tempTree(files)
     const { stdout, stderr, code } = await baton(['check', 'good.md', 'bad.md', 'other.md'], { cwd: folder })
     expect({ code, stderr }).toEqual({ code: 2, stderr: '' })
@@ -68,7 +68,7 @@ describe('baton check', () => {
     expect(jsonLines((await baton(['check', '--json', 'many.md'], { cwd })).stdout)).toHaveLength(249)
   })
 
-  it('prints problems for programs, and errors alone with -q', async () => {
+  it('prints problems for programs, and only errors with -q', async () => {
     const cwd = tempTree(files)
     const json = await baton(['check', '--json', 'good.md', 'bad.md'], { cwd })
     expect(json.code).toBe(2)
@@ -87,7 +87,7 @@ describe('baton check', () => {
     expect(JSON.parse(sarif.stdout)).toMatchObject({ version: '2.1.0', runs: [{ results: [{}, {}, {}] }] })
   })
 
-  it('exits 0 with warnings, and refuses a format it does not know', async () => {
+  it('exits 0 with warnings, and refuses an unknown format', async () => {
     const cwd = tempTree({ ...files, 'src/a.ts': 'export const a = 1\n' })
     const warned = await baton(['check', 'src/a.ts'], { cwd })
     expect(warned).toMatchObject({
@@ -97,7 +97,7 @@ describe('baton check', () => {
     expect(await baton(['check', '--format', 'xml', 'good.md'], { cwd })).toMatchObject({ code: 2, stdout: '' })
   })
 
-  it('shows no secret that stands in a file', async () => {
+  it('shows no secret from a file', async () => {
     const secret = 'sk-a-secret-nobody-may-see'
     const cwd = tempTree({
       '.git/HEAD': 'x\n',
@@ -112,7 +112,7 @@ describe('baton check', () => {
   })
 })
 
-it('shows what of the schema an answer broke, and where in the answer', async () => {
+it('shows which part of the schema an answer violated, and where in the answer', async () => {
   const server = await startModelServer(() => ({ text: '{ "items": [{ "name": 3 }] }' }))
   const schema =
     '[output.schema]\ntype = "object"\n[output.schema.properties.items]\ntype = "array"\nitems = { properties = { name = { type = "string" } } }'

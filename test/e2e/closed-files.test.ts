@@ -29,7 +29,7 @@ async function world(more: Readonly<Record<string, string>>, settings = config) 
 
 const prompt = (front: string): string => `+++\nmodel = "m"\n${front}\n+++\nGo.\n`
 
-it('a wildcard leaves out keys and what rules for `read` close, also behind links, with one line that says so', async () => {
+it('a wildcard excludes keys and what rules for `read` deny, also behind links, with one line that says so', async () => {
   const { cwd, sent, run } = await world({ 'ask.md': prompt('context_globs = ["**/*"]\nknowledge_globs = ["s*/**"]') })
   linkSync(join(cwd, 'secret/x.txt'), join(cwd, 'hard.txt'))
   symlinkSync('.env', join(cwd, 'soft.txt'))
@@ -57,23 +57,20 @@ it.each([
   ['ask.md', '.env', { 'ask.md': prompt('context_globs = [".env"]') }],
   ['ask.md', '{.env,*.md}', { 'ask.md': prompt('context_globs = ["{.env,*.md}"]') }],
   ['baton.toml', '.env', { 'ask.md': prompt(''), 'baton.toml': 'context_globs = ["a.txt", ".env"]\n' }],
-])(
-  'if %s names a key file by %s, trusting it shows that, and the file is sent from then on',
-  async (file, glob, written) => {
-    const { sent, run } = await world(written)
-    const refused = await run('ask.md')
-    expect(refused.code).toBe(5)
-    expect(refused.stderr).toContain(`.env holds keys, and ${file}, which names it in context_globs, is not trusted`)
-    expect(refused.stderr).toContain(`baton trust ${file}`)
-    const trusted = await run('trust', file)
-    expect(trusted).toMatchObject({ code: 0, stdout: `${file}: trusted with context_globs\n` })
-    expect(trusted.stderr).toContain(`context_globs = ["${glob}"]`)
-    expect(await run('ask.md')).toMatchObject({ code: 0 })
-    expect(sent()).toContain('KEYVALUE')
-  },
-)
+])('if %s names a key file by %s, trust shows that, and the file is sent from then on', async (file, glob, written) => {
+  const { sent, run } = await world(written)
+  const refused = await run('ask.md')
+  expect(refused.code).toBe(5)
+  expect(refused.stderr).toContain(`.env holds keys, and ${file}, which names it in context_globs, is not trusted`)
+  expect(refused.stderr).toContain(`baton trust ${file}`)
+  const trusted = await run('trust', file)
+  expect(trusted).toMatchObject({ code: 0, stdout: `${file}: trusted with context_globs\n` })
+  expect(trusted.stderr).toContain(`context_globs = ["${glob}"]`)
+  expect(await run('ask.md')).toMatchObject({ code: 0 })
+  expect(sent()).toContain('KEYVALUE')
+})
 
-it('trust shows what a file names wherever that starts, and before it is there', async () => {
+it('trust shows what a file names wherever its paths start, also before it exists', async () => {
   const { cwd, sent, run } = await world({
     'ask.md': prompt('context_globs = [".env", "late/.env"]'),
     'baton.toml': 'base_dir = "app"\n',
@@ -104,7 +101,7 @@ it('a trusted file sends no key under a name that was not shown: a link, or a na
   expect(server.requests).toEqual([])
 })
 
-it('what the user names is sent, unless a rule of the user denies it', async () => {
+it('files named by the user are sent, unless a rule of the user denies it', async () => {
   const { sent, run } = await world({ 'ask.md': prompt('') })
   expect(await run('ask.md', '-f', '.env')).toMatchObject({ code: 0 })
   expect(sent()).toContain('KEYVALUE')
@@ -113,7 +110,7 @@ it('what the user names is sent, unless a rule of the user denies it', async () 
   expect(denied.stderr).toContain('may not be read: [permission] read."secret/**" = "deny"')
 })
 
-it('scripts and attachments read nothing that a rule for `read` denies or asks about', async () => {
+it('scripts and attachments cannot read what a rule for `read` denies or asks about', async () => {
   const script = `local out = {}
 for _, path in ipairs({ "secret/x.txt", "hard.txt", "ask.txt" }) do
   local ok = pcall(aip.file.load, path)
@@ -142,7 +139,7 @@ Go.
   expect(sent()).not.toContain('KEYVALUE')
 })
 
-it('the front matter of an untrusted file does not open what is closed', async () => {
+it('the front matter of an untrusted file cannot open what is closed', async () => {
   const front = 'context_globs = ["**/*"]\n[permission.read]\n"secret/**" = "allow"\n".env" = "allow"'
   const { sent, run } = await world({ 'ask.md': prompt(front) })
   expect(await run('ask.md')).toMatchObject({ code: 0 })

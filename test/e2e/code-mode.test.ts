@@ -44,7 +44,7 @@ async function world(
   }
 }
 
-it('runs programs that call tools; the answer is what they output, in order', async () => {
+it('runs programs that call tools; the answer consists of their outputs, in order', async () => {
   const { run, told, server } = await world(
     [
       `const paths = glob({ pattern: 'notes/*' }).trim().split('\\n')
@@ -73,7 +73,7 @@ it('runs programs that call tools; the answer is what they output, in order', as
   expect(server.requests[0]?.body?.messages[0]?.content).toContain('function edit(input: {')
 })
 
-it('takes the mode of --mode and of an agent, and its limits of [code]', async () => {
+it('uses the mode of --mode and of an agent, and its limits in [code]', async () => {
   const files = {
     'plain.md': '+++\nmodel = "m"\n+++\nDo it.\n',
     'a.aip':
@@ -95,7 +95,7 @@ const asking = '[permission]\ntodo = "ask"\n'
 const step = (content: string): string =>
   `{ tool: 'todo', input: { todos: [{ content: '${content}', status: 'pending' }] } }`
 
-it('calls of parallel() wait together; one is approved and one rejected by other processes, and the program goes on', async () => {
+it('calls of parallel() wait together; one is approved and one rejected by other processes, and the program continues', async () => {
   const { run, server } = await world(
     [
       `const list = glob({ pattern: '*.md' })
@@ -122,7 +122,7 @@ it('calls of parallel() wait together; one is approved and one rejected by other
   expect(third).toBe('ask.md')
 })
 
-it('is not asked what only Baton would ask where [code] says so, in the config of the user or in the file that is run', async () => {
+it('skips questions that only Baton would ask if [code] says so, in the config of the user or in the file that is run', async () => {
   const plugin = `export default { id: 'p', setup({ tools, functions }) {
     tools.register({ name: 'add_up', description: 'Adds.', parameters: { type: 'object' }, run: () => '{"sum": 3}' })
     functions.register({ name: 'double', description: 'Twice as much.', run: (value) => 2 * value })
@@ -167,7 +167,7 @@ it('a person at the terminal is asked while the program waits', async () => {
   ])
 })
 
-it('a program of interpreter_run waits for an approval as well, and is run again from its first line', async () => {
+it('a program of interpreter_run waits for an approval too, and is run again from its first line', async () => {
   const code = `const text = read({ path: 'a.txt' })\nlog(text)\ntodo(${step('one')}.input)`
   const server = await startModelServer(({ body }): ModelReply => {
     const results = (body?.messages ?? []).filter(({ role }) => role === 'tool')
@@ -187,7 +187,7 @@ it('a program of interpreter_run waits for an approval as well, and is run again
   expect(server.requests.length).toBe(2)
 })
 
-it('a program of interpreter_run calls tools that wait for all calls before them, also beside such a call', async () => {
+it('a program of interpreter_run calls tools after all earlier calls have ended, also next to such a call', async () => {
   const code = `try { enterPlan({ path: 'p.md' }) } catch {}\nread({ path: 'a.txt' })`
   const server = await startModelServer(({ body }): ModelReply => {
     const results = (body?.messages ?? []).filter(({ role }) => role === 'tool').map(({ content }) => content)

@@ -84,7 +84,7 @@ interface SentBody {
   readonly tools: readonly { readonly function: { readonly name: string } }[]
 }
 
-it('a leader spawns three workers, waits, follows up the one that still runs, waits again, closes all and merges what they found (R3, R111 to R119)', async () => {
+it('a leader spawns three workers, waits, sends a message to the one that still runs, waits again, closes all and merges their results (R3, R111 to R119)', async () => {
   let followedUp = (): void => {}
   const isFollowedUp = new Promise<void>((resolve) => void (followedUp = resolve))
   const one = await world({ 'lead.md': lead, 'auth.ts': 'let a' }, async ({ who, turn, told, results }) => {
@@ -161,7 +161,7 @@ it('a leader spawns three workers, waits, follows up the one that still runs, wa
   }
 })
 
-it('--collab lets the model of any prompt lead a team, of a text as well, and an .aip agent has the option collab', async () => {
+it('--collab lets the model of any prompt lead a team, also of a text, and an .aip agent has the option collab', async () => {
   const aip = '# Options\n\n```toml\nmodel = "large"\n[collab.roles.worker]\nmodel = "small"\n```\n\n# User\n\nLead.\n'
   const one = await world(
     { 'lead.aip': aip, 'plain.md': '+++\nmodel = "large"\n+++\nLead.\n' },
@@ -190,7 +190,7 @@ function spawnedIn(events: readonly Record<string, unknown>[]): readonly unknown
   return events.flatMap(({ type, thread_id: id }) => (type === 'collab.spawn_end' ? [id] : []))
 }
 
-it('a run that is killed while an agent is asked is resumed with the same agents, asks only that one again, tells nothing twice, and is replayed without a model', async () => {
+it('a run that is killed while an agent is asked is resumed with the same agents, repeats only that request, delivers nothing twice, and is replayed without a model', async () => {
   let isKilled = false
   const one = await world({ 'lead.md': lead }, (asked) => {
     const { turn, told, results } = asked
@@ -238,7 +238,7 @@ it('a run that is killed while an agent is asked is resumed with the same agents
 const asking = '[permission]\ntodo = "ask"\n'
 const leadAsking = lead.replaceAll('["read"', '["todo", "read"')
 
-it('an agent that waits for an approval makes the run wait when the others have ended, and works on once it is approved, killed or not', async () => {
+it('an agent that waits for an approval suspends the run when the others have ended, and continues once it is approved, killed or not', async () => {
   let isKilled = false
   const one = await world(
     { 'lead.md': leadAsking },

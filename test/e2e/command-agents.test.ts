@@ -53,7 +53,7 @@ console.log(\`It has \${text.trim().length} characters.\`)
 /** The trust decisions are kept for later runs. */
 const at = (cwd: string) => ({ BATON_HOME: join(cwd, '.home') })
 
-it('a command line is the main agent, a sub-agent and a step of a workflow; a replay needs no program', async () => {
+it('a command-line agent is the main agent, a sub-agent and a step of a workflow; a replay needs no program', async () => {
   const cwd = tempTree({ 'ask.md': everywhere, 'steps.md': steps, 'shout.mjs': shout, 'count.mjs': count })
   const refused = await baton(['ask.md'], { cwd, env: at(cwd) })
   expect(refused).toMatchObject({ code: 6, stdout: '' })
@@ -70,7 +70,7 @@ it('a command line is the main agent, a sub-agent and a step of a workflow; a re
   expect(again, again.stderr).toMatchObject({ code: 0, stdout: asked.stdout })
 })
 
-it('a known command line is an agent by its name, told of our sandbox mode, and its cost is that of the run', async () => {
+it('a known command-line agent is run by its name, gets our sandbox mode, and its cost is counted by the run', async () => {
   const config = `[agents.mine]\npreset = "claude"\ncommand = ${JSON.stringify(playing(stream('claude')))}\n`
   const cwd = tempTree({ 'ask.md': `+++\nagent = "mine"\n${config}+++\nWhat is here?\n` })
   await baton(['trust', 'ask.md'], { cwd, env: at(cwd) })
@@ -89,7 +89,7 @@ it('a known command line is an agent by its name, told of our sandbox mode, and 
   })
 })
 
-it('a known command line that is not installed is missed where it is started, with the way to install it', async () => {
+it('a known command-line agent that is not installed is reported where it is started, with the way to install it', async () => {
   const cwd = tempTree({ 'ask.md': '+++\nagent = "gemini"\n+++\nWhat is here?\n' })
   const { code, stderr } = await baton(['ask.md'], { cwd, env: { PATH: '/nowhere' } })
   expect(code).toBe(1)
@@ -140,7 +140,7 @@ it.concurrent('a program that ran when its run was killed is ended soon, without
   await vi.waitFor(() => expect([pid, group].filter(isAlive)).toEqual([]), { timeout: 30_000, interval: 100 })
 })
 
-it.concurrent('a program that ran when its run was killed is ended by resume, which asks what became of it', async () => {
+it.concurrent('a program that ran when its run was killed is ended by resume, which asks about its outcome', async () => {
   const { cwd, env, group } = await killedRun()
   const asks = await baton(['resume', '--last'], { cwd, env })
   expect(asks, asks.stderr).toMatchObject({ code: 5 })
@@ -150,7 +150,7 @@ it.concurrent('a program that ran when its run was killed is ended by resume, wh
   expect(done, done.stderr).toMatchObject({ code: 0, stdout: 'finished\n' })
 })
 
-it('a program that crashed is run again by resume, which says how it ended', async () => {
+it('a crashed program is run again by resume, which reports how it ended', async () => {
   const script = `import { existsSync, writeFileSync } from 'node:fs'
 if (existsSync('tried')) console.log('better now')
 else {
@@ -183,25 +183,22 @@ it.each([
     }),
     'child.md',
   ],
-])(
-  'a secret that is written into the variables of a program %s is neither in the record nor in errors',
-  async (_, files, trusted) => {
-    const script = `console.error(\`the key \${process.env.LAB_KEY} is refused\`)\nprocess.exitCode = 1\n`
-    const agents = `${definition('lab', 'lab.mjs')}env = { LAB_KEY = "lab-4711-key" }\n`
-    const cwd = tempTree({ ...files(agents), 'lab.mjs': script })
-    const env = { BATON_HOME: join(cwd, 'home') }
-    await baton(['trust', trusted], { cwd, env })
-    const { code, stderr } = await baton(['ask.md'], { cwd, env })
-    expect(code).toBe(1)
-    expect(stderr).toContain('the key «secret:agents.lab.env.LAB_KEY» is refused')
-    const kept = readdirSync(join(cwd, 'home'), { recursive: true, withFileTypes: true }).filter((one) => one.isFile())
-    const texts = kept.map(({ parentPath, name }) => readFileSync(join(parentPath, name), 'latin1'))
-    expect(texts.filter((text) => text.includes('lab-4711-key'))).toEqual([])
-    expect(texts.length).toBeGreaterThan(0)
-  },
-)
+])('a secret in the variables of a program %s is neither in the record nor in errors', async (_, files, trusted) => {
+  const script = `console.error(\`the key \${process.env.LAB_KEY} is refused\`)\nprocess.exitCode = 1\n`
+  const agents = `${definition('lab', 'lab.mjs')}env = { LAB_KEY = "lab-4711-key" }\n`
+  const cwd = tempTree({ ...files(agents), 'lab.mjs': script })
+  const env = { BATON_HOME: join(cwd, 'home') }
+  await baton(['trust', trusted], { cwd, env })
+  const { code, stderr } = await baton(['ask.md'], { cwd, env })
+  expect(code).toBe(1)
+  expect(stderr).toContain('the key «secret:agents.lab.env.LAB_KEY» is refused')
+  const kept = readdirSync(join(cwd, 'home'), { recursive: true, withFileTypes: true }).filter((one) => one.isFile())
+  const texts = kept.map(({ parentPath, name }) => readFileSync(join(parentPath, name), 'latin1'))
+  expect(texts.filter((text) => text.includes('lab-4711-key'))).toEqual([])
+  expect(texts.length).toBeGreaterThan(0)
+})
 
-it('what a program has cost counts against the budget of a resumed run, which does not run it again', async () => {
+it('the cost of a program counts towards the budget of a resumed run, which does not run it again', async () => {
   const agents = `[agents.one]\npreset = "claude"\ncommand = ${JSON.stringify(playing(stream('claude')))}\n`
   const step = (id: string, more = ''): string =>
     `[[workflow.step]]\nid = "${id}"\nagent = "one"\ninput = "x"\n${more}\n`

@@ -18,7 +18,7 @@ describe('baton', () => {
   })
 
   it.each([['--help'], ['run', '--help'], ['check', '--help'], ['config', '--help']])(
-    'helps on stdout: %s %s',
+    'prints help on stdout: %s %s',
     async (...args) => {
       const { stdout, stderr, code } = await baton(
         args.filter((arg) => arg !== undefined),
@@ -76,14 +76,14 @@ describe('baton', () => {
     expect(stdout).not.toContain('seen')
   })
 
-  it('heads several answers by their labels', async () => {
+  it('prints several answers under their labels', async () => {
     const { stdout } = await baton(['ask.md', '-m', 'offline::extractive', '-i', 'one', '-i', 'two words'], {
       cwd: tempTree({ 'ask.md': '+++\ntemplate = true\n+++\nHi {{input}}\n' }),
     })
     expect(stdout.match(/^==> .* <==$/gm)).toEqual(['==> one <==', '==> two words <=='])
   })
 
-  it('ends with exit code 3 when no model is configured and nobody looks on', async () => {
+  it('ends with exit code 3 when no model is configured in non-interactive use', async () => {
     const { stdout, stderr, code } = await baton(['ask.md'], { cwd: tempTree({ 'ask.md': 'Hi\n' }) })
     expect([code, stdout]).toEqual([3, ''])
     expect(stderr).toMatch(/^error: no model is configured: .*\nhint: .*-m.*OPENAI_API_KEY.*offline::extractive/)
@@ -95,7 +95,7 @@ describe('baton', () => {
     expect(stderr).toMatch(/^skipped: the instruction is empty\nhint: Edit .*ask\.md\.\n$/)
   })
 
-  it('works in another folder with -C, and takes keys from --env without showing them', async () => {
+  it('works in another folder with -C, and uses keys from --env without showing them', async () => {
     const server = await startModelServer([{ text: 'fine' }])
     const folder = tempTree({
       'sub/ask.md': 'Hi\n',
@@ -125,7 +125,7 @@ describe('baton', () => {
     expect(stdout).not.toContain('opensesame')
   })
 
-  it('gives an answer byte for byte to a pipe and to --output, and hides secrets everywhere else', async () => {
+  it('prints an answer byte for byte to a pipe and to --output, and masks secrets everywhere else', async () => {
     const text = ' \n one opensesame\t\r\n\u001b[31mred\u001b[0m \u202e \n\n  end'
     const server = await startModelServer(() => ({ text, chunks: [text] }))
     const folder = tempTree({ '.git/HEAD': 'x', 'ask.md': '+++\nmodel = "m"\nsecrets = ["PASS_PHRASE"]\n+++\nHi\n' })
@@ -140,7 +140,7 @@ describe('baton', () => {
     expect([events.stdout.includes('opensesame'), piped.stderr.includes('opensesame')]).toEqual([false, false])
   })
 
-  it('takes -f from the current folder, for agents and prompt files', async () => {
+  it('resolves -f from the current folder, for agents and prompt files', async () => {
     const folder = tempTree({
       '.aipack/x': 'x',
       'src/a.txt': 'A',
@@ -154,7 +154,7 @@ describe('baton', () => {
     expect(stdout).toContain('<file path="src/a.txt"')
   })
 
-  it('keeps in its last event what was finished before a failure', async () => {
+  it('contains in its last event what was finished before a failure', async () => {
     const folder = tempTree({
       'ask.md': '+++\ninput_concurrency = 1\nsub_agents = [{ name = "p.lua", stage = "pre_task" }]\n+++\nHi\n',
       'p.lua': 'if input.input == "b" then error("no b") end',
@@ -168,14 +168,14 @@ describe('baton', () => {
     })
   })
 
-  it('says where its state cannot be kept, and runs', async () => {
+  it('reports that its state cannot be stored, and runs', async () => {
     const folder = tempTree({ 'a.lua': 'return 1' })
     const { code, stderr } = await baton(['a.lua'], { cwd: folder, env: { BATON_HOME: '/proc/baton' } })
     expect(code).toBe(0)
     expect(stderr).toContain('this run is not recorded and cannot be resumed')
   })
 
-  it('goes on when nobody reads its messages', () => {
+  it('continues when nobody reads its messages', () => {
     const folder = tempTree({ 'a.lua': 'return "fine"' })
     const command = `"${process.execPath}" "${join(root, 'dist/bin/baton.js')}" a.lua -v 2> >(exec 0<&-)`
     const { stdout } = spawnSync('bash', ['-c', command], {
@@ -186,7 +186,7 @@ describe('baton', () => {
     expect(stdout).toBe('fine\n')
   })
 
-  it('goes on when tasks fail where the file allows it, and exits 1', async () => {
+  it('continues when tasks fail if the file allows it, and exits 1', async () => {
     const folder = tempTree({
       'ask.md': '+++\nallow_run_on_task_fail = true\nsub_agents = [{ name = "p.lua", stage = "pre_task" }]\n+++\nHi\n',
       'p.lua': 'if input.input == "b" then error("no b") end',
@@ -201,7 +201,7 @@ describe('baton', () => {
 })
 
 describe('baton config', () => {
-  it('prints every value and where it comes from', async () => {
+  it('prints every value and its origin', async () => {
     const folder = tempTree({ 'baton.toml': 'temperature = 0.5\n', 'ask.md': '+++\nmodel = "m"\n+++\nHi\n' })
     const { stdout, code } = await baton(['config', 'ask.md', '--origin', '-c', 'seed=7'], { cwd: folder })
     expect(code).toBe(0)
@@ -216,7 +216,7 @@ describe('Ctrl-C', () => {
   it.each([
     ['SIGINT', 130],
     ['SIGTERM', 143],
-  ] as const)('%s in the middle of an answer stops cleanly', async (signal, code) => {
+  ] as const)('%s during an answer stops cleanly', async (signal, code) => {
     const server = await startModelServer([{ text: 'one two three', stallAfter: 2 }])
     let sent = false
     const run = await baton(['ask.md', '-m', 'any', '--json'], {
@@ -233,7 +233,7 @@ describe('Ctrl-C', () => {
     expect(jsonLines(run.stdout).at(-1)).toMatchObject({ type: 'run.failed', stop_reason: 'cancelled' })
   })
 
-  it('stops a script that never ends', async () => {
+  it('stops an endless script', async () => {
     const run = await baton(['loop.lua'], {
       cwd: tempTree({ 'loop.lua': 'print("started")\nwhile true do pcall(function() end) end' }),
       onOutput: (stdout, kill) => {
@@ -256,7 +256,7 @@ describe('stdout', () => {
     })
   }
 
-  it('stops quietly when nobody reads its output any more', () => {
+  it('stops quietly when its reader closes it', () => {
     const { stdout, stderr } = inShell('baton many.lua | head -1; echo "${PIPESTATUS[0]}"', {
       'many.lua': 'for i = 1, 100000 do print("line " .. i) end',
     })
@@ -264,7 +264,7 @@ describe('stdout', () => {
     expect(stderr).toBe('')
   })
 
-  it('is 141 too when the last words are not read, and whole when they are read late', () => {
+  it('causes exit code 141 too when the last output is not read, and is complete when it is read late', () => {
     const { stdout, stderr } = inShell(
       'baton one.lua | head -c 3; echo " ${PIPESTATUS[0]}"; baton one.lua | (sleep 0.3; wc -c)',
       { 'one.lua': 'print(string.rep("x", 300000))' },
@@ -287,7 +287,7 @@ describe('stdout', () => {
     expect(stdout).toBe('1\n')
   })
 
-  it('is an error when only a part of it finds room', () => {
+  it('is an error when only a part of it fits', () => {
     const script = 'trap "" XFSZ; (ulimit -f 1; baton schema >part.json; exit $?); echo $?; head -c 1 part.json'
     const { stdout, stderr } = inShell(script, {})
     expect(stderr).toContain('error: stdout cannot be written: EFBIG')

@@ -55,7 +55,7 @@ function work({ turn, told }: Asked): ModelReply {
   return told.includes('completed #') ? callsTools(['task_claim', {}]) : { text: 'Nothing is left for me.' }
 }
 
-it('is shown as a timeline and by its messages, each worker under its own name', async () => {
+it('a team is shown as a timeline and by its messages, each worker under its own name', async () => {
   const { run } = await teamWorld((asked) => {
     if (asked.who !== 'leader') {
       if (asked.turn === 0)
@@ -93,7 +93,7 @@ it('is shown as a timeline and by its messages, each worker under its own name',
   }
 })
 
-it('works on a list: the leader makes it, workers complete it, the report is the answer (R122, R123, R126, R143)', async () => {
+it('works on a list: the leader creates it, workers complete it, the report is the answer (R122, R123, R126, R143)', async () => {
   const told: string[] = []
   const { run, server, teamFile } = await teamWorld((asked) => {
     if (asked.who !== 'leader') return work(asked)
@@ -143,7 +143,7 @@ interface Offering {
   readonly tools?: readonly { readonly function: { readonly name: string } }[]
 }
 
-it('tells the leader and every worker where the list is, and each of what it has not read, before its next request (R124, R125, R127, R142)', async () => {
+it('tells the leader and every worker where the list is, and delivers unread messages, before its next request (R124, R125, R127, R142)', async () => {
   const told = new Map<string, string>()
   let send = (): void => {}
   const isSent = new Promise<void>((resolve) => (send = resolve))
@@ -175,7 +175,7 @@ it('tells the leader and every worker where the list is, and each of what it has
   }
 })
 
-it('fails with the open items named when the leader ends, once it was told of them', async () => {
+it('fails with the open items when the leader ends after a warning about them', async () => {
   const told: string[] = []
   const { run } = await teamWorld((asked) => {
     told.push(asked.told)
@@ -187,7 +187,7 @@ it('fails with the open items named when the leader ends, once it was told of th
   expect(told.filter((text) => text.includes('No worker is running, and items are still open'))).toHaveLength(1)
 })
 
-it('refuses a sixth worker, and to leave while items are open, unless by force (TV36)', async () => {
+it('refuses a sixth worker, and an end with open items, unless forced (TV36)', async () => {
   const told: string[] = []
   let release = (): void => {}
   const gate = new Promise<void>((resolve) => (release = resolve))
@@ -212,29 +212,26 @@ it('refuses a sixth worker, and to leave while items are open, unless by force (
   expect(result.code).toBe(0)
 })
 
-it.each([true, false])(
-  'sends messages, and tells of those that were not read: notifications = %s (R140, R144)',
-  async (notifies) => {
-    const told: string[] = []
-    const { run } = await teamWorld((asked) => {
-      if (asked.who !== 'leader') {
-        return asked.turn === 0 ? callsTools(['send_message', { to: 'leader', message: 'Hello.' }]) : { text: 'Sent.' }
-      }
-      told.push(asked.told)
-      if (asked.turn === 0) return callsTools(spawnCode)
-      return asked.turn === 2 ? callsTools(['read_messages', {}]) : { text: 'All is said.' }
-    }, `notifications = ${notifies}`)
-    const result = await run(['run', 'team.md', '--json'])
-    expect(jsonLines(result.stdout)).toContainEqual(
-      expect.objectContaining({ type: 'delegate.message', from: 'Code-1', to: 'leader', message: 'Hello.' }),
-    )
-    expect(told.join('\n')).toContain('from Code-1: Hello.')
-    expect(told.join('\n').includes('- teammate: 1 unread message(s)\n- self: 0 unread message(s)')).toBe(notifies)
-    expect(result.code).toBe(0)
-  },
-)
+it.each([true, false])('sends messages, and reports unread ones: notifications = %s (R140, R144)', async (notifies) => {
+  const told: string[] = []
+  const { run } = await teamWorld((asked) => {
+    if (asked.who !== 'leader') {
+      return asked.turn === 0 ? callsTools(['send_message', { to: 'leader', message: 'Hello.' }]) : { text: 'Sent.' }
+    }
+    told.push(asked.told)
+    if (asked.turn === 0) return callsTools(spawnCode)
+    return asked.turn === 2 ? callsTools(['read_messages', {}]) : { text: 'All is said.' }
+  }, `notifications = ${notifies}`)
+  const result = await run(['run', 'team.md', '--json'])
+  expect(jsonLines(result.stdout)).toContainEqual(
+    expect.objectContaining({ type: 'delegate.message', from: 'Code-1', to: 'leader', message: 'Hello.' }),
+  )
+  expect(told.join('\n')).toContain('from Code-1: Hello.')
+  expect(told.join('\n').includes('- teammate: 1 unread message(s)\n- self: 0 unread message(s)')).toBe(notifies)
+  expect(result.code).toBe(0)
+})
 
-it('loses no item and does none twice when workers are closed, the process is killed and a person edits the list', async () => {
+it('loses and repeats no item when workers are closed, the process is killed and a person edits the list', async () => {
   const items = core(12, 40)
   let completed = 0
   let onCompleted = (_count: number): void => {}
@@ -296,7 +293,7 @@ it('loses no item and does none twice when workers are closed, the process is ki
   )
 })
 
-it('a worker that is given more, waited for and closed in one answer is, in this order', async () => {
+it('more work, a wait and a close for a worker in one answer are executed in order', async () => {
   const told: string[] = []
   const more = 'And the rest.'
   const { run } = await teamWorld(({ who, turn, told: heard }) => {
@@ -325,7 +322,7 @@ it('a worker that is given more, waited for and closed in one answer is, in this
   expect(told[3]).toContain('{"status":{"completed":"The rest is done."}}')
 })
 
-it('names items that wait for each other and calls that are made again and again, to the person and to the leader', async () => {
+it('reports items that block each other and repeated calls, to the person and to the leader', async () => {
   const told: string[] = []
   const { run } = await teamWorld((asked) => {
     if (asked.who !== 'leader') return asked.turn < 3 ? callsTools(['task_list', {}]) : { text: 'Nothing for me.' }
@@ -351,7 +348,7 @@ it('names items that wait for each other and calls that are made again and again
   expect(result.code).toBe(1)
 })
 
-it('gives back what a worker has claimed that does nothing for the time of its lease, and says that nobody gets further', async () => {
+it('releases the item of a worker that is idle for the time of its lease, and reports that nobody makes progress', async () => {
   const told: string[] = []
   let release = (): void => {}
   const gate = new Promise<void>((resolve) => (release = resolve))
@@ -379,7 +376,7 @@ it('gives back what a worker has claimed that does nothing for the time of its l
   ])
 })
 
-it('gives back what a worker has claimed whose model fails, and tells the leader', async () => {
+it('releases the item of a worker whose model fails, and tells the leader', async () => {
   const told: string[] = []
   const { run } = await teamWorld((asked) => {
     if (asked.who === 'Code-1' && asked.turn > 0) return { status: 400, body: '{"error":{"message":"no such thing"}}' }
@@ -397,7 +394,7 @@ it('gives back what a worker has claimed whose model fails, and tells the leader
   expect(result.code).toBe(0)
 })
 
-it('keeps its list in the workspace where the file says so, and takes over what stands there', async () => {
+it('keeps its list in the workspace if the file says so, and adopts existing items', async () => {
   const { run, cwd } = await teamWorld((asked) => {
     if (asked.who !== 'leader') return work(asked)
     return asked.turn === 0 ? callsTools(spawnCode) : { text: 'All is done.' }

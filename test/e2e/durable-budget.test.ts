@@ -14,7 +14,7 @@ afterAll(() => server.close())
 /** At this point, four tasks wait for their answers. */
 const inFlight = { match: '"p":"task/3/agent/ask/turn/0#0"', at: 1, when: 'after' } as const
 
-it('counts calls that may have been paid for nothing in the budget, after every resume (I6)', async () => {
+it('calls that may have been paid in vain count in the budget, after every resume (I6)', async () => {
   const world = makeWorld()
   const account = server.account()
   const options = { world, url: account.url }

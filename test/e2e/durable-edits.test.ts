@@ -23,7 +23,7 @@ afterAll(async () => {
 
 const scope = 'workspace'
 
-describe('changes of an answer that fail are undone as one, and made again by the resume', () => {
+describe('failed changes of an answer are undone together, and applied again by the resume', () => {
   it.each<readonly [string, Start]>([
     ['on a disk that stays full', { disturb: { at: 12, when: 'full', code: 'ENOSPC', scope } }],
     ['by a process that is killed then', { disturb: { at: 11, when: 'fail', thenKill: 3, code: 'EACCES', scope } }],
@@ -41,7 +41,7 @@ describe('an undo that is killed', () => {
   })
 })
 
-it('a process of another machine that is stopped for longer than its lease does nothing more', async () => {
+it('a process of another machine that is suspended for longer than its lease does nothing more', async () => {
   const point = await tryLease(
     // early: the rest of the run is work that it would go on with before the signal arrives
     { moment: '"type":"item.started"', count: 1 },

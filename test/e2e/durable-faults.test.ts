@@ -36,7 +36,7 @@ const tries: readonly Try[] = [
 
 const trials = useTrials(tries)
 
-it.each(tries)('keeps every promise after $at', async ({ at }) => {
+it.each(tries)('every guarantee holds after $at', async ({ at }) => {
   const { problems } = await trials.of(at)
   expect(problems).toEqual([])
 })

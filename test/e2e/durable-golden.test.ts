@@ -12,12 +12,12 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-it.concurrent.each(goldenNames())('goes on with %s without a single model call', async (name) => {
+it.concurrent.each(goldenNames())('%s is resumed without a single model call', async (name) => {
   const { code, given, expected, calls } = await resumeGolden(name, { server })
   expect({ code, calls, ...given }).toEqual({ code: 0, calls: 0, ...expected })
 })
 
-it('passes over records and fields of a later version', async () => {
+it('records and fields of a later version are skipped', async () => {
   const change = (text: string): string => {
     const lines = text.split('\n').slice(0, -1)
     const [first = '', ...others] = lines.map((line) => line.slice(9))

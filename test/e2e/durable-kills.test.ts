@@ -27,14 +27,14 @@ const delicate: readonly Disturbance[] = [
 const points = [...spread, ...delicate].map((disturb): Try => ({ at: JSON.stringify(disturb), starts: [{ disturb }] }))
 const trials = useTrials(points)
 
-it('spreads its points over all operations on the journal', () => {
+it('kill points are spread over all operations on the journal', () => {
   expect(points).toHaveLength(8)
   const last = spread.at(-1)?.at ?? 0
   expect(last).toBeLessThan(trials.operations())
   expect(last).toBeGreaterThan(trials.operations() * 0.75)
 })
 
-it.each(points)('keeps every promise when it is killed at $at', async ({ at }) => {
+it.each(points)('every guarantee holds when it is killed at $at', async ({ at }) => {
   const { problems, stops } = await trials.of(at)
   expect({ problems, stops }).toEqual({ problems: [], stops: 1 })
 })

@@ -34,7 +34,7 @@ describe('a run that is suspended', () => {
 })
 
 describe('a run that waits for approvals', () => {
-  it('asks and pays for nothing twice when it is killed as it asks, is answered and goes on', async () => {
+  it('asks and pays for nothing twice when it is killed at a question, is answered and continues', async () => {
     const disturbed: ApprovalTry = {
       run: { match: '"kind":"approval"', at: 1, when: 'after' },
       approve: kill(6, 'after'),
@@ -48,7 +48,7 @@ describe('a run that waits for approvals', () => {
 
 describe('a conversation', () => {
   it.each([['gemini', kill(27, 'half')]] as const satisfies readonly (readonly [WireFormatName, Disturbance])[])(
-    'over %s that is killed goes on, and pays for nothing twice',
+    'over %s that is killed continues, and pays for nothing twice',
     async (format, disturb) => {
       const { problems, stops } = await tryTalking({ at: '', format, turns: 8, disturb: [disturb] })
       expect({ problems, stops }).toEqual({ problems: [], stops: 1 })

@@ -52,7 +52,7 @@ Done.`
 const source = "const text = 'hello'\nconsole.log(text)\n"
 
 describe('the changes of an answer', () => {
-  it('are carried out, and the answer is printed without them', async () => {
+  it('are applied, and the answer is printed without them', async () => {
     const { run, read, server } = await world({ 'ask.md': front(), 'src/a.js': source }, [{ text: patch }])
     const { code, stdout, stderr } = await run('ask.md')
     expect(code).toBe(0)
@@ -64,7 +64,7 @@ describe('the changes of an answer', () => {
     expect(server.requests[0]?.body?.messages[0]?.content).toContain('FILE_CHANGES')
   })
 
-  it('are left alone without write_mode, and no model is told how to make them', async () => {
+  it('are ignored without write_mode, and no model is told how to make them', async () => {
     const ask = front().replace('write_mode = true\n', '')
     const { run, folder, server } = await world({ 'ask.md': ask, 'src/a.js': source }, [{ text: patch }])
     const before = snapshot(folder)
@@ -75,7 +75,7 @@ describe('the changes of an answer', () => {
     expect(server.requests[0]?.body?.messages[0]?.content).not.toContain('FILE_CHANGES')
   })
 
-  it('are all left out when one of them does not fit, and the run fails', async () => {
+  it('are all omitted when one of them cannot be applied, and the run fails', async () => {
     const wrong = patch.replace("-const text = 'hello'", '-const nothing = like_it()')
     const { run, folder } = await world({ 'ask.md': front(), 'src/a.js': source }, () => ({ text: wrong }))
     const before = snapshot(folder)
@@ -89,7 +89,7 @@ describe('the changes of an answer', () => {
     expect(snapshot(folder)).toEqual(before)
   })
 
-  it('are carried out as far as they go with partial', async () => {
+  it('are applied as far as possible with partial', async () => {
     const wrong = patch.replace("-const text = 'hello'", '-const nothing = like_it()')
     const files = { 'ask.md': front('partial = true\n'), 'src/a.js': source }
     const { run, read, folder } = await world(files, () => ({ text: wrong }))
@@ -111,7 +111,7 @@ describe('the changes of an answer', () => {
     ['a sub-agent', 'ask.md', { 'ask.md': front('sub_agents = [{ name = "edit.md", stage = "post" }]\n') }],
     ['the agent that answers', 'ask.md', { 'ask.md': front('agent = "edit.md"\n') }],
     ['what a script calls', 'ask.lua', { 'ask.lua': 'aip.agent.run("edit.md")\nreturn "fine"\n' }],
-  ])('are left out with partial by %s, and the run that called it ends with 1', async (_, target, files) => {
+  ])('are omitted with partial by %s, and the calling run ends with 1', async (_, target, files) => {
     const wrong = patch.replace("-const text = 'hello'", '-const nothing = like_it()')
     const answer: ModelScript = ({ body }) => ({ text: /Edit it/.test(JSON.stringify(body)) ? wrong : 'Fine.' })
     const edit = (more: string): string => front(`partial = true\n${more}`).replace('Greet in French', 'Edit it')
@@ -129,7 +129,7 @@ describe('the changes of an answer', () => {
     ['a plain answer', '', 'Bonjour.'],
     ['file changes', 'write_mode = true\n', patch],
     ['an answer of [output]', 'output = { schema = { type = "object" } }\n', '{"text":"Bonjour."}'],
-  ])('and what the model thought before %s reaches post_task agents', async (_, keys, text) => {
+  ])('and the thoughts of the model before %s are passed to post_task agents', async (_, keys, text) => {
     const files = {
       'ask.md': `+++\nmodel = "m"\ncontext_globs = ["src/*"]\nsub_agents = [{ name = "think.lua", stage = "post_task" }]\n${keys}+++\nGreet.\n`,
       'think.lua': 'aip.file.save("thought.txt", input.ai_response.reasoning_content)',
@@ -141,7 +141,7 @@ describe('the changes of an answer', () => {
     expect(read('thought.txt')).toBe('They are French.')
   })
 
-  it('that were left out before a run was stopped are left out when it is resumed', async () => {
+  it('that were omitted before a run was stopped are omitted when it is resumed', async () => {
     const wrong = patch.replace("-const text = 'hello'", '-const nothing = like_it()')
     const files = { 'ask.md': front('template = true\npartial = true\ninput_concurrency = 1\n'), 'src/a.js': source }
     const { run, server } = await world(files, (_, index) =>
@@ -155,7 +155,7 @@ describe('the changes of an answer', () => {
     expect(server.requests.length).toBe(count + 1)
   })
 
-  it('are shown by --dry changes, with what scripts would change, and nothing is written', async () => {
+  it('are shown by --dry changes, with those of scripts, and nothing is written', async () => {
     const files = {
       'ask.md': front('sub_agents = ["write.lua", { name = "after.lua", stage = "post_task" }]\n'),
       'write.lua': 'aip.file.save("out.txt", "x")\nreturn nil',
@@ -176,7 +176,7 @@ describe('the changes of an answer', () => {
     expect(snapshot(folder)).toMatchObject({ 'docs/new.md': '# New\n' })
   })
 
-  it('are planned by --dry changes on top of each other, also where the run is resumed', async () => {
+  it('are planned by --dry changes on top of each other, also in a resumed run', async () => {
     const files = {
       'ask.md': front('template = true\ninput_concurrency = 1\nchanges.repair = 0\n'),
       'src/a.js': source,
@@ -205,7 +205,7 @@ describe('the changes of an answer', () => {
     expect(snapshot(folder)).toEqual(before)
   })
 
-  it('that did not fit are asked for anew by a resume, which pays for no finished task again', async () => {
+  it('that could not be applied are requested again by a resume, which pays for no finished task again', async () => {
     const files = {
       'ask.md': front('template = true\ninput_concurrency = 1\nallow_run_on_task_fail = true\n'),
       'src/a.js': source,
@@ -225,7 +225,7 @@ describe('the changes of an answer', () => {
     expect(server.requests[3]?.body?.messages).toEqual(server.requests[1]?.body?.messages)
   })
 
-  it('never reach the prompt file, an agent, config or git, whatever they are named', async () => {
+  it('cannot affect the prompt file, an agent, config or git, whatever they are called', async () => {
     const targets = [
       'ask.md',
       'baton.toml',
@@ -253,7 +253,7 @@ describe('the changes of an answer', () => {
   })
 
   it.each(['<FILE_DELETE file_path="lib" />', '<FILE_RENAME from_path="lib" to_path="moved" />'])(
-    'never reach a repository below a folder: %s',
+    'cannot affect a repository below a folder: %s',
     async (directive) => {
       const files = { 'ask.md': front(), 'src/a.js': source, 'lib/vendor/.git/HEAD': 'x', 'lib/b.js': '' }
       const { run, folder } = await world(files, () => ({ text: `<FILE_CHANGES>\n${directive}\n</FILE_CHANGES>` }))
@@ -265,7 +265,7 @@ describe('the changes of an answer', () => {
     },
   )
 
-  it('that fit several places are told of', async () => {
+  it('that match several places are reported', async () => {
     const twins = 'def a():\n    x = 1\n\ndef b():\n    x = 1\n'
     const hunk = (header: string): string =>
       `<FILE_CHANGES>\n<FILE_PATCH file_path="src/a.py">\n${header}\n-    x = 1\n+    x = 2\n</FILE_PATCH>\n</FILE_CHANGES>`
@@ -283,7 +283,7 @@ describe('the changes of an answer', () => {
     expect(read('src/a.py')).toBe('def a():\n    x = 2\n\ndef b():\n    x = 1\n')
   })
 
-  it('that make a file again which was deleted meanwhile are sent back', async () => {
+  it('that create a file again which was deleted meanwhile are sent back', async () => {
     const whole = `<FILE_CHANGES>\n<FILE_NEW file_path="src/a.js">\nwhole()\n</FILE_NEW>\n</FILE_CHANGES>`
     const { run, read, folder, server } = await world({ 'ask.md': front(), 'src/a.js': source }, (_, index) => {
       if (index === 0) rmSync(join(folder, 'src/a.js'))
@@ -322,7 +322,7 @@ describe('the changes of an answer', () => {
       "<AIP_FILE_CHANGE file_path=\"src/a.js\">\n<<<<<<< SEARCH\nconst text = 'hello'\n=======\nconst text = 'hola'\n>>>>>>> REPLACE\n</AIP_FILE_CHANGE>",
       "const text = 'hola'\nconsole.log(text)\n",
     ],
-  ])('come in the form that file_content_mode names: %s', async (mode, text, expected) => {
+  ])('have the format that file_content_mode names: %s', async (mode, text, expected) => {
     const files = { 'ask.md': front(`file_content_mode = "${mode}"\n`), 'src/a.js': source }
     const { run, read } = await world(files, [{ text: `Here.\n\n${text}\n` }])
     const { code, stdout } = await run('ask.md')
@@ -331,7 +331,7 @@ describe('the changes of an answer', () => {
     expect(read('src/a.js')).toBe(expected)
   })
 
-  it('are seen by post_task agents, after they were carried out', async () => {
+  it('are seen by post_task agents, after they were applied', async () => {
     const agent = `local change = input.file_changes[1]
 return { agent_result = change.file_path .. " " .. change.kind .. " " .. aip.file.load(change.file_path).content }`
     const files = {
@@ -348,7 +348,7 @@ return { agent_result = change.file_path .. " " .. change.kind .. " " .. aip.fil
     expect(stderr).toContain("src/a.js Patch const text = 'bonjour'")
   })
 
-  it('are not made when an agent takes write_mode back, and an agent cannot give it', async () => {
+  it('are not made when an agent takes write_mode back, and an agent cannot enable it', async () => {
     const files = {
       'ask.md': front('sub_agents = ["careful.lua"]\n'),
       'careful.lua': 'return { coder_params_patch = { write_mode = false } }',
@@ -366,11 +366,11 @@ return { agent_result = change.file_path .. " " .. change.kind .. " " .. aip.fil
   })
 })
 
-describe('what an answer changed is not executed in the same run', () => {
+describe('files that an answer changed are not executed in the same run', () => {
   const changed = (path: string, text: string): string =>
     `<FILE_CHANGES>\n<FILE_NEW file_path="${path}">\n${text}\n</FILE_NEW>\n</FILE_CHANGES>`
 
-  it('as an agent that an agent runs', async () => {
+  it('as an agent of an agent', async () => {
     const files = {
       'ask.md': front('context_globs = ["agents/*"]\nsub_agents = [{ name = "s.lua", stage = "post_task" }]\n').replace(
         'context_globs = ["src/**"]\n',
@@ -387,7 +387,7 @@ describe('what an answer changed is not executed in the same run', () => {
     expect(stderr).toContain('was changed by the answer of a model, so it is not executed')
   })
 
-  it('nor may it be the caller of the prompt file it answers', async () => {
+  it('or as the caller of the prompt file that was answered', async () => {
     const files = {
       'ask.md': '+++\nmodel = "coder"\nwrite_mode = true\nsub_agents = ["child.md"]\n+++\nDo it.\n',
       'child.md': '+++\nwrite_mode = true\ncontext_globs = ["ask.md"]\n+++\nChange it.\n',
@@ -404,7 +404,7 @@ describe('what an answer changed is not executed in the same run', () => {
 describe('rights and secrets', () => {
   const newFile = '<FILE_CHANGES>\n<FILE_NEW file_path="n.txt">\nx\n</FILE_NEW>\n</FILE_CHANGES>'
 
-  it('a right to write that an agent gave up is gone for prompt files after it', async () => {
+  it('the right to write that an agent gave up is lost for prompt files after it', async () => {
     const files = {
       'ask.md': '+++\nmodel = "m"\nwrite_mode = true\nsub_agents = ["careful.lua", "child.md"]\n+++\nDo it.\n',
       'careful.lua': 'return { coder_params_patch = { write_mode = false } }',
@@ -451,7 +451,7 @@ describe('rights and secrets', () => {
 describe('an agent that answers in place of the main agent', () => {
   const ask = (more: string): string => `+++\nagent = "x.lua"\n${more}\n+++\nDo it.\n\n====\n`
 
-  it('replaces existing files, and its answer is held against [output]', async () => {
+  it('replaces existing files, and its answer is validated against [output]', async () => {
     const changes = '<FILE_CHANGES>\n<FILE_NEW file_path="a.txt">\nnew\n</FILE_NEW>\n</FILE_CHANGES>'
     const files = {
       'ask.md': ask('write_mode = true'),
@@ -479,7 +479,7 @@ describe('an agent that answers in place of the main agent', () => {
 describe('the transcript', () => {
   const ask = '+++\nmodel = "coder"\nsub_agents = ["say.lua"]\n+++\nGreet.\r\n\n====\n\nold answer\n'
 
-  it('replaces what stands below ====, and is never sent', async () => {
+  it('replaces the text below ====, and is never sent', async () => {
     const { run, read, server } = await world({ 'ask.md': ask, 'say.lua': 'print(input.coder_prompt)' }, [
       { text: 'Hello.', usage: { prompt_tokens: 1200, completion_tokens: 2 } },
       { text: 'Hello again.' },
@@ -497,7 +497,7 @@ describe('the transcript', () => {
     expect(JSON.stringify(server.requests[1])).not.toContain('Hello.')
   })
 
-  it('has one block for each task, in input order, also for the ones that failed', async () => {
+  it('has one block for each task, in input order, including failed ones', async () => {
     const files = {
       'ask.md': `+++
 model = "m"
@@ -523,7 +523,7 @@ Say.
     expect(blocks[2]).toContain('\n\nfine\n')
   })
 
-  it('is left alone by a run that answers nothing', async () => {
+  it('is unchanged by a run without an answer', async () => {
     const { run, read } = await world({ 'ask.md': ask, 'say.lua': '' }, [
       { status: 401, body: { error: { message: 'no' } } },
     ])
@@ -531,7 +531,7 @@ Say.
     expect(read('ask.md')).toBe(ask)
   })
 
-  it('keeps an answer whose changes did not fit', async () => {
+  it('keeps an answer whose changes could not be applied', async () => {
     const wrong = patch.replace("-const text = 'hello'", '-const nothing = like_it()')
     const { run, read } = await world({ 'ask.md': `${front()}\n====\n`, 'src/a.js': source }, () => ({ text: wrong }))
     expect((await run('ask.md')).code).toBe(1)
@@ -549,7 +549,7 @@ Say.
     expect(read('ask.md')).toContain('\nA paid answer.\n')
   })
 
-  it('keeps what was written above it meanwhile, and says so when the line is gone', async () => {
+  it('keeps text that was written above it meanwhile, and reports a missing line', async () => {
     const { run, read, folder } = await world({ 'ask.md': ask, 'say.lua': '' }, (_, index) => {
       const text = readFileSync(join(folder, 'ask.md'), 'utf8')
       writeFileSync(join(folder, 'ask.md'), index === 0 ? `${text.replace('Greet.', 'Greet them.')}` : 'Only this.\n')
@@ -565,7 +565,7 @@ Say.
   })
 })
 
-it('says in events what was changed', async () => {
+it('reports the changes in events', async () => {
   const { run } = await world({ 'ask.md': front(), 'src/a.js': source }, [{ text: patch }])
   const events = jsonLines((await run('ask.md', '--json')).stdout)
   const applied = events.find(({ type }) => type === 'changes.applied')

@@ -46,7 +46,7 @@ async function world(
 
 const members = '[[ensemble.agents]]\nmodel = "a"\n[[ensemble.agents]]\nmodel = "b"\n[[ensemble.agents]]\nmodel = "c"\n'
 
-it('a member that waits for an approval suspends the run when the others have answered, and nobody is paid twice', async () => {
+it('a member that waits for an approval suspends the run when the others have answered, and nothing is paid twice', async () => {
   const { run, asked } = await world(
     { 'ask.md': `+++\nmodel = "main"\ntools = ["todo"]\n[ensemble]\n${members}+++\nWhat is it?\n` },
     (model, results) => {
@@ -65,7 +65,7 @@ it('a member that waits for an approval suspends the run when the others have an
   expect(asked()).toEqual({ a: 1, b: 2, c: 1, main: 1 })
 })
 
-it('a replay needs nothing: no model, no program, and no time for who was stopped in time', async () => {
+it('a replay needs no model and no program, and does not wait for members that were stopped', async () => {
   const program = (script: string): string =>
     `[[ensemble.agents]]\nname = "${script.slice(0, 4)}"\ncommand = "sh"\nargs = ["-c", "${script}"]\nsandbox.mode = "danger-full-access"\n`
   const front = `model = "main"\n[ensemble]\ntimeout = "3s"\nquorum = 3\n${members}${program('echo it is a program')}${program('wait; exec sleep 60')}`
@@ -89,7 +89,7 @@ it('a replay needs nothing: no model, no program, and no time for who was stoppe
   expect(asked()).toEqual(before)
 })
 
-it('a known program is a member by its name, read-only, with what it has spent', async () => {
+it('a known program is a member by its name, read-only, with its usage', async () => {
   const stream = join(import.meta.dirname, '../fixtures/command/claude.jsonl')
   const bin = tempTree({ claude: `#!/bin/sh\necho "$@" > "$ARGS_FILE"\ncat '${stream}'\n` })
   chmodSync(join(bin, 'claude'), 0o755)

@@ -120,7 +120,7 @@ it('exits 0 with one first and one last event', () => {
   expect(eventsOf('run.completed')).toHaveLength(1)
 })
 
-it('hands state down the chain to the model', () => {
+it('passes state down the chain to the model', () => {
   expect(run.requests).toHaveLength(3)
   const last = run.requests.map(({ messages }) => messages.at(-1)?.content).toSorted()
   expect(last).toEqual([
@@ -135,7 +135,7 @@ it('hands state down the chain to the model', () => {
   }
 })
 
-it('gives the answers as post_task left them, in input order', () => {
+it('returns the answers after post_task, in input order', () => {
   expect(eventsOf('answer').map(({ index, text }) => [index, text])).toEqual([
     [0, 'answer to one -- signed by one'],
     [1, 'answer to two -- signed by two'],

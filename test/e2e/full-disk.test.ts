@@ -6,7 +6,7 @@ import { expect, it } from 'vitest'
 import { baton, root } from '../helpers/baton.ts'
 import { tempTree } from '../helpers/temp.ts'
 
-it('an append that fills the disk leaves nothing behind, and is made whole by the resume', async () => {
+it('an append that fills the disk leaves nothing behind, and is completed by the resume', async () => {
   const start = `${'x'.repeat(1023)}\n`.repeat(1024).slice(10)
   const folder = tempTree({
     'log.txt': start,

@@ -21,11 +21,11 @@ for (const name of goldenRunNames()) {
   const missing = needs.filter((program) => spawnSync(program, ['--version']).status !== 0)
 
   describe.skipIf(missing.length > 0)(`${name}${missing.map((program) => `, which needs ${program}`).join('')}`, () => {
-    it('is shown and replayed as by the version that recorded it', async () => {
+    it('is shown and replayed like by the version that recorded it', async () => {
       expect(await viewsOf(name, { golden })).toEqual(golden.views)
     })
 
-    it.each(isWhole ? cutsOf(name, golden) : someCutsOf(name, golden, 2))('goes on after $at', async (cut) => {
+    it.each(isWhole ? cutsOf(name, golden) : someCutsOf(name, golden, 2))('continues after $at', async (cut) => {
       const { result, calls, unpaid, said } = await resumeAt(name, cut, { golden })
       expect(result, said).toEqual(golden.result)
       if (isRace === true) expect(calls, said).toBeLessThanOrEqual(unpaid)

@@ -4,7 +4,7 @@ import { tempTree } from '../helpers/temp.ts'
 
 const endless = '# Output\n\n```lua\nreturn (("a"):rep(40):find(("a?"):rep(40) .. ("a"):rep(40)))\n```\n'
 
-it('a script of a pack that was installed from an archive is ended at its limit whatever it does', async () => {
+it('a script of an installed pack is ended at its limit whatever it does', async () => {
   const cwd = tempTree({
     '.git/HEAD': '',
     'pack/pack.toml': '[pack]\nnamespace = "demo"\nname = "endless"\nversion = "1.0.0"\n',

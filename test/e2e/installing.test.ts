@@ -45,7 +45,7 @@ describe('installing on the command line', () => {
     expect(here).toMatchObject({ code: 0, stdout: 'demo@notes 1.0.0: installed\n', stderr: '' })
   })
 
-  it('packs into a folder that is missing, without files that hold secrets', async () => {
+  it('packs into a missing folder, without files that contain secrets', async () => {
     const cwd = tempTree({ ...files, 'notes/.env': 'KEY=geheim', 'notes/.env.example': 'KEY=' })
     const packed = await baton(['pack', 'notes', '-o', 'out/deep/'], { cwd })
     expect(packed).toMatchObject({ code: 0, stdout: 'out/deep/demo@notes-v1.0.0.aipack\n' })
@@ -60,7 +60,7 @@ describe('installing on the command line', () => {
     expect(await baton(['pack', 'notes', '-o', 'notes.zip'], { cwd })).toMatchObject({ code: 2 })
   })
 
-  it('lets no pack stand in for the agents of Baton', async () => {
+  it('does not let a pack replace the built-in agents', async () => {
     const stranger = '[pack]\nnamespace = "baton"\nname = "core"\nversion = "9.0.0"\n'
     const own = '# Output\n\n```lua\nreturn "of a stranger"\n```\n'
     const cwd = tempTree({

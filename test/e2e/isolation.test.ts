@@ -20,7 +20,7 @@ function runOf(result: BatonResult): string {
 }
 
 describe('a prompt file with isolation = "worktree"', () => {
-  it('changes the workspace once its gate passes, and that can be undone', async () => {
+  it('changes the workspace once its gate passes, and the changes can be undone', async () => {
     const world = await gitWorld(
       { 'ask.md': isolated('gate = "grep -q new b.txt"\ncontext_globs = ["a.txt"]'), 'a.txt': 'a\n' },
       [{ text: writing({ 'b.txt': 'new', 'a.txt': 'changed' }) }],
@@ -37,7 +37,7 @@ describe('a prompt file with isolation = "worktree"', () => {
     expect(world.git('status', '--porcelain')).toBe('')
   })
 
-  it('leaves the workspace as it is when its gate fails; the changes can be seen, and taken all the same', async () => {
+  it('does not change the workspace when its gate fails; the changes can be shown, and applied nevertheless', async () => {
     const world = await gitWorld({ 'ask.md': isolated('gate = "cat b.txt; exit 3"'), 'a.txt': 'a\n' }, [
       { text: writing({ 'b.txt': 'new' }) },
     ])
@@ -78,7 +78,7 @@ describe('a prompt file with isolation = "worktree"', () => {
     expect(trees(world)).toBe(0)
   })
 
-  it.skipIf(!hasBox)('has tools and commands of models work there', async () => {
+  it.skipIf(!hasBox)('runs tools and commands of models there', async () => {
     const world = await gitWorld({ 'ask.md': isolated('tools = ["write", "read", "bash", "glob"]'), 'a.txt': 'a\n' }, [
       callsTools(
         ['write', { path: 'b.txt', content: 'written\n' }],
@@ -108,7 +108,7 @@ describe('a prompt file with isolation = "worktree"', () => {
     expect(world.git('status', '--porcelain')).toBe('')
   })
 
-  it('says what is missing outside of git', async () => {
+  it('reports what is missing outside of git', async () => {
     const world = await gitWorld({ 'ask.md': isolated() })
     world.write({ '../bare/ask.md': isolated(), '../bare/baton.toml': '' })
     const result = await world.run(['ask.md'], { cwd: join(world.top, '../bare') })
@@ -119,7 +119,7 @@ describe('a prompt file with isolation = "worktree"', () => {
 })
 
 describe('a workflow step with isolation = "worktree"', () => {
-  it('gives its changes to the steps behind it once it is done', async () => {
+  it('gives its changes to the steps after it once it is done', async () => {
     const steps = `[[workflow.step]]\nid = "a"\ninstructions = "A"\nisolation = "worktree"\n[[workflow.step]]\nid = "b"\ninstructions = "B"\nneeds = ["a"]\nisolation = "worktree"`
     const file = `+++\nmodel = "coder"\nwrite_mode = true\nbudget.unpriced = "allow"\ncontext_globs = ["*.txt"]\n${steps}\n+++\n`
     const world = await gitWorld({ 'ask.md': file, 'a.txt': 'one\n' }, [
@@ -136,7 +136,7 @@ describe('a workflow step with isolation = "worktree"', () => {
     expect([world.read('a.txt'), world.read('b.txt'), trees(world)]).toEqual(['three\n', 'new\n', 0])
   })
 
-  it('tells of steps whose changes do not fit together', async () => {
+  it('reports steps whose changes conflict', async () => {
     const steps = ['a', 'b'].map(
       (id) => `[[workflow.step]]\nid = "${id}"\ninstructions = "${id}"\nisolation = "worktree"`,
     )

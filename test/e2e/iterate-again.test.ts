@@ -38,7 +38,7 @@ async function world(): Promise<World> {
   return { folder, git, asked: () => asked.splice(0), run: (...args) => baton(args, { cwd: folder, env }) }
 }
 
-it('does an iteration and those after it again, with only the records before it', async () => {
+it('an iteration and those after it are repeated, with only the records before it', async () => {
   const { folder, run, git, asked } = await world()
   expect(await run('ask.md', '--iter', '5')).toMatchObject({ code: 0 })
   const first = git('rev-parse', 'HEAD~4').trim()
@@ -62,7 +62,7 @@ it('does an iteration and those after it again, with only the records before it'
   ])
 })
 
-it('does not begin where HEAD is another commit, unless it is forced, and never moves it', async () => {
+it('a repeat is refused if HEAD is another commit, unless forced, and never moves it', async () => {
   const { run, git, asked } = await world()
   expect(await run('ask.md', '--iter', '2')).toMatchObject({ code: 0 })
   const id = (await run('runs', '--ids')).stdout.trim()
@@ -81,7 +81,7 @@ it('does not begin where HEAD is another commit, unless it is forced, and never 
   expect(git('log', '--format=%s', '-2')).toBe('[iter-1] Iteration 1 changes\nmine\n')
 })
 
-it('gives a resumed run the time that was left: while nobody worked on it none went by', async () => {
+it('a resumed run gets the remaining time: breaks do not count', async () => {
   const folder = tempTree({ 'a.lua': 'return "x"' })
   const env = { BATON_HOME: tempTree() }
   const args = ['a.lua', '--iter', '3s', '--until', 'sleep 1; false', '-c', 'iterate.stall=0']

@@ -20,7 +20,7 @@ async function hooked(hook: string, script: string, ask = twice) {
 
 describe('a hook of the repository', () => {
   it.each(['pre-commit', 'commit-msg', 'prepare-commit-msg'])(
-    '%s refuses one commit: the next has its changes',
+    '%s refuses one commit: the next contains its changes',
     async (hook) => {
       const world = await hooked(hook, 'test -e y.txt && exit 0; echo "no x without y" >&2; exit 1')
       const { code, ended, warnings } = await world.play()
@@ -34,7 +34,7 @@ describe('a hook of the repository', () => {
     },
   )
 
-  it('refuses all commits: the index is as it was', async () => {
+  it('refuses all commits: the index is unchanged', async () => {
     const ask = iteratedPrompt('condition = "2"\ncommits = true\non_dirty = "allow"')
     const world = await hooked('pre-commit', 'exit 1', ask)
     world.write({ 'a.txt': 'mine\n', 'b.txt': 'b\n' })
@@ -50,7 +50,7 @@ describe('a hook of the repository', () => {
     expect(world.git('status', '--porcelain')).toBe(' M a.txt\nA  b.txt\n?? x.txt\n?? y.txt')
   })
 
-  it('reformats what is committed, and stages it', async () => {
+  it('reformats the committed files, and stages them', async () => {
     const world = await hooked(
       'pre-commit',
       'for f in $(git diff --cached --name-only); do sed -i s/^/formatted:/ "$f"; git add "$f"; done',
@@ -62,7 +62,7 @@ describe('a hook of the repository', () => {
     expect(world.git('status', '--porcelain')).toBe('')
   })
 
-  it('reformats files without staging them: the next commit has that', async () => {
+  it('reformats files without staging them: the next commit contains that', async () => {
     const world = await hooked('post-commit', 'test -e y.txt || echo more >> x.txt')
     const { code, ended } = await world.play()
     expect(code).toBe(0)
@@ -70,7 +70,7 @@ describe('a hook of the repository', () => {
     expect(world.git('show', 'HEAD:x.txt')).toBe('one\nmore')
   })
 
-  it('hangs before the commit, is stopped with all it started, and leaves no lock, also where something was staged', async () => {
+  it('hangs before the commit, is stopped with its child processes, and leaves no lock, also if something was staged', async () => {
     const hangs = async (isStaged: boolean): Promise<void> => {
       const ask = iteratedPrompt('condition = "2"\ncommits = true\non_dirty = "allow"\ncommand_timeout = "1s"')
       const world = await hooked('pre-commit', 'sleep 100 & echo $! >> ../pids; exec sleep 100', ask)
@@ -93,7 +93,7 @@ describe('a hook of the repository', () => {
     await Promise.all([hangs(false), hangs(true)])
   })
 
-  it('hangs behind the commit, which is there', async () => {
+  it('hangs after the commit, which exists', async () => {
     const world = await hooked(
       'post-commit',
       'test -e y.txt || exec sleep 100',
@@ -107,7 +107,7 @@ describe('a hook of the repository', () => {
     expect(world.git('status', '--porcelain')).toBe('')
   })
 
-  it('commits something of its own behind it: HEAD is the commit of the iteration', async () => {
+  it('makes its own commit afterwards: HEAD is the commit of the iteration', async () => {
     const world = await hooked(
       'post-commit',
       'test -e mark && exit 0; touch mark; git add mark; git commit -q --no-verify -m "by the hook"',
@@ -125,7 +125,7 @@ describe('a hook of the repository', () => {
     ])
   })
 
-  it('is found where core.hooksPath says, and gets no key of a model', async () => {
+  it('is found by core.hooksPath, and gets no key of a model', async () => {
     const world = await gitWorld({ 'ask.md': twice, 'hooks/pre-commit': '#!/bin/sh\nenv > .git/seen\n' }, replies)
     world.git('update-index', '--chmod=+x', 'hooks/pre-commit')
     world.git('commit', '-q', '-m', 'hook')
@@ -140,7 +140,7 @@ describe('a hook of the repository', () => {
   })
 })
 
-describe('programs that the config of a repository names', () => {
+describe('programs in the config of a repository', () => {
   it('are run by the commit as for the user, and by nothing else', async () => {
     const world = await hooked('pre-commit', 'exit 0')
     const log = join(world.home, 'ran')
@@ -161,7 +161,7 @@ describe('programs that the config of a repository names', () => {
 })
 
 describe('a hook that refuses all commits', () => {
-  it('does not keep the files of the best iteration from being restored', async () => {
+  it('does not prevent the restoration of the files of the best iteration', async () => {
     const rules = 'condition = "2"\ncommits = true\nscore = "wc -c < list.txt"\nscore_best = "lowest"'
     const world = await gitWorld(
       { 'ask.md': iteratedPrompt(rules, { front: 'context_globs = ["list.txt"]' }), 'list.txt': 'one\ntwo\nthree\n' },

@@ -22,18 +22,18 @@ beforeAll(async () => {
   reference = await tryIterate(undefined)
 })
 
-it('commits three times when it is left alone', () => {
+it('commits three times without a kill', () => {
   expect(reference).toMatchObject({ problems: [], stops: 0 })
   expect(reference.commits.map((line) => line.split(' ')[0])).toEqual(['base', '[iter-0]', '[iter-1]', '[iter-2]'])
   expect(new Set(reference.hooks.map((line) => line.split(' ')[0])).size).toBe(6)
 })
 
-it.each(operations.map((kill) => [JSON.stringify(kill), kill] as const))('goes on after %s', async (_, kill) => {
+it.each(operations.map((kill) => [JSON.stringify(kill), kill] as const))('continues after %s', async (_, kill) => {
   const { problems, stops } = await tryIterate(kill, reference.commits)
   expect({ problems, stops }).toEqual({ problems: [], stops: 1 })
 })
 
-it('goes on after a kill within git, at the hooks of its first commit', async () => {
+it('continues after a kill within git, at the hooks of its first commit', async () => {
   const first = reference.hooks.length / 3
   const some = iterateKills(reference.hooks).filter(({ at }, index) => at <= first && index % 18 === 0)
   expect(some.length).toBeGreaterThan(1)
@@ -76,14 +76,14 @@ async function killedAtBest(disturb: NonNullable<PlayOptions['disturb']>, gitIn?
   return { ...git, run, baton }
 }
 
-it('goes on where it was killed while it restored the files of the best iteration', async () => {
+it('continues where it was killed while it restored the files of the best iteration', async () => {
   const { run, baton, read, server } = await killedAtBest({ match: '"p":"best/changes#0"', at: 1, when: 'after' })
   const resumed = await baton('resume', run)
   expect(resumed, resumed.stderr).toMatchObject({ code: 0 })
   expect([read('list.txt'), server.requests.length]).toEqual(['one\n\n', 2])
 })
 
-it('leaves a file alone that was changed before the best iteration could be restored, and says how to restore it', async () => {
+it('does not change a file that was modified before the best iteration could be restored, and says how to restore it', async () => {
   const { run, baton, read, write, git, server } = await killedAtBest({}, killingGit)
   write({ 'list.txt': 'mine\n' })
   const resumed = await baton('resume', run)
@@ -113,14 +113,14 @@ async function bestIsFirst(second: string, more: Readonly<Record<string, string>
 const folderInstead = (name: string): string =>
   `<FILE_CHANGES>\n<FILE_DELETE file_path="list.txt" />\n<FILE_NEW file_path="list.txt/in/${name}">\ntwo\n</FILE_NEW>\n</FILE_CHANGES>\n`
 
-it('restores the file of the best iteration where a folder has taken its place', async () => {
+it('restores the file of the best iteration if a folder has replaced it', async () => {
   const { run, read, git } = await bestIsFirst(folderInstead('it.txt'))
   const { code, stderr } = await run(['run', 'ask.md'])
   expect(code, stderr).toBe(0)
   expect([read('list.txt'), git('status', '--porcelain')]).toEqual(['one\n', ''])
 })
 
-it('says that the files of the best iteration were not restored before it looks at files again', async () => {
+it('reports that the files of the best iteration were not restored before it reads files again', async () => {
   const { run, top } = await bestIsFirst(folderInstead('own.log'), { '.gitignore': '*.log\n' })
   const { code, stderr } = await run(['run', 'ask.md'])
   expect(code, stderr).toBe(1)

@@ -15,7 +15,7 @@ async function world(files: { readonly [path: string]: string }, script: ModelSc
 
 const refused = { status: 400, body: { error: { message: 'not like this' } } }
 
-it('says why an iteration failed, and offers no resume that would do nothing', async () => {
+it('says why an iteration failed, and suggests no resume that would do nothing', async () => {
   const run = await world({ 'ask.md': '+++\nmodel = "m"\n+++\nGo on.' }, [{ text: 'One.' }, refused])
   const { code, stdout, stderr } = await run('ask.md', '--iter', '2', '-c', 'iterate.commits=false')
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
@@ -24,7 +24,7 @@ it('says why an iteration failed, and offers no resume that would do nothing', a
   expect(stderr).not.toContain('resume:')
 })
 
-it('replays fewer iterations than were recorded where --iter says so, and refuses an invalid one', async () => {
+it('replays fewer iterations than were recorded with --iter, and refuses an invalid number', async () => {
   const run = await world({ 'ask.md': '+++\nmodel = "m"\n+++\nGo on.' }, [{ text: 'One.' }, { text: 'Two.' }])
   expect(await run('ask.md', '--iter', '2', '--record', 'two.cassette')).toMatchObject({ code: 0, stdout: 'Two.\n' })
   expect(await run('ask.md', '--replay', 'two.cassette')).toMatchObject({ code: 0, stdout: 'Two.\n' })
@@ -50,7 +50,7 @@ it('iterates an agent: its outputs are those of the last iteration', async () =>
   expect(stderr).toContain('Iterations: 2/2 succeeded (0 failed), condition met')
 })
 
-it('goes on with an agent that failed, and exits as its last iteration', async () => {
+it('continues after a failed agent, and exits like its last iteration', async () => {
   const script = 'if #aip.file.list("n*.txt") == 0 then aip.file.save("n.txt", "x") error("not yet") end\nreturn "good"'
   const run = await world({ 'a.lua': script }, [])
   const { code, stdout, stderr } = await run('a.lua', '--iter', '2', '-c', 'iterate.commits=false')
@@ -59,7 +59,7 @@ it('goes on with an agent that failed, and exits as its last iteration', async (
   expect(stderr).toContain('Iterations: 1/2 succeeded (1 failed)')
 })
 
-it('says where an agent failed, and offers no resume that would do nothing', async () => {
+it('says where an agent failed, and suggests no resume that would do nothing', async () => {
   const run = await world({ 'a.lua': 'aip.file.save("n.txt", "x")\nerror("no luck")\n' }, [])
   const { code, stderr } = await run('a.lua', '--iter', '2', '-c', 'iterate.commits=false')
   expect(code).toBe(1)
@@ -71,7 +71,7 @@ it('says where an agent failed, and offers no resume that would do nothing', asy
   expect(shown.stdout).not.toContain('resume:')
 })
 
-it('says how to see what the command printed that was never met', async () => {
+it('says how to see the output of a command that never succeeded', async () => {
   const run = await world({}, [{ text: 'One.' }, { text: 'Two.' }])
   const { code, stderr } = await run('-p', 'Hi', '-m', 'm', '--iter', '2', '--until', 'echo "3 tests failed"; false')
   expect(code).toBe(7)
@@ -80,7 +80,7 @@ it('says how to see what the command printed that was never met', async () => {
   expect((await run('runs', 'show', 'last')).stdout).not.toContain('resume:')
 })
 
-it('counts what each iteration of an agent used once', async () => {
+it('counts the usage of each iteration of an agent once', async () => {
   const files = { 'ask.aip': '# Options\n\n```toml\nmodel = "m"\n```\n\n# Instruction\n\nHello.\n' }
   const run = await world(files, [{ text: 'One.' }, { text: 'Two.' }])
   const { code, stdout } = await run('ask.aip', '--iter', '2', '--json')

@@ -144,7 +144,7 @@ ${task}`)
     expect(eventsOf(result, 'answer').map(({ text }) => text)).toEqual(['Step 2.'])
   })
 
-  it('say on stderr what each came to, with one line for all at the end, and give the last answer', async () => {
+  it('are reported on stderr with their results, with one summary at the end, and return the last answer', async () => {
     const replies = [
       { text: writing({ 'a.txt': 'one' }, 'First.') },
       { status: 400, body: { error: { message: 'no such thing' } } },
@@ -167,8 +167,8 @@ ${task}`)
   })
 })
 
-describe('what iterates', () => {
-  it('is any prompt file or text with --iter, in the exact prompt of its author', async () => {
+describe('iterations', () => {
+  it('are possible for any prompt file or text with --iter, in the exact prompt of its author', async () => {
     const replies = [{ text: 'one' }, { text: 'two' }]
     const world = await gitWorld(
       { 'ask.md': '+++\nmodel = "coder"\nbudget.unpriced = "allow"\n+++\nDo $& {it}.\n' },
@@ -189,7 +189,7 @@ describe('what iterates', () => {
     expect(asked[1]).toMatch(/^Do \$& \{it\}\.\n\nEarlier iterations have already worked on this task/)
   })
 
-  it('is a text on the command line: --iter 2 -p TEXT, as a run of its own (R2)', async () => {
+  it('of a text on the command line are a run of their own: --iter 2 -p TEXT (R2)', async () => {
     const world = await gitWorld({}, [{ text: 'one' }, { text: 'two' }])
     const { code, stdout, stderr } = await world.run(['--iter', '2', '-p', 'Implement it.', '-m', 'coder'])
     expect({ code, stdout }, stderr).toEqual({ code: 0, stdout: 'two\n' })
@@ -210,7 +210,7 @@ describe('what iterates', () => {
     [['ask.md', '--until', ' '], 'error: --until is empty', '--until "npm test"'],
     [['bad.md'], 'must be a count ("5") or a duration ("30m", "2h", "1d"), not "5x"', 'bad.md:7:13'],
     [['bad.md'], '7 | condition = "5x"', '^'],
-  ])('is refused with its place: %j', async (args, message, more) => {
+  ])('are refused at the place of the error: %j', async (args, message, more) => {
     const world = await gitWorld({
       'ask.md': iteratedPrompt('condition = "2"'),
       'bad.md': iteratedPrompt('condition = "5x"'),
@@ -224,7 +224,7 @@ describe('what iterates', () => {
 })
 
 describe('commits', () => {
-  it('are refused before anything is paid where they are asked for and the work tree is dirty', async () => {
+  it('are refused before anything is paid if they are configured and the work tree is dirty', async () => {
     const world = await gitWorld({ 'ask.md': iteratedPrompt('condition = "2"\ncommits = true'), 'a.txt': 'a\n' })
     world.write({ 'a.txt': 'mine\n', 'b.txt': 'b\n' })
     const { code, stderr } = await world.run(['ask.md'])
@@ -234,7 +234,7 @@ describe('commits', () => {
     expect(subjects(world)).toEqual(['base'])
   })
 
-  it('are refused outside of a repository, and left out without being asked for', async () => {
+  it('are refused outside of a repository, and omitted by default', async () => {
     const files = { 'ask.md': iteratedPrompt('condition = "2"\ncommits = true') }
     const world = await gitWorld(files, [{ text: writing({ 'x.txt': '1' }) }, { text: writing({ 'y.txt': '2' }) }])
     const cwd = tempTree(files)

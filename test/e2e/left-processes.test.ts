@@ -61,7 +61,7 @@ const env = (home: string) => ({
   CI: '1',
 })
 
-it('a command that a killed run has left is ended by resume, before it asks what became of it', async () => {
+it('a command of a killed run that is still running is ended by resume, before it asks about its outcome', async () => {
   const folder = tempTree({
     'slow.lua': 'return aip.cmd.exec("sh", {"-c", "echo $$ > pid; sleep 300 & wait"})\n',
     'also.lua': 'return 1\n',
@@ -84,33 +84,30 @@ it('a command that a killed run has left is ended by resume, before it asks what
   expect(failed.stderr).not.toContain('had left')
 })
 
-it.skipIf(!hasBox)(
-  'a run that is killed in the middle of a command of its model asks what became of it (in a box)',
-  async () => {
-    const line = 'echo started; sleep 30 && echo done'
-    const model = await startToolModel([callsTools(['bash', { command: line }]), { text: 'Done.' }])
-    const folder = tempTree({ 'ask.md': '+++\nmodel = "m"\ntools = ["bash"]\nwrite_mode = true\n+++\nLook.\n' })
-    const home = tempTree({ 'baton/config/config.toml': '[permission]\nbash = "allow"\n' })
-    const given = { ...env(home), BATON_GATEWAY_URL: model.url }
-    const child = spawn(process.execPath, [join(root, 'dist/bin/baton.js'), 'ask.md', '--json'], {
-      cwd: folder,
-      env: given,
-      stdio: ['ignore', 'pipe', 'ignore'],
-    })
-    const exited = new Promise((resolve) => child.once('exit', resolve))
-    child.stdout.resume()
-    await recorded(join(home, 'baton/state/runs'))
-    child.kill('SIGKILL')
-    await exited
-    const asks = await baton(['resume', '--last'], { cwd: folder, env: given })
-    expect(asks, asks.stderr).toMatchObject({ code: 5 })
-    expect(asks.stderr).toContain(line)
-    // the placeholders created by the killed run's box are removed once its command has ended
-    await expect.poll(() => existsSync(join(folder, '.mcp.json')), { timeout: 20_000 }).toBe(false)
-    const choice = /--uncertain (\S+)=done/.exec(asks.stderr)?.[1] ?? ''
-    const end = await baton(['resume', '--last', '--uncertain', `${choice}=done`], { cwd: folder, env: given })
-    expect(end, end.stderr).toMatchObject({ code: 0, stdout: 'Done.\n' })
-    expect(model.results()).toEqual(['[it counts as done; its output is unknown]'])
-    expect(model.requests.length).toBe(2)
-  },
-)
+it.skipIf(!hasBox)('a run that is killed during a command of its model asks about its outcome (in a box)', async () => {
+  const line = 'echo started; sleep 30 && echo done'
+  const model = await startToolModel([callsTools(['bash', { command: line }]), { text: 'Done.' }])
+  const folder = tempTree({ 'ask.md': '+++\nmodel = "m"\ntools = ["bash"]\nwrite_mode = true\n+++\nLook.\n' })
+  const home = tempTree({ 'baton/config/config.toml': '[permission]\nbash = "allow"\n' })
+  const given = { ...env(home), BATON_GATEWAY_URL: model.url }
+  const child = spawn(process.execPath, [join(root, 'dist/bin/baton.js'), 'ask.md', '--json'], {
+    cwd: folder,
+    env: given,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  const exited = new Promise((resolve) => child.once('exit', resolve))
+  child.stdout.resume()
+  await recorded(join(home, 'baton/state/runs'))
+  child.kill('SIGKILL')
+  await exited
+  const asks = await baton(['resume', '--last'], { cwd: folder, env: given })
+  expect(asks, asks.stderr).toMatchObject({ code: 5 })
+  expect(asks.stderr).toContain(line)
+  // the placeholders created by the killed run's box are removed once its command has ended
+  await expect.poll(() => existsSync(join(folder, '.mcp.json')), { timeout: 20_000 }).toBe(false)
+  const choice = /--uncertain (\S+)=done/.exec(asks.stderr)?.[1] ?? ''
+  const end = await baton(['resume', '--last', '--uncertain', `${choice}=done`], { cwd: folder, env: given })
+  expect(end, end.stderr).toMatchObject({ code: 0, stdout: 'Done.\n' })
+  expect(model.results()).toEqual(['[it counts as done; its output is unknown]'])
+  expect(model.requests.length).toBe(2)
+})

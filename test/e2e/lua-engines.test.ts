@@ -54,7 +54,7 @@ describe('the engine of scripts', () => {
     [['lua.engine=fengari'], 0],
     [['lua.memory_mb=64'], 0],
   ] as const)(
-    'with %j, says %i times that the limit of memory which somebody has set is held roughly',
+    'with %j, says %i times that a configured memory limit is applied approximately',
     async (settings, times) => {
       const { stderr, code } = await run(...settings)
       expect(code).toBe(0)

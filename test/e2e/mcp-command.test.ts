@@ -63,7 +63,7 @@ describe('baton mcp list', () => {
     expect(code).toBe(0)
   })
 
-  it('says with --check which of them answer', async () => {
+  it('shows with --check which of them answer', async () => {
     const { mcp, left } = world({
       gone: { command: 'no-such-program' },
       needs: { command: 'x', args: ['${NOT_SET_HERE}'] },
@@ -99,7 +99,7 @@ describe('baton mcp tools', () => {
 })
 
 describe('baton mcp call', () => {
-  it('prints texts, and puts bytes into files', async () => {
+  it('prints texts, and writes bytes to files', async () => {
     const { cwd, mcp, left } = world()
     expect(await mcp(['call', 'test', 'echo', '--args', '{"text": "a \\u001b[2J b"}'])).toMatchObject({
       stdout: 'a \u001b[2J b\n',
@@ -121,7 +121,7 @@ describe('baton mcp call', () => {
     expect(left()).toEqual([])
   })
 
-  it('and the other commands let no words of a server act on a terminal; a file gets them as they are', async () => {
+  it('and the other commands escape texts of a server on a terminal; a file gets them unchanged', async () => {
     const words = '\u001b[2J\u001b]0;pwned\u0007\u009b31m\u202eback\nforged: line'
     const switches = JSON.stringify({ tools: [words], name: words, instructions: words })
     const { cwd, env, mcp } = world({ evil: { command: process.execPath, args: [program, switches] } })
@@ -140,7 +140,7 @@ describe('baton mcp call', () => {
     expect(stdout).toBe(`${words} of the server\n`)
   })
 
-  it('fails as the tool does, and says with -v how far it is', async () => {
+  it('fails as the tool does, and shows its progress with -v', async () => {
     const { mcp } = world()
     expect(await mcp(['call', 'test', 'progress', '-v', '--args', '{"steps": 2}'])).toMatchObject({
       stdout: 'done\n',
@@ -157,7 +157,7 @@ describe('baton mcp call', () => {
     })
   })
 
-  it('ends at the limit that the settings have for a call (R305)', async () => {
+  it('ends at the configured limit for a call (R305)', async () => {
     const { mcp } = world({ brief: { command: process.execPath, args: [program], tool_timeout_sec: 0.3 } })
     const { stderr, code } = await mcp(['call', 'brief', 'slow', '--args', '{"ms": 600000}'])
     expect(stderr).toMatch(/error: .*brief.*300 ms|error: .*brief.*0\.3/)
@@ -187,7 +187,7 @@ describe('baton mcp call', () => {
     [['call', 'test', 'echo', '--args', '{'], 2, '--args is not JSON'],
     [['call', 'off', 'x'], 2, 'the server off is disabled'],
     [['call', 'tset', 'x'], 1, 'there is no MCP server tset'],
-  ])('%j is refused with what is wrong', async (args, code, message) => {
+  ])('%j is refused with the reason', async (args, code, message) => {
     const result = await world({ off: { enabled: false } }).mcp(args)
     expect(result).toMatchObject({ code, stderr: expect.stringContaining(message) })
   })

@@ -20,7 +20,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-it('a run that is killed in the middle of a call says what a person has to decide, and makes the call again', async () => {
+it('a run that is killed during a call reports what a person has to decide, and repeats the call', async () => {
   const cwd = tempTree({
     'slow.lua': 'return aip.mcp.call("calc", "slow", { ms = 1500 }).text\n',
   })

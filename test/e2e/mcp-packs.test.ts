@@ -91,7 +91,7 @@ it('a model of a pack calls them, and replays and resumed runs need no file of t
   }
 })
 
-it('a server of the settings stands in for one of a pack that has its name', async () => {
+it('a configured server replaces one of a pack with the same name', async () => {
   const { run, home } = world(packFiles({ mcpServers: { calc: { command: 'no-such-program' } } }))
   await run(['trust', 'demo@sums'])
   const program = JSON.stringify([join(root, 'test/fixtures/mcp/stdio.mjs'), '{}'])

@@ -15,7 +15,7 @@ function world() {
 }
 
 describe('a prompt of a server', () => {
-  it('is run as a text, with its arguments', async () => {
+  it('runs as a text, with its arguments', async () => {
     const model = await startModelServer([{ text: 'Hello.' }])
     const { code, stdout, stderr } = await world()(['mcp:test/greet', '--var', 'who=Ada', '-m', 'm'], {
       BATON_GATEWAY_URL: model.url,
@@ -29,7 +29,7 @@ describe('a prompt of a server', () => {
     [['mcp:test/greet', '--var', 'whom=Ada'], 'has no argument "whom"'],
     [['mcp:nobody/greet'], 'there is no MCP server nobody'],
     [['mcp:test'], 'does not name a prompt'],
-  ])('that cannot be had is said before anything is asked: %j', async (args, message) => {
+  ])('that is unavailable is reported before a model is asked: %j', async (args, message) => {
     const { code, stderr } = await world()(args)
     expect(code).not.toBe(0)
     expect(stderr).toContain(message)

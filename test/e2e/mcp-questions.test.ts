@@ -26,7 +26,7 @@ const asked = {
   schema: { type: 'object', properties: { age: { type: 'integer', minimum: 1 } }, required: ['age'] },
 }
 
-it('a person at the terminal fills in a form of a server, whose words are set off', async () => {
+it('a person at the terminal fills in a form of a server, whose texts are set off', async () => {
   const { cwd, home } = world(form)
   // typed once a question is shown as a whole: what comes before does not answer it
   const answers = [
@@ -84,7 +84,7 @@ it.each([
   ['a form of a run', 'baton a.aip', /at least 1\):\s*$/],
   ['a form of a model call of a tool', 'baton a.md -c permission.mcp=allow', /at least 1\):\s*$/],
   ['a form of a call without a run', 'baton mcp call test ask', /name \(text\):\s*$/],
-])('Ctrl-C at the question of %s ends it, with the terminal as it was', async (_, command, question) => {
+])('Ctrl-C at the question of %s ends it, and restores the terminal', async (_, command, question) => {
   const server = await startModelServer(() => ({
     toolCalls: [{ id: 'c', name: 'test__ask', pieces: [JSON.stringify(asked)] }],
     finish: 'tool_calls',
@@ -156,7 +156,7 @@ it('a server asks the model of the run: counted, limited by the budget, and not 
   expect(server.requests).toHaveLength(1)
 })
 
-it('what a person has typed is in no record but the result of the call', async () => {
+it('typed values are recorded only in the result of the call', async () => {
   const { cwd, home } = world(`${form.replace('print(', 'local r = (')}\nreturn "done"`)
   let isTyped = 0
   await inTerminal('baton a.aip', {

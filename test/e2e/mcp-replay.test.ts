@@ -28,7 +28,7 @@ it.each([
   ['tools.lua', [], 'trusted = true'],
   ['tools.lua', [], ''],
   ['child.lua', [], ''],
-])('%s with servers is replayed where there are none', async (file, args, more) => {
+])('%s with servers is replayed without them', async (file, args, more) => {
   const model = await startToolModel(replies)
   const cwd = tempTree(files)
   const home = tempTree({ 'config/config.toml': calc(cwd, more) })
@@ -59,7 +59,7 @@ it.each([
   expect(existsSync(join(cwd, 'started'))).toBe(false)
 })
 
-it('a run with a server of a workspace is replayed where its file is not trusted', async () => {
+it('a run with a server of a workspace is replayed if its file is not trusted', async () => {
   const model = await startToolModel(replies)
   const cwd = tempTree(files)
   const args = ['-c', `echo started >> '${cwd}/started'; exec "$0" "$1"`, process.execPath, program]

@@ -11,7 +11,7 @@ function prompt(resources: string, more = ''): string {
   return `+++\nmodel = "m"\ncontext_resources = ${resources}\n${more}+++\nWhat is it?\n`
 }
 
-it('resources of a server are in the prompt of each task, and resume and replay have them from the record', async () => {
+it('resources of a server are in the prompt of each task, and resume and replay read them from the record', async () => {
   const model = await startToolModel([
     { text: 'One.' },
     { text: 'Two.' },

@@ -56,7 +56,7 @@ describe('a run with an MCP server of the workspace', () => {
     expect(started().filter(isRunning)).toEqual([])
   })
 
-  it('masks what the server was given of the environment', async () => {
+  it('masks the environment of the server', async () => {
     const { run } = world()
     await run('trust', '.mcp.json')
     const { stdout, code } = await run('run', 'ask.aip', '-i', call('variable', { name: 'API_KEY' }), '-y', '--json')

@@ -22,7 +22,7 @@ const textOf = ({ content }: { readonly content: readonly object[] }): string =>
   content.map((part) => ('text' in part ? String(part.text) : '')).join('')
 
 describe('baton mcp serve', () => {
-  it.each(['auto', 'legacy'] as const)('speaks over standard input and output (%s)', async (mode) => {
+  it.each(['auto', 'legacy'] as const)('uses standard input and output (%s)', async (mode) => {
     const cwd = tempTree(files)
     const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } })
     const args = [command, 'mcp', 'serve', 'greet.md']
@@ -33,7 +33,7 @@ describe('baton mcp serve', () => {
     expect(textOf(await client.callTool({ name: 'greet', arguments: { name: 'Ada' } }))).toBe('Hello Ada')
   })
 
-  it('listens with a secret of its own, and ends with Ctrl-C', async () => {
+  it('listens with its own secret, and ends with Ctrl-C', async () => {
     const child = spawn(process.execPath, [command, 'mcp', 'serve', 'greet.md', '--port', '0'], {
       cwd: tempTree(files),
       env: environment(tempTree()),
@@ -64,7 +64,7 @@ describe('baton mcp serve', () => {
 })
 
 describe('baton mcp login', () => {
-  it('prints the address, waits for the browser, and is used by calls until it is forgotten', async () => {
+  it('prints the address, waits for the browser, and is used by calls until it is removed', async () => {
     const world = await startOAuthWorld()
     const home = tempTree({ 'config/mcp.json': JSON.stringify({ mcpServers: { guarded: { url: world.url } } }) })
     const options = { cwd: tempTree({ '.git/HEAD': 'x\n' }), env: { BATON_HOME: home } }
@@ -88,7 +88,7 @@ describe('baton mcp login', () => {
     expect((await baton(['mcp', 'call', 'guarded', 'whoami'], options)).code).not.toBe(0)
   })
 
-  it('says which server cannot be reached', async () => {
+  it('names a server that cannot be reached', async () => {
     const servers = { away: { url: 'http://127.0.0.1:1/mcp' } }
     const home = tempTree({ 'config/mcp.json': JSON.stringify({ mcpServers: servers }) })
     const options = { cwd: tempTree({ '.git/HEAD': 'x\n' }), env: { BATON_HOME: home } }
@@ -96,7 +96,7 @@ describe('baton mcp login', () => {
     expect([login.code, login.stderr]).toEqual([1, expect.stringContaining('the MCP server away cannot be reached')])
   })
 
-  it('is not for programs and not for unknown servers', async () => {
+  it('is refused for programs and unknown servers', async () => {
     const home = tempTree({ 'config/mcp.json': JSON.stringify({ mcpServers: { local: { command: 'true' } } }) })
     const options = { cwd: tempTree({ '.git/HEAD': 'x\n' }), env: { BATON_HOME: home } }
     const local = await baton(['mcp', 'login', 'local'], options)

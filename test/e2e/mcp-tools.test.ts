@@ -11,7 +11,7 @@ function config(...rules: readonly string[]): string {
 
 const prompt = (tools: string): string => `+++\nmodel = "m"\ntools = ${tools}\n+++\nAdd.\n`
 
-it('a prompt file has the tools of a server, from the plan to the answer', async () => {
+it('a prompt file uses the tools of a server, from the plan to the answer', async () => {
   const replies = [
     callsTools(['calc__add', { a: 2, b: 3 }]),
     callsTools(['calc__progress', { steps: 2 }]),

@@ -141,7 +141,7 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
   })
 }
 
-describe.each(['lua54', 'fengari'])('as AIPack was measured, on %s', (engine) => {
+describe.each(['lua54', 'fengari'])('behaves like AIPack was measured, on %s', (engine) => {
   const state: { server?: Server; results: readonly string[] } = { results: [] }
 
   beforeAll(async () => {
@@ -310,7 +310,7 @@ const runs: readonly MeasuredRun[] = [
   },
 ]
 
-describe.each(['lua54', 'fengari'])('as runs of AIPack were measured, on %s', (engine) => {
+describe.each(['lua54', 'fengari'])('behaves like runs of AIPack were measured, on %s', (engine) => {
   it.each(runs)('$kind: $prints', async ({ agent, files: others, args = [], reply, prints }) => {
     // J is a function of the agent itself, as in the measured runs
     const withJ = agent.replaceAll('```lua\n', () => `\`\`\`lua\n${show}`)

@@ -45,7 +45,7 @@ function expectNoKey({ stdout, stderr, home }: BatonResult, folder: string): voi
 const echo = { error: { message: `key ${key} is not welcome` } }
 const failing = (status: number, more: ModelReply = {}): ModelReply => ({ status, body: echo, ...more })
 
-describe('what fails for the moment is tried again', () => {
+describe('temporary failures are retried', () => {
   it.each<readonly [string, ModelReply]>([
     ['500', failing(500)],
     ['a connection reset before the answer', { reset: true }],
@@ -65,13 +65,13 @@ describe('what fails for the moment is tried again', () => {
     expect(stderr).toContain('(attempt 1 failed)')
   })
 
-  it('three calls and no more, if the file says so', async () => {
+  it('three times in total, if the file says so', async () => {
     const { code, stderr, requests } = await ask(() => failing(500), '-c', 'retry.max_attempts=3')
     expect([code, requests]).toEqual([1, 3])
     expect(stderr).toContain('failed (status 500): key «secret» is not welcome (after 3 attempts)')
   })
 
-  it('more calls than three, while the server is down and somebody may start it again', async () => {
+  it('more than three times, while the server is down and may be started again', async () => {
     const { code, stdout, stderr, requests } = await ask([failing(500), failing(502), failing(504)])
     expect([code, stdout, requests]).toEqual([0, 'fine\n', 4])
     expect(stderr).toMatch(/^retry in \S+ \(attempt 1 failed\), trying for another 10m 00s: .*status 500/)
@@ -86,7 +86,7 @@ describe('what fails for the moment is tried again', () => {
     expect(stderr).toContain('resume: baton resume')
   })
 
-  it('without patience an overloaded host is like one that fails', async () => {
+  it('for an overloaded host without patience, as for one that fails', async () => {
     for (const status of [429, 503, 529]) {
       const { code, requests } = await ask(
         () => failing(status),
@@ -99,7 +99,7 @@ describe('what fails for the moment is tried again', () => {
     }
   })
 
-  it('what the failed call had sent is in no answer', async () => {
+  it('without any text of the failed call in the answer', async () => {
     const { stdout } = await ask([{ text: 'wrong words here', cutAfter: 2 }], '--json')
     const events = jsonLines(stdout)
     expect(events.some(({ type, text }) => type === 'item.delta' && String(text).startsWith('wrong'))).toBe(true)
@@ -108,8 +108,8 @@ describe('what fails for the moment is tried again', () => {
   })
 })
 
-describe('a host that wants more time than there is', () => {
-  it('ends the run with exit code 4, saying when', async () => {
+describe('a host that asks for more time than is left', () => {
+  it('ends the run with exit code 4 and the time', async () => {
     const { code, stderr, requests } = await ask([failing(429, { headers: { 'retry-after': '3600' } })])
     expect([code, requests]).toEqual([4, 1])
     expect(stderr).toContain('the host asks to wait 1 h')
@@ -123,7 +123,7 @@ describe('a host that wants more time than there is', () => {
   })
 })
 
-describe('what fails for good is said at once', () => {
+describe('permanent failures are reported at once', () => {
   it.each<readonly [string, ModelReply, number, string]>([
     ['a refused key', failing(401), 3, 'refused the key (status 401): key «secret» is not welcome'],
     [
@@ -165,7 +165,7 @@ describe('what fails for good is said at once', () => {
     expect(stderr).toContain('hint: ')
   })
 
-  it('an answer without words, and the transcript stays', async () => {
+  it('an answer without text, and the transcript is unchanged', async () => {
     const { code, stdout, stderr, folder } = await ask([{ text: '' }])
     expect([code, stdout]).toEqual([1, ''])
     expect(stderr).toContain('error: gateway::m returned an empty answer')
@@ -173,7 +173,7 @@ describe('what fails for good is said at once', () => {
   })
 })
 
-describe('silence', () => {
+describe('silence of a server', () => {
   it('is not limited to no time at all', async () => {
     const { code, stderr, requests } = await ask([], '-c', 'timeouts.headers=0s')
     expect([code, requests]).toEqual([2, 0])
@@ -194,14 +194,14 @@ describe('silence', () => {
     expect(stderr).toContain('raise headers in [timeouts]')
   })
 
-  it('in the middle of the answer ends at the idle limit', async () => {
+  it('during the answer ends at the idle limit', async () => {
     const reply = { text: 'a b c', stallAfter: 2 }
     const { code, stderr } = await ask([reply], '-c', 'timeouts.stream_idle=60ms', '-c', 'retry.max_attempts=1')
     expect(code).toBe(1)
     expect(stderr).toContain('sent nothing for 0.06 s during the answer')
   })
 
-  it('in the middle of the answer ends at the idle limit of its provider, if it has one (R306)', async () => {
+  it('during the answer ends at the idle limit of its provider, if it has one (R306)', async () => {
     const server = await startModelServer([
       { text: 'a b c', stallAfter: 2 },
       { text: 'a b c', stallAfter: 2 },
@@ -222,7 +222,7 @@ describe('silence', () => {
     }
   })
 
-  it('an answer that drips for ever ends at the request limit', async () => {
+  it('between small pieces of an endless answer ends at the request limit', async () => {
     const reply = { text: 'a b c', stallAfter: 1 }
     const { code, stderr } = await ask([reply], '-c', 'timeouts.request=80ms', '-c', 'retry.max_attempts=1')
     expect(code).toBe(1)
@@ -230,7 +230,7 @@ describe('silence', () => {
   })
 })
 
-it('nobody listens: three tries if the settings say so, then the address', async () => {
+it('an unreachable address is tried three times if configured, then reported', async () => {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
@@ -244,14 +244,14 @@ it('nobody listens: three tries if the settings say so, then the address', async
   expect(stderr).toContain(`127.0.0.1:${port} refused the connection: nothing is listening there (after 3 attempts)`)
 })
 
-it('text that is cut inside a character arrives whole', async () => {
+it('text that is split inside a character arrives complete', async () => {
   const bytes = Buffer.from(chatEvents({ text: 'Grüße an 東京 🎉' }).join(''))
   const rawChunks = Array.from({ length: bytes.length }, (_, index) => bytes.subarray(index, index + 1))
   const { stdout } = await ask([{ rawChunks }])
   expect(stdout).toBe('Grüße an 東京 🎉\n')
 })
 
-it('says once for each model which settings it is not sent', async () => {
+it('unsupported settings are reported once for each model', async () => {
   const events = [
     { type: 'message_start', message: { id: 'x' } },
     { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'fine' } },
@@ -315,7 +315,7 @@ describe('fallback_models', () => {
     return { ...result, models: server.requests.map(({ body }) => body?.model) }
   }
 
-  it('take over when a model fails for good, and the failed one rests', async () => {
+  it('take over when a model fails permanently, and the failed one cools down', async () => {
     const { code, stdout, stderr, models } = await run(({ body }) =>
       body?.model === 'big' ? failing(404) : { text: `from ${body?.model}` },
     )
@@ -325,14 +325,14 @@ describe('fallback_models', () => {
     expect(stderr).toContain('fallback to small: ')
   })
 
-  it('are not kept waiting by a host that allows no more requests', async () => {
+  it('do not wait for a host that refuses further requests', async () => {
     const limited = failing(429, { headers: { 'retry-after': '3600' } })
     const { code, models } = await run(({ body }) => (body?.model === 'big' ? limited : { text: 'fine' }))
     expect(code).toBe(0)
     expect(models).toEqual(['big', 'small', 'small'])
   })
 
-  it('hold for agents where a config file names them, those of the prompt file do not', async () => {
+  it('apply to agents if a config file names them, those of the prompt file do not', async () => {
     const server = await startModelServer(({ body }) => (body?.model === 'big' ? failing(404) : { text: 'fine' }))
     onTestFinished(() => server.close())
     const agent = '# Options\n\n```toml\nmodel = "big"\n```\n\n# User\n\nHi\n\n# Output\n\n```lua\nreturn nil\n```\n'
@@ -345,7 +345,7 @@ describe('fallback_models', () => {
     expect(await baton(['ask.md', '-m', 'small'], { cwd: front, env })).toMatchObject({ code: 1 })
   })
 
-  it('all failing: the first one says why, and the last one too', async () => {
+  it('all fail: the first reason is reported, and the last one too', async () => {
     const { code, stderr, models } = await run(() => failing(404))
     expect(code).toBe(1)
     expect(models.slice(0, 3)).toEqual(['big', 'small', 'tiny'])
@@ -353,7 +353,7 @@ describe('fallback_models', () => {
   })
 })
 
-describe('models that cannot be asked stop a run before its first agent', () => {
+describe('unavailable models stop a run before its first agent', () => {
   const files = {
     '.git/HEAD': '',
     'loud.lua': 'print("the agent ran")',
@@ -373,14 +373,14 @@ describe('models that cannot be asked stop a run before its first agent', () => 
     expect(stderr).not.toContain('the agent ran')
   })
 
-  it('but not while another one of the list can be, nor in a dry run', async () => {
+  it('but not while another one of the list is available, nor in a dry run', async () => {
     const cwd = tempTree(files)
     expect(await baton(['second.md'], { cwd })).toMatchObject({ code: 0 })
     expect(await baton(['keyless.md', '--dry', 'req'], { cwd })).toMatchObject({ code: 0 })
   })
 })
 
-it('a key with a line break behind it is shown nowhere, however the server cuts it', async () => {
+it('a key with a trailing line break is shown nowhere, however the server splits it', async () => {
   const server = await startModelServer(() => ({ chunks: ['The key is ', key.slice(0, 20), key.slice(20), '.'] }))
   onTestFinished(() => server.close())
   const folder = tempTree({ '.git/HEAD': '', 'ask.md': 'Say fine.\n\n====\n' })
@@ -396,7 +396,7 @@ it('a key with a line break behind it is shown nowhere, however the server cuts 
 })
 
 describe('budgets', () => {
-  it('count every request that was sent, also those that failed', async () => {
+  it('count every request that was sent, including failed ones', async () => {
     const { code, stderr, requests } = await ask(() => failing(500), '-c', 'budget.calls=2')
     expect([code, requests]).toEqual([4, 2])
     expect(stderr).toContain('the budget of 2 calls')
@@ -440,7 +440,7 @@ describe('budgets', () => {
     expect(limit).toBeLessThan(3000)
   })
 
-  it('in dollars refuse a model without a price before anything is asked', async () => {
+  it('in dollars refuse a model without a price before a request is sent', async () => {
     const { code, stderr, requests } = await ask([], '--max-cost', '0.5')
     expect([code, requests]).toEqual([4, 0])
     expect(stderr).toContain('no price is known for gateway::m')
@@ -464,14 +464,14 @@ describe('budgets', () => {
     expect(stderr).toContain('the budget of 1 call')
   })
 
-  it('take amounts only', async () => {
+  it('accept amounts only', async () => {
     const { code, stderr, requests } = await ask([], '--max-cost', 'much')
     expect([code, requests]).toEqual([2, 0])
     expect(stderr).toContain('--max-cost much is not an amount in US dollars')
   })
 })
 
-it('counts what calls cost, with the figure of the provider where it sends one', async () => {
+it('the cost of calls is counted, with the figure of the provider if it sends one', async () => {
   const usage = { prompt_tokens: 10, completion_tokens: 2, cost: 0.0125 }
   const { stdout, stderr } = await ask(() => ({ text: 'fine', usage }), '-v', '-i', 'a', '-i', 'b')
   expect(stdout).toContain('fine')

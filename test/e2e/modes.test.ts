@@ -6,7 +6,7 @@ function prompt(...keys: readonly string[]): string {
   return `+++\nmodel = "offline::extractive"\n${keys.join('\n')}\n+++\nDo it.\n`
 }
 
-it('takes the mode of a file, of --mode and of an agent (R209)', async () => {
+it('uses the mode of a file, of --mode and of an agent (R209)', async () => {
   const cwd = tempTree({
     'file.md': prompt('mode = "clasic"'),
     'plain.md': prompt(),

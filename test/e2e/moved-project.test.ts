@@ -35,7 +35,7 @@ describe('a project that was moved', () => {
     expect(await at('moved', 'runs', 'rm', id)).toMatchObject({ code: 0, stdout: `removed ${id}\n` })
   })
 
-  it('goes on with a run, does nothing again, and undoes it, all in its new folder', async () => {
+  it('resumes a run without repeating anything, and undoes it, all in its new folder', async () => {
     const { at, id, move, path } = await world()
     move()
     writeFileSync(path('moved/needed.txt'), 'there')
@@ -51,7 +51,7 @@ describe('a project that was moved', () => {
     expect(undone.stderr).toContain(says)
   })
 
-  it('is not taken for another folder: that is an error, and nothing happens', async () => {
+  it('is not mistaken for another folder: that is an error, and nothing happens', async () => {
     const { at, id, move, path } = await world()
     move()
     for (const command of ['resume', 'undo']) {
@@ -65,7 +65,7 @@ describe('a project that was moved', () => {
   })
 })
 
-it('a run of another workspace is found by its id, and works on the files of that workspace', async () => {
+it('a run of another workspace is found by its id, and changes the files of that workspace', async () => {
   const { at, id, path } = await world()
   writeFileSync(path('project/needed.txt'), 'there')
   mkdirSync(path('other/project'))

@@ -70,7 +70,7 @@ describe('a failure inside a stream', () => {
     expect(stderr).toContain('Invalid API key')
   })
 
-  it('is no answer of a chat', async () => {
+  it('is not an answer in a chat', async () => {
     const server = await startModelServer((_, index) => (index === 0 ? broken('half', boom) : { text: 'fine' }))
     onTestFinished(() => server.close())
     const cwd = tempTree({ '.git/HEAD': '', 'baton.toml': `${once}\n` })
@@ -115,7 +115,7 @@ describe('a call with broken arguments', () => {
   })
 })
 
-it('arguments of a tool that are nested without end are an error for the model', async () => {
+it('endlessly nested arguments of a tool are an error for the model', async () => {
   const deep = `{"path": ${'['.repeat(100_000)}${']'.repeat(100_000)}}`
   const script: readonly ModelReply[] = [{ toolCalls: [{ id: 'x', name: 'read', pieces: [deep] }] }, { text: 'done' }]
   const { code, stdout, stderr } = await ask((_, index) => script[index] ?? { text: 'done' }, 'tools = ["read"]')
@@ -123,7 +123,7 @@ it('arguments of a tool that are nested without end are an error for the model',
   expect(stderr).toContain('is nested deeper than 200 levels')
 })
 
-it('names, keys and paths of any length are cut in the errors that the model gets', async () => {
+it('names, keys and paths of any length are truncated in the errors for the model', async () => {
   const long = 'x'.repeat(300_000)
   const script: readonly ModelReply[] = [
     { toolCalls: [{ id: 'a', name: long, pieces: ['{}'] }] },
@@ -141,7 +141,7 @@ describe('a tool call that is written as text', () => {
   const written = '<tool_call>\n{"name": "write", "arguments": {"path": "b.txt", "content": "x"}}\n</tool_call>'
   const front = 'write_mode = true\ntools = ["write"]'
 
-  it('is requested as a call, once: the second time the run fails, and a resumed run asks again', async () => {
+  it('is requested as a call, once: the second time the run fails, and a resumed run requests it again', async () => {
     const { code, stdout, stderr, folder, requests, again } = await ask([{ text: written }, { text: written }], front)
     expect([code, stdout, requests.length]).toEqual([1, '', 2])
     expect(stderr).toContain('warning the model wrote a call of write as text, which is not run')
@@ -160,7 +160,7 @@ describe('a tool call that is written as text', () => {
   })
 })
 
-it('reasoning in the text of an answer is no part of what is printed and written', async () => {
+it('reasoning in the text of an answer is neither printed nor written', async () => {
   const { stdout } = await ask([{ chunks: ['let me', ' see\n</thi', 'nk>\n\nanswer'] }], '', ['--json'])
   const events = jsonLines(stdout)
   expect(events.find(({ type }) => type === 'answer')).toMatchObject({ text: 'answer' })

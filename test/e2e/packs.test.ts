@@ -34,7 +34,7 @@ describe('agents and packs on the command line', () => {
     expect(await baton(['run', name], { cwd })).toMatchObject({ code: 0, stdout })
   })
 
-  it('runs names without ending from the current folder, with -m for the main agent alone', async () => {
+  it('runs names without an extension from the current folder, with -m for the main agent alone', async () => {
     expect(await baton(['hello', '-m', 'flag'], { cwd: join(cwd, 'tools') })).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(/^flag \d+\.\d+\.\d+ small-low\n$/),
@@ -62,7 +62,7 @@ describe('agents and packs on the command line', () => {
     expect(run.stderr).toMatch(/^hint: /m)
   })
 
-  it('shows the line of the module an error was raised in', async () => {
+  it('shows the line of the module that raised an error', async () => {
     const run = await baton(['run', 'tools/broken'], { cwd })
     expect(run.code).toBe(1)
     expect(run.stderr).toContain('in the module')
@@ -70,7 +70,7 @@ describe('agents and packs on the command line', () => {
     expect(run.stderr).toContain('> 2 | error("in the module")')
   })
 
-  it('names unread keys in check, and not in a run', async () => {
+  it('reports unknown keys in check, but not in a run', async () => {
     const odd = tempTree({ ...files, '.aipack/config.toml': '[options]\nmodle = "x"\n' })
     const check = await baton(['check', 'tools/helper'], { cwd: odd })
     expect(check).toMatchObject({ code: 0, stdout: expect.stringContaining('nothing reads the option "modle"') })

@@ -38,7 +38,7 @@ async function countingServer(): Promise<{ readonly url: string; readonly count:
 }
 
 describe('baton plan', () => {
-  it('says what a run will do and cost, and runs nothing, asks nobody, writes nothing', async () => {
+  it('shows what a run will do and cost, and runs nothing, asks nobody, writes nothing', async () => {
     const folder = tempTree(files)
     const server = await countingServer()
     const before = snapshot(folder)
@@ -88,7 +88,7 @@ describe('baton plan', () => {
     `)
   })
 
-  it('prints the same as one JSON line, and takes -i, -p and -m', async () => {
+  it('prints the same as one JSON line, and accepts -i, -p and -m', async () => {
     const folder = tempTree({ '.git/HEAD': 'x\n' })
     const args = [
       'plan',

@@ -65,7 +65,7 @@ function prompt(...keys: readonly string[]): string {
 
 const allowed = 'plugins = ["./demo.mjs"]\n[permission]\nshout = "allow"\n'
 
-it('brings a mode with options, which are checked by its schema (R215)', async () => {
+it('adds a mode with options, which are validated by its schema (R215)', async () => {
   const { model, run } = await world({
     'a.md': prompt('mode = "echo"', '[echo]', 'times = 2'),
     'b.md': prompt('mode = "echo"', '[echo]', 'time = 2'),
@@ -83,7 +83,7 @@ it('brings a mode with options, which are checked by its schema (R215)', async (
   expect(model.requests).toEqual([])
 })
 
-it('brings a tool, whose calls are allowed by its name, and tells what it throws (R190)', async () => {
+it('adds a tool, whose calls are allowed by its name, and reports its errors (R190)', async () => {
   const replies = [
     callsTools(['shout', { text: 'hey' }], ['shout', { text: 'fail' }], ['shout', {}]),
     { text: 'Done.' },
@@ -102,7 +102,7 @@ it('brings a tool, whose calls are allowed by its name, and tells what it throws
   expect(bodies[0]?.indexOf('Speak softly.')).toBeLessThan(bodies[0]?.indexOf('Do it.') ?? 0)
 })
 
-it('brings a tool that agent files name in their options, and that a slip is told of (R190)', async () => {
+it('adds a tool that agent files can name in their options, with suggestions for misspellings (R190)', async () => {
   const agent = (tool: string): string =>
     `# Options\n\n\`\`\`toml\nmodel = "m"\ntools = ["${tool}"]\n\`\`\`\n\n# User\n\nDo it.\n\n# Output\n\n\`\`\`lua\nreturn ai_response.content\n\`\`\`\n`
   const replies = [callsTools(['shout', { text: 'hey' }]), { text: 'Done.' }]
@@ -129,14 +129,14 @@ it('brings a tool that agent files name in their options, and that a slip is tol
   expect(model.requests).toHaveLength(2)
 })
 
-it('asks before a tool is called, and has no call without an answer', async () => {
+it('asks before a tool is called, and makes no call without an answer', async () => {
   const replies = [callsTools(['shout', { text: 'hey' }]), { text: 'Well.' }]
   const { model, run } = await world({ 'a.md': prompt('tools = ["shout"]') }, { replies })
   expect(await run('a.md')).toMatchObject({ stdout: 'Well.\n' })
   expect(model.results()).toEqual([expect.stringContaining('permission denied; to allow it set [permission] shout')])
 })
 
-it('is refused before anything is paid when it cannot be used, and where a folder names it', async () => {
+it('is refused before anything is paid when it is unusable, or if a folder names it', async () => {
   const cases: readonly (readonly [string, string])[] = [
     ['export default { id: "x" }', 'has no function setup(services)'],
     ['export const a = 1', 'it has no default export { id, setup(services) }'],
@@ -163,7 +163,7 @@ it('is refused before anything is paid when it cannot be used, and where a folde
   expect((await run('a.md', '--dry', 'req')).code).toBe(0)
 })
 
-it('has long outputs cut, which read gives in parts (R190)', async () => {
+it('has long outputs truncated, which read returns in parts (R190)', async () => {
   const text = Array.from({ length: 3000 }, (_, index) => `line ${index + 1} of what is said`).join('\n')
   const id = `output:${sha256(text.toUpperCase()).slice(0, 12)}`
   const replies = [callsTools(['shout', { text }]), callsTools(['read', { path: id, offset: 2999 }]), { text: 'Done.' }]
@@ -175,7 +175,7 @@ it('has long outputs cut, which read gives in parts (R190)', async () => {
   ])
 })
 
-it('is used as it is now by a resumed run, which says so', async () => {
+it('is used in its current version by a resumed run, which says so', async () => {
   const replies = [callsTools(['shout', { text: 'hey' }]), { text: 'Done.' }, { text: 'Done.' }]
   const { model, module, run } = await world({ 'a.md': prompt('tools = ["shout"]') }, { replies })
   expect((await run('a.md', '--on-ask', 'suspend')).code).toBe(5)
@@ -188,7 +188,7 @@ it('is used as it is now by a resumed run, which says so', async () => {
   expect(model.results()).toEqual(['hey!'])
 })
 
-it('brings a mode whose own work calls tools; only programs of code mode are not asked about by auto_approve', async () => {
+it('adds a mode whose own loop calls tools; auto_approve applies only to programs of code mode', async () => {
   const module = plugin.replace(
     "id: 'echo',",
     `id: 'own',

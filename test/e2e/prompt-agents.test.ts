@@ -34,7 +34,7 @@ async function run({ files, answers = {} }: Start, ...args: readonly string[]): 
   }
 }
 
-it('runs prompt files as sub-agents, whose answers become what their entries say; the main answer alone is printed', async () => {
+it('runs prompt files as sub-agents, whose answers are used as their entries say; only the main answer is printed', async () => {
   const files = {
     'ask.md': `+++
 tone = "dry"
@@ -67,7 +67,7 @@ Rewrite it.
   expect(ran.files['prompts/plan.md']).toBe(files['prompts/plan.md'])
 })
 
-it('lets -c name the model of all agents that name none themselves', async () => {
+it('lets -c set the model of all agents that name none themselves', async () => {
   const aip = '# Options\n\n```toml\nOPTIONS\n```\n\n# User\n\nNAME\n\n# Output\n\n```lua\nreturn nil\n```\n'
   const script = (name: string, options = ''): string => aip.replace('OPTIONS', options).replace('NAME', name)
   const files = {
@@ -123,7 +123,7 @@ it('lets a prompt file answer for another, with the model of the file that is ru
   expect(ran.requests[0]?.messages[1]).toBe('# Input\n\nExplain.')
 })
 
-it('runs prompt files from scripts and prints nothing of theirs', async () => {
+it('runs prompt files from scripts without printing their answers', async () => {
   const files = {
     'all.lua': `
 local result = aip.agent.run("ask.md", { inputs = { "one", "two" } })
@@ -136,7 +136,7 @@ print(table.concat(result.outputs, " + "))
   expect(ran.stdout).toBe('[Say one.] + [Say two.]\n')
 })
 
-it('says what is wrong with a prompt file before anything runs, where it is written', async () => {
+it('reports errors in a prompt file before anything runs, at their place', async () => {
   const files = {
     'ask.md': '+++\nsub_agents = ["a.md"]\n+++\nHi\n',
     'a.md': '+++\nsub_agents = [{ name = "ask.md" }]\n+++\nHi\n',

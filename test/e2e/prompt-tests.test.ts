@@ -34,7 +34,7 @@ return words .. " words"`,
 }
 
 describe('baton test', () => {
-  it('says which tests passed, and of the others what was expected and what came', async () => {
+  it('lists the passed tests, and shows the expected and actual results of the others', async () => {
     const cwd = tempTree(files)
     const { code, stdout, stderr } = await baton(['test', 'prompts/count.md'], { cwd })
     expect({ stdout, stderr }).toEqual({
@@ -56,7 +56,7 @@ describe('baton test', () => {
     expect(code).toBe(100)
   })
 
-  it('gives JSON lines, runs the tests that are picked, and ends with 2 when a file is wrong', async () => {
+  it('prints JSON lines, runs the selected tests, and ends with 2 when a file is invalid', async () => {
     const cwd = tempTree(files)
     const { code, stdout, stderr } = await baton(
       ['test', 'plain.md', 'prompts/count.md', '--name', 'COUNTS', '--json'],
@@ -73,7 +73,7 @@ describe('baton test', () => {
     expect(code).toBe(2)
   })
 
-  it('passes the tests of the pipelines that come with Baton, without a key', async () => {
+  it('passes the tests of the built-in pipelines, without a key', async () => {
     const tested = readdirSync(join(root, 'pipelines'))
       .filter((name) => name.endsWith('.md'))
       .map((name) => `pipelines/${name}`)

@@ -20,7 +20,7 @@ function lastMessage({ requests }: ModelServer): unknown {
 const prompt =
   '---\nmodel: any\ninput:\n  name: { required: true, description: whom to greet }\n---\nGreet {{input.name}}.\n\n====\nold\n'
 
-describe('a prompt that is no file', () => {
+describe('a prompt that is not a file', () => {
   it('comes from -p and from standard input, with front matter and variables, and nothing is written', () =>
     withServer('Hello.', async (server) => {
       const cwd = tempTree({ 'a.txt': 'A' })
@@ -35,7 +35,7 @@ describe('a prompt that is no file', () => {
       expect(snapshot(cwd)).toEqual({ 'a.txt': 'A' })
     }))
 
-  it('asks for its variables by the flag, and shows where they are declared', async () => {
+  it('requires its variables by the flag, and shows where they are declared', async () => {
     const { code, stderr } = await baton(['-p', prompt], { cwd: tempTree({}) })
     expect(code).toBe(2)
     expect(stderr).toContain('error: missing variable "name": whom to greet\n  at -p:4:3\n')
@@ -50,7 +50,7 @@ describe('a prompt that is no file', () => {
 })
 
 describe('--output and --output-schema', () => {
-  it('write the JSON of an answer, over the schema of the file, to the file alone', () =>
+  it('write the JSON of an answer only to the file, overriding the schema of the file', () =>
     withServer('It is {"n": 3}.', async (server) => {
       const cwd = tempTree({
         'w/.git/HEAD': 'x',
@@ -63,7 +63,7 @@ describe('--output and --output-schema', () => {
       expect(JSON.parse(snapshot(cwd)['out.json'] ?? '')).toEqual({ n: 3 })
     }))
 
-  it('write nothing when the run fails: what was answered is on stdout', () =>
+  it('write nothing when the run fails: partial answers are on stdout', () =>
     withServer('Paid.', async (server) => {
       const cwd = tempTree({
         'ask.md': '+++\nsub_agents = [{ name = "no.lua", stage = "post" }]\n+++\nHi\n',
@@ -78,7 +78,7 @@ describe('--output and --output-schema', () => {
       expect(Object.keys(snapshot(cwd)).toSorted()).toEqual(['ask.md', 'no.lua'])
     }))
 
-  it('take an agent’s output; events stay on stdout', async () => {
+  it('write the output of an agent; events stay on stdout', async () => {
     const cwd = tempTree({ 'a.lua': 'print("seen")\nreturn "out"' })
     const run = await baton(['a.lua', '--json', '--output', 'out.txt'], { cwd })
     expect(run.code).toBe(0)

@@ -11,7 +11,7 @@ import { tempTree } from '../helpers/temp.ts'
 const prompt = { 'p.md': '+++\nmodel = "m"\n[retry]\nmax_attempts = 1\n+++\nSay it.\n' }
 const certificate = join(root, 'test/fixtures/tls/certificate.pem')
 
-it('asks a model at an http: address through HTTP_PROXY, and not where NO_PROXY names it', async () => {
+it('requests an http: address through HTTP_PROXY, unless NO_PROXY names it', async () => {
   const model = await startModelServer([{ text: 'through the proxy' }])
   onTestFinished(() => model.close())
   const proxy = await startProxy({ 'models.test': Number(new URL(model.url).port) })
@@ -24,7 +24,7 @@ it('asks a model at an http: address through HTTP_PROXY, and not where NO_PROXY 
   expect(proxy.asked).toHaveLength(1)
 })
 
-it('asks a model at an https: address through a tunnel, and trusts the certificates of NODE_EXTRA_CA_CERTS', async () => {
+it('requests an https: address through a tunnel, and trusts the certificates of NODE_EXTRA_CA_CERTS', async () => {
   const key = readFileSync(join(root, 'test/fixtures/tls/key.pem'))
   const server = createServer({ key, cert: readFileSync(certificate) }, (request, response) => {
     request.resume()

@@ -20,7 +20,7 @@ async function answer(change?: (prompt: string) => string): Promise<string> {
 }
 
 describe('pipelines/quickstart.md', () => {
-  it('answers with quotes of real files, whose lines are what the files hold', async () => {
+  it('answers with quotes of real files, with their actual lines', async () => {
     const folder = copy()
     const { stdout, stderr } = await baton(['quickstart.md', '-m', 'offline::extractive'], { cwd: folder })
     expect(stderr).toBe('')
@@ -39,7 +39,7 @@ describe('pipelines/quickstart.md', () => {
     expect(await answer((prompt) => prompt.replace(/^.*context-builder.*\n/m, ''))).not.toMatch(/^### \S+:\d+-\d+$/m)
   })
 
-  it('checks no reference without reference-checker', async () => {
+  it('checks no references without reference-checker', async () => {
     expect(await answer((prompt) => prompt.replace(/^.*reference-checker.*\n/m, ''))).not.toContain('References:')
   })
 })

@@ -9,7 +9,7 @@ import { callsTools, startToolModel } from '../helpers/tool-model.ts'
 
 const secret = 'k-1234567890-of-the-gateway'
 
-it('keeps an output that was cut with the run, without secrets, and gives its rest to a resumed run', async () => {
+it('stores a truncated output with the run, without secrets, and returns its rest to a resumed run', async () => {
   const names = Array.from({ length: 1200 }, (_, index) => `entry-${index + 1000}-${'x'.repeat(40)}`)
   const all = ['many is a folder:', ...names.toSorted(), `name-${secret}`].join('\n')
   const id = `output:${sha256(all).slice(0, 12)}`
@@ -35,7 +35,7 @@ it('keeps an output that was cut with the run, without secrets, and gives its re
   expect(model.results()).toEqual([`${names.at(-1)}\nname-${secret}\n[lines 1201 to 1202 of 1202]`])
 })
 
-it('gives a PDF as text where nobody knows what the model takes, and as a file where the user says that it does', async () => {
+it('returns a PDF as text if the abilities of the model are unknown, and as a file if the user configures it', async () => {
   const document = await PDFDocument.create()
   const font = await document.embedFont(StandardFonts.Helvetica)
   document.addPage().drawText('The report of the year', { font, x: 50, y: 700 })

@@ -85,7 +85,7 @@ export const count = defineTool<{ readonly path: string }>({
   )
 }
 
-it('a tool is a row and a file, and what it touches is closed by default', async () => {
+it('a tool is a row and a file, and its subjects are closed by default', async () => {
   const paths = ['a.txt', '.env', '/etc/passwd', '../other.txt']
   const toolCalls = paths.map((path, index) => ({
     id: `c${index}`,
@@ -174,7 +174,7 @@ export const twice: Mode = {
   )
 }
 
-it('a mode is a row and a file, and the table of its name holds its options', async () => {
+it('a mode is a row and a file, and the table of its name contains its options', async () => {
   const server = await startModelServer([{ text: 'Perhaps.' }, { text: 'Yes.' }])
   const folder = tempTree({
     'baton.toml': '',
@@ -313,7 +313,7 @@ export async function runRelay(call: TaskCall, context: RunContext): Promise<Tas
   )
 }
 
-it('a strategy is a setting, its rows and a file: it is checked, planned, run and replayed as the others are', async () => {
+it('a strategy is a setting, its rows and a file: it is checked, planned, run and replayed like the others', async () => {
   const server = await startModelServer([{ text: 'First.' }, { text: 'Second.' }])
   const front = 'model = "m"\n[relay]\nquestions = ["Who?", "Why?"]\n'
   const folder = tempTree({

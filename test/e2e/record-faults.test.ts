@@ -65,7 +65,7 @@ it(
   },
 )
 
-it('a run that cannot make its key ends before a call, and says what to do', async () => {
+it('a run that cannot create its key ends before a call, with the remedy', async () => {
   const { operations } = await tryRun({})
   const at = 1 + operations.findIndex(([, path]) => path.startsWith('run-key'))
   for (const error of ['ENOSPC', 'EIO', 'EMFILE', 'ENOMEM']) {
@@ -77,7 +77,7 @@ it('a run that cannot make its key ends before a call, and says what to do', asy
   }
 })
 
-it('a folder that is not for us to write in is told, with -q too, and the run works', async () => {
+it('a folder without write permission is reported, also with -q, and the run continues', async () => {
   const { operations } = await tryRun({})
   const at = 1 + operations.findIndex(([, path]) => path.startsWith('run-key'))
   for (const error of ['EROFS', 'EACCES']) {

@@ -30,7 +30,7 @@ function scratchOf(stderr: string): string {
   return folder
 }
 
-it('writes a cassette that names neither the machine nor a key', () => {
+it('writes a cassette that contains neither the machine nor a key', () => {
   expect([recorded.code, recorded.stderr]).toEqual([0, expect.stringContaining('reported')])
   const text = readFileSync(cassette, 'utf8')
   expect(text).toContain('«path:workspace»')
@@ -38,7 +38,7 @@ it('writes a cassette that names neither the machine nor a key', () => {
   expect(text).not.toContain(recorded.home)
 })
 
-it('replays offline, in another folder, without keys, to the same result, with its files in a scratch folder', async () => {
+it('replays offline, in another folder, without keys, with the same result, and its files in a scratch folder', async () => {
   const prompt = readFileSync(join(cwd, 'ask.md'), 'utf8')
   const { code, stdout, stderr } = await baton(['run', '--replay', cassette], { cwd })
   expect([code, stdout]).toEqual([0, recorded.stdout])
@@ -52,7 +52,7 @@ it('replays offline, in another folder, without keys, to the same result, with i
   expect(readFileSync(join(cwd, 'ask.md'), 'utf8')).toBe(prompt)
 })
 
-it('names the first difference and shows the request of then and now', async () => {
+it('names the first difference and shows both requests', async () => {
   const prompt = readFileSync(join(cwd, 'ask.md'), 'utf8')
   writeFileSync(join(cwd, 'ask.md'), prompt.replace('Be short.', 'Be long.'))
   const text = await baton(['ask.md', '--replay', cassette], { cwd })
@@ -68,7 +68,7 @@ it('names the first difference and shows the request of then and now', async () 
   expect(existsSync(join(cwd, 'made'))).toBe(false)
 })
 
-describe('the marks of secrets in a cassette', () => {
+describe('the placeholders of secrets in a cassette', () => {
   const key = 'tok-0123456789-abcdef'
 
   /** A recorded answer, and what replays of its cassette print and write. */
@@ -102,7 +102,7 @@ describe('the marks of secrets in a cassette', () => {
     writeFileSync(file, lines.map((line) => encodeLine(change(line.slice(9)))).join(''))
   }
 
-  it('stand for the values that the user had who recorded it, on every machine that has them', async () => {
+  it('stand for the values of the recording user, on every machine that has them', async () => {
     const own = await recordedAnswer(`the token is ${key}`, { prompt: `Say ${key}.`, env: { MY_TOKEN: key } })
     expect(readFileSync(own.file, 'utf8')).not.toContain(key)
     expect(await own.replay()).toContain(`the token is ${key}`)

@@ -25,7 +25,7 @@ function world() {
   return { folder, run, runs, key }
 }
 
-it('a resume writes the files that the run was to write, and its line names them', async () => {
+it('a resume writes the output files of the run, and its command line names them', async () => {
   const { folder, run } = world()
   const failed = await run('a.lua', '--output', 'answer.txt', '--record', 'a.cassette')
   expect(failed.code).toBe(1)
@@ -40,7 +40,7 @@ it('a resume writes the files that the run was to write, and its line names them
   expect(await run('resume', '--last')).toMatchObject({ code: 2, stderr: expect.stringContaining('no run of this') })
 })
 
-it('the line of a script that failed by itself says that it has to be fixed first', async () => {
+it('the command line for a failed script says that it has to be fixed first', async () => {
   const { folder, run } = world()
   const script = 'aip.file.append("log.txt", "x")\nerror("boom")\n'
   writeFileSync(join(folder, 'c.lua'), script)
@@ -53,7 +53,7 @@ it('the line of a script that failed by itself says that it has to be fixed firs
   expect((await run('a.lua')).stderr).toMatch(/^resume: baton resume \S+$/m)
 })
 
-it('other files may be named for a resume', async () => {
+it('other output files may be named for a resume', async () => {
   const { folder, run } = world()
   await run('a.lua', '--output', 'answer.txt')
   writeFileSync(join(folder, 'needed.txt'), 'the answer')
@@ -61,7 +61,7 @@ it('other files may be named for a resume', async () => {
   expect([existsSync(join(folder, 'answer.txt')), existsSync(join(folder, 'other.txt'))]).toEqual([false, true])
 })
 
-it('the newest run is the one that was begun last, whatever the clock says, and none that never said what it runs', async () => {
+it('the newest run is the one that started last, whatever the clock says, and none that never recorded what it runs', async () => {
   const { folder, run, runs, key } = world()
   await run('b.lua')
   await run('a.lua')
@@ -110,7 +110,7 @@ const fitting = misfit.replace('-other', '-source')
 const coder = '+++\nwrite_mode = true\n[[sub_agents]]\nname = "post.lua"\nstage = "post_task"\n+++\nDo it.\n'
 const post = 'return { coder_response = aip.file.load("needed.txt").content }\n'
 
-it('a warning of what an older process was answered is told by that process alone', async () => {
+it('a warning about an answer to an older process is printed by that process only', async () => {
   let isDown = true
   const script: ModelScript = (_, index) => {
     if (index === 0) return { text: misfit, finish: 'tool_calls' }

@@ -57,7 +57,7 @@ async function tryRun(disturb: Disturbance, resumeOver: 'http' | 'command'): Pro
 }
 
 it(
-  'whether a killed run can be resumed is said as it is, wherever it was killed',
+  'the possibility of a resume is reported correctly, wherever a run was killed',
   { timeout: core(60_000, 3_600_000) },
   async () => {
     const { operations, problems } = await tryRun({}, 'command')

@@ -97,7 +97,7 @@ it('shows a run with a damaged record, and how many parts are missing', async ()
   expect((await run('runs', 'show', 'last')).stdout).toMatch(/\n1 damaged part of the journal not shown\n$/)
 })
 
-it('says of a run that was killed what is uncertain and how to go on, and keeps one that is running', async () => {
+it('reports for a killed run what is uncertain and how to continue, and keeps a running one', async () => {
   const wait = 'print("ready")\naip.cmd.exec("sh", {"-c", "touch begun; sleep 3"})\n'
   const cwd = tempTree({ '.git/HEAD': '', 'wait.lua': wait })
   const env = { BATON_HOME: join(tempTree(), 'baton') }

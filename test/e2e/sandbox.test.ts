@@ -19,7 +19,7 @@ async function world(files: Readonly<Record<string, string>>, replies: Parameter
   return { model, folder, env }
 }
 
-describe('where no sandbox can be made', () => {
+describe('without a sandbox', () => {
   const agent = '# Options\n\n```toml\nmodel = "m"\ntools = ["bash"]\n```\n\n# User\n\nLook.\n'
 
   const steps = `+++
@@ -54,7 +54,7 @@ options = { tools = ["bash"] }
     expect(model.requests).toHaveLength(0)
   })
 
-  it('says what a bwrap says that fails', async () => {
+  it('the error message of a failing bwrap is shown', async () => {
     const path = tempTree({ bwrap: '#!/bin/sh\necho "bwrap: No permissions to create new namespace" >&2\nexit 1\n' })
     chmodSync(join(path, 'bwrap'), 0o755)
     const { folder, env } = await world({ 'ask.md': prompt() })
@@ -63,7 +63,7 @@ options = { tools = ["bash"] }
     expect(end.stderr).toContain('cannot create a sandbox: No permissions to create new namespace')
   })
 
-  it('a model that is given all tools by a pattern is given none that runs programs, and the run says so once', async () => {
+  it('a model that gets all tools by a pattern gets none that runs programs, which the run reports once', async () => {
     const text = prompt('template = true\n').replace('["bash"]', '["*"]')
     const { model, folder, env } = await world({ 'ask.md': text }, [{ text: 'Done.' }, { text: 'Done.' }])
     const end = await baton(['ask.md', '-i', 'a', '-i', 'b'], { cwd: folder, env: { ...env, PATH: tempTree() } })
@@ -77,7 +77,7 @@ options = { tools = ["bash"] }
     ])
   })
 
-  it('a file whose model is given no commands runs, and so does one without a sandbox', async () => {
+  it('a file whose model gets no commands runs, and so does one without a sandbox', async () => {
     const { folder, env } = await world({ 'ask.md': prompt() }, [{ text: 'Done.' }, { text: 'Done.' }])
     const none = { cwd: folder, env: { ...env, PATH: tempTree() } }
     expect((await baton(['ask.md', '-c', 'permission.bash=deny'], none)).code).toBe(0)
@@ -86,7 +86,7 @@ options = { tools = ["bash"] }
 })
 
 describe.skipIf(!hasBox)('commands of models (need bwrap and user namespaces)', () => {
-  it('write where answers may, and the run says once what they may touch', async () => {
+  it('write where answers may, and the run reports once what they may change', async () => {
     const replies = [line('echo x > made.txt; echo x > .git/made'), line('echo y > ask.md'), { text: 'Done.' }]
     const files = { '.git/HEAD': 'ref: refs/heads/main\n', 'ask.md': prompt('write_mode = true\n') }
     const { folder, env } = await world(files, replies)
@@ -98,13 +98,13 @@ describe.skipIf(!hasBox)('commands of models (need bwrap and user namespaces)', 
     expect(readdirSync(join(folder, '.git'))).toEqual(['HEAD'])
   })
 
-  it('only read without write_mode, with or without a flag that says so', async () => {
+  it('only read without write_mode, with or without a flag for it', async () => {
     const { folder, env } = await world({ 'ask.md': prompt() }, [line('echo x > made.txt'), { text: 'Done.' }])
     expect((await baton(['ask.md'], { cwd: folder, env })).code).toBe(0)
     expect(readdirSync(folder)).toEqual(['ask.md'])
   })
 
-  it('of a script only read, where the user boxes scripts', async () => {
+  it('of a script only read, if the user sandboxes scripts', async () => {
     const script = 'local r = aip.cmd.exec("sh", {"-c", "echo x > made.txt"})\nprint(r.exit ~= 0, r.stderr)\n'
     const { folder, env } = await world({ 'look.lua': script })
     const end = await baton(['./look.lua', '-c', 'sandbox.scripts=true', '-c', 'sandbox.mode="read-only"'], {

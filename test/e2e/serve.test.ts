@@ -37,7 +37,7 @@ const exitOf = (child: ChildProcessWithoutNullStreams): Promise<unknown> =>
   new Promise((resolve) => child.once('exit', resolve))
 
 describe('baton serve', () => {
-  it('prints an address that lets a page in once, runs what it is asked to, and ends with Ctrl-C', async () => {
+  it('prints an address that admits a page once, runs what it is asked to, and ends with Ctrl-C', async () => {
     const child = start(['--max-runs', '2'])
     const address = new URL(await firstLine(child))
     expect([address.search, address.hash]).toEqual(['', expect.stringMatching(/^#ticket=[\w-]{43}$/)])
@@ -60,7 +60,7 @@ describe('baton serve', () => {
     expect(await exitOf(child)).toBe(130)
   })
 
-  it('that was killed goes on with a stream where it was, and resumes the run it had begun', async () => {
+  it('that was killed continues a stream where it was, and resumes the run it had started', async () => {
     const cwd = tempTree({
       '.git/HEAD': 'x\n',
       'wait.md': '+++\nagent = "wait.lua"\n+++\nHi\n',
@@ -106,7 +106,7 @@ describe('baton serve', () => {
     expect(rowsOf(after.events).map(({ n }) => n)).toEqual([0, 1, 3])
   })
 
-  it('has the secret of its variable, and prints it with the address for programs', async () => {
+  it('uses the secret of its variable, and prints it with the address for programs', async () => {
     const child = start(['--json'], { BATON_SERVE_SECRET: secret })
     const [line] = jsonLines(await firstLine(child))
     expect(line).toEqual({ url: expect.stringContaining('/#ticket='), secret })

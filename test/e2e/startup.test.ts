@@ -56,7 +56,7 @@ describe('start-up', () => {
     [['runs'], { files: 12, kilobytes: 321, needed: [] }],
     [['run', 'a.aip'], { files: 5, kilobytes: 930, needed: [] }],
   ] as const)(
-    '%j loads few files, and of what is seldom needed only what it needs',
+    '%j loads few files, and rarely needed ones only if it needs them',
     (args, { files, kilobytes, needed }) => {
       const folder = tempTree({ 'a.aip': '# Output\n\n```lua\nreturn 1\n```\n' })
       const texts = noted('loaded', args, folder).map((file) => readFileSync(file, 'utf8'))
@@ -71,7 +71,7 @@ describe('start-up', () => {
     },
   )
 
-  it('of a script loads nothing of Node that only networks, files of many pieces and temporary folders need', () => {
+  it('of a script loads no Node modules that only networks, large files and temporary folders need', () => {
     const folder = tempTree({ 'a.aip': '# Output\n\n```lua\nreturn 1\n```\n' })
     // creates the key that records are signed with
     noted('builtin', ['run', 'a.aip'], folder)

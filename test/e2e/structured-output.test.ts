@@ -26,7 +26,7 @@ async function run(
   return { ...result, server }
 }
 
-it('prints the JSON of an answer that fits, without the words around it', async () => {
+it('prints the JSON of a valid answer, without the text around it', async () => {
   const text = 'Here you are:\n\n```json\n{"name":"Baton","stars":5}\n```\n'
   const { code, stdout, server } = await run({ 'ask.md': ask(schema) }, [{ text }])
   expect(code).toBe(0)
@@ -34,7 +34,7 @@ it('prints the JSON of an answer that fits, without the words around it', async 
   expect(server.requests[0]?.body?.['response_format']).toMatchObject({ type: 'json_schema' })
 })
 
-it('sends back what does not fit, and takes the corrected answer', async () => {
+it('sends back an invalid answer, and uses the corrected one', async () => {
   const { code, stdout, server } = await run({ 'ask.md': ask(schema) }, [
     { text: '{"name":"Baton","stars":"five"}' },
     { text: '{"name":"Baton","stars":0}' },
@@ -47,7 +47,7 @@ it('sends back what does not fit, and takes the corrected answer', async () => {
   expect(messages[3]?.content).toContain('$.stars')
 })
 
-it('fails after two corrections, saying what is still wrong', async () => {
+it('fails after two corrections, and reports the remaining errors', async () => {
   const { code, stdout, stderr, server } = await run({ 'ask.md': ask(schema) }, () => ({ text: '{"name":"Baton"}' }))
   expect([code, stdout, server.requests.length]).toEqual([1, '', 3])
   expect(stderr).toContain('the answer does not match [output] after 2 corrections: $')
@@ -64,7 +64,7 @@ it('fails when a post_task agent replaces it with something else', async () => {
   )
 })
 
-it('is asked anew by a resume of a run whose answers did not fit', async () => {
+it('is requested again by a resume of a run with invalid answers', async () => {
   const server = await startModelServer((_, index) => ({
     text: index < 3 ? '{"name":"Baton"}' : '{"name":"B","stars":2}',
   }))
@@ -78,7 +78,7 @@ it('is asked anew by a resume of a run whose answers did not fit', async () => {
   expect(JSON.parse(stdout)).toEqual({ name: 'B', stars: 2 })
 })
 
-it('reads the schema from a file, and a schema that is none is an error before anything runs', async () => {
+it('reads the schema from a file, and an invalid schema is an error before anything runs', async () => {
   const good = { 'ask.md': ask('"answer.json"'), 'answer.json': '{ "type": "array", "items": { "type": "integer" } }' }
   expect((await run(good, [{ text: '[1, 2]' }])).stdout).toBe('[\n  1,\n  2\n]\n')
 
@@ -88,14 +88,14 @@ it('reads the schema from a file, and a schema that is none is an error before a
   expect(stderr).toMatch(/answer\.json:2:\d+/)
 })
 
-it('does not go together with write_mode', async () => {
+it('cannot be combined with write_mode', async () => {
   const text = ask(schema).replace('model = "m"', 'model = "m"\nwrite_mode = true')
   const { code, stderr } = await run({ 'ask.md': text }, [])
   expect(code).toBe(2)
   expect(stderr).toContain('"output" and write_mode = true cannot be combined')
 })
 
-it('hands the value to post agents', async () => {
+it('passes the value to post agents', async () => {
   const files = {
     'ask.md': ask(schema).replace('model = "m"', 'model = "m"\nsub_agents = [{ name = "see.lua", stage = "post" }]'),
     'see.lua': 'print(input.coder_responses[1].value.stars + 1)',

@@ -148,7 +148,7 @@ it('a run with two agents in the background that is killed is resumed where each
   expect(replayed, replayed.stderr).toMatchObject({ code: 0, stdout: 'Both are at home.\n' })
 })
 
-it('an agent that waits for an approval makes the run wait when the others have ended, and works on once it is approved', async () => {
+it('an agent that waits for an approval suspends the run when the others have ended, and continues once it is approved', async () => {
   const one = await world((asked) => {
     const { animal, turn } = asked
     if (animal === undefined) return leadSays(asked)
@@ -165,7 +165,7 @@ it('an agent that waits for an approval makes the run wait when the others have 
   expect(one.asked.slice(before.length).filter((name) => before.includes(name))).toEqual([])
 })
 
-it('an agent that the budget of the run stops has not ended: with a higher one a resumed run lets it work on', async () => {
+it('an agent that the budget of the run stops has not ended: with a higher one a resumed run lets it continue', async () => {
   const one = await world(({ animal, turn }) => {
     if (animal !== undefined) return turn < 2 ? todo : { text: `the ${animal} is at home` }
     return turn === 0 ? callsTools(waitFor('cat') as never, waitFor('dog') as never) : { text: 'done' }
@@ -182,7 +182,7 @@ it('an agent that the budget of the run stops has not ended: with a higher one a
   expect(JSON.stringify(one.server.requests.at(-1)?.body?.messages)).toContain('the dog is at home')
 })
 
-it('an agent that uses up its part of the budget fails alone, also when the run is killed between: the others have theirs, and the run ends well', async () => {
+it('an agent that uses up its share of the budget fails alone, also when the run is killed in between: the others have theirs, and the run succeeds', async () => {
   let isKilled = false
   const one = await world(({ animal, turn }) => {
     if (animal === undefined) {

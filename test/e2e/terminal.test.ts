@@ -50,7 +50,7 @@ describe('on a terminal', () => {
     expect(terminal.everything()).toEqual(['It is said.', expect.stringMatching(/^done · \d+s · 10 tokens in, 3 out$/)])
   })
 
-  it('keeps the answers of many tasks apart from what it draws, also while the window is resized', async () => {
+  it('keeps the answers of many tasks separate from the live view, also while the window is resized', async () => {
     let folder = ''
     const { cwd, env } = await world(async (_request, index) => {
       await new Promise((resolve) => setTimeout(resolve, 250))
@@ -69,7 +69,7 @@ describe('on a terminal', () => {
     ])
   })
 
-  it('leaves the cursor and the screen as a shell expects them when Ctrl-C is pressed', async () => {
+  it('restores the cursor and the screen for the shell when Ctrl-C is pressed', async () => {
     const { cwd, env } = await world([{ text: 'never there', gate: new Promise(() => undefined) }], ask)
     let pressed = false
     const { output, terminal } = await inTerminal('trap : INT; baton ask.md; echo "code $?"', {
@@ -88,7 +88,7 @@ describe('on a terminal', () => {
     expect(resume).toMatch(/^resume: baton resume \d{8}-\d{6}-[0-9a-f]{9}$/)
   })
 
-  it('gives files and pipes every byte, and draws next to them', async () => {
+  it('writes every byte to files and pipes, and draws next to them', async () => {
     const { cwd, env } = await world(async () => {
       await new Promise((resolve) => setTimeout(resolve, 300))
       return { text: strange }

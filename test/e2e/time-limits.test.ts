@@ -22,7 +22,7 @@ async function world(files: { readonly [path: string]: string }, script: ModelSc
 const front = (keys: string): string => `+++\nmodel = "m"\nbudget.unpriced = "allow"\n${keys}\n+++\nHello\n`
 
 describe('an agent that takes too long (R303)', () => {
-  it('ends with all that it runs; the run ends with exit code 4, and a resumed one gives it the time again', async () => {
+  it('ends with everything it runs; the run ends with exit code 4, and a resumed one grants the time again', async () => {
     const files = {
       'ask.md': front('sub_agents = [{ name = "slow.aip", options = { timeout = "1s" } }]'),
       'slow.aip': '# Output\n\n```lua\nreturn aip.agent.run("./inner.aip").outputs[1]\n```\n',
@@ -44,7 +44,7 @@ describe('an agent that takes too long (R303)', () => {
     expect(server.requests).toHaveLength(3)
   })
 
-  it('is an error that a script may catch, also where the script that is run never ends', async () => {
+  it('is an error that a script may catch, also if the script itself never ends', async () => {
     const { run } = await world(
       {
         'main.lua': 'print(pcall(aip.agent.run, "./loop.lua", { options = { timeout = "200ms" } }))\nreturn "went on"',
@@ -57,7 +57,7 @@ describe('an agent that takes too long (R303)', () => {
     expect(stdout + stderr).toContain('agent "./loop.lua" took longer than its timeout, 200 ms')
   })
 
-  it('is held to its own timeout in # Options and front matter, else to that of all agents, as is the model of a task', async () => {
+  it('has its own timeout from # Options and front matter, otherwise that of all agents, as has the model of a task', async () => {
     const files = {
       'own.aip': '# Options\n\n```toml\ntimeout = "400ms"\n```\n\n# User\n\nThink.\n',
       'file.md': front('timeout = "400ms"'),
@@ -79,7 +79,7 @@ describe('an agent that takes too long (R303)', () => {
   })
 })
 
-describe('iterating for some time', () => {
+describe('iterating for a duration', () => {
   // stands for a machine whose clock is set while it works: when the file is there
   const setting = (ms: number): string => `
 import { existsSync } from 'node:fs'
@@ -90,7 +90,7 @@ Date.now = () => real() + (existsSync(file) ? ${ms} : 0)
 `
 
   it.each([-7_200_000, 10_800_000])(
-    'takes no more and no less when the clock is set by %d ms, which is named',
+    'takes no more and no less when the clock is set by %d ms, which is reported',
     async (ms) => {
       const cwd = tempTree({ 'clock.mjs': setting(ms) })
       const server = await startModelServer((_, index) => {
@@ -120,7 +120,7 @@ Date.now = () => real() + (existsSync(file) ? ${ms} : 0)
     },
   )
 
-  it('goes on after a failed iteration, which is no iteration without changes', async () => {
+  it('continues after a failed iteration, which does not count as one without changes', async () => {
     const cwd = tempTree({ '.git/HEAD': '' })
     const failing = { status: 400, body: { error: { message: 'not now' } } }
     const server = await startModelServer((_, index) => (index === 1 ? failing : { text: 'fine' }))

@@ -39,7 +39,7 @@ const writing = prompt('write_mode = true\ntools = ["write", "edit"]\ncontext_gl
 const source = 'const a = 1\nconst b = 2\nconst c = 3\n'
 
 describe('a model that changes files by calling tools', () => {
-  it('is told what became of each call; the run says what it changed, and undo takes it back', async () => {
+  it('is told the result of each call; the run reports its changes, and undo reverts them', async () => {
     const calls = callsTools(
       ['edit', { path: 'src/a.js', old_text: 'b = 2', new_text: 'b = 22' }],
       ['write', { path: 'docs/new.md', content: '# New\n' }],
@@ -74,7 +74,7 @@ describe('a model that changes files by calling tools', () => {
     expect(look()).toEqual(before)
   })
 
-  it('is offered no such tools without write_mode, and one warning says so', async () => {
+  it('is offered no such tools without write_mode, with one warning', async () => {
     const { model, run } = await world([{ text: 'No.' }], { 'ask.md': prompt('tools = ["write", "edit", "todo"]') })
     const { code, stderr } = await run(['ask.md'])
     expect(code).toBe(0)
@@ -84,7 +84,7 @@ describe('a model that changes files by calling tools', () => {
     expect((await all.run(['ask.md'])).stderr).not.toContain('not offered')
   })
 
-  it('changes nothing in a dry run, which shows what it would', async () => {
+  it('changes nothing in a dry run, which shows what it would change', async () => {
     const calls = callsTools(['edit', { path: 'src/a.js', old_text: 'b = 2', new_text: 'b = 22' }])
     const more = callsTools(['edit', { path: 'src/a.js', old_text: 'b = 22', new_text: 'b = 222' }])
     const files = { 'ask.md': writing, 'src/a.js': source }
@@ -100,7 +100,7 @@ describe('a model that changes files by calling tools', () => {
     expect(look()).toEqual(before)
   })
 
-  it('sees in a dry run that is resumed what it would have changed before', async () => {
+  it('sees in a resumed dry run what it would have changed before', async () => {
     const calls = [
       callsTools(['edit', { path: 'src/a.js', old_text: 'b = 2', new_text: 'b = 22' }]),
       callsTools(['todo', { todos: [] }]),
@@ -118,7 +118,7 @@ describe('a model that changes files by calling tools', () => {
     expect(look()).toEqual(before)
   })
 
-  it('is refused, where each change is shown to a person first, and nobody is there', async () => {
+  it('is refused if each change needs an approval and nobody is there', async () => {
     const calls = callsTools(['edit', { path: 'src/a.js', old_text: 'b = 2', new_text: 'b = 22' }])
     const asking = writing.replace('write_mode = true', 'write_mode = "ask"')
     const files = { 'ask.md': asking, 'src/a.js': source }
@@ -131,7 +131,7 @@ describe('a model that changes files by calling tools', () => {
     expect(readFileSync(join(agreed.folder, 'src/a.js'), 'utf8')).toContain('b = 22')
   })
 
-  it('tells post_task agents what it has changed', async () => {
+  it('reports its changes to post_task agents', async () => {
     const calls = callsTools(['write', { path: 'src/b.js', content: 'b\n' }])
     const look = 'return { ai_response = { content = input.file_changes[1].file_path } }\n'
     const file = writing.replace(
@@ -181,7 +181,7 @@ it('two tasks edit one file at the same time', async () => {
   expect(readFileSync(join(folder, 'list.txt'), 'utf8')).toBe('1 done\n2 done\n3\n')
 })
 
-it('a run that is killed in the middle of its calls is resumed: nothing is done twice, and undo takes all of it back', async () => {
+it('a run that is killed during its calls is resumed: nothing is done twice, and undo reverts everything', async () => {
   const calls = [
     callsTools(['edit', { path: 'src/a.js', old_text: 'a = 1', new_text: 'a = 1, a1 = 1' }]),
     callsTools(
@@ -271,7 +271,7 @@ describe('plan mode', () => {
   const results = (model: ToolModel): readonly string[] =>
     (model.requests.at(-1)?.body?.messages ?? []).flatMap(({ role, content }) => (role === 'tool' ? [content] : []))
 
-  it('asks for an approval of the plan, which auto_approve_plan_mode gives by itself (R19)', async () => {
+  it('asks for an approval of the plan, which auto_approve_plan_mode gives automatically (R19)', async () => {
     const files = { 'ask.md': planning, 'src/a.js': source }
     const alone = await world(calls, files)
     expect(await alone.run(['ask.md'])).toMatchObject({ code: 0, stdout: 'Done.\n' })
@@ -299,7 +299,7 @@ describe('plan mode', () => {
     expect(results(denied.model)[3]).toContain('permission denied')
   })
 
-  it('goes on after a run that waited for the approval, and tells the model why a plan was rejected', async () => {
+  it('continues after a run that waited for the approval, and tells the model why a plan was rejected', async () => {
     const more = [...calls.slice(0, 3), callsTools(['exit_plan', {}]), ...calls.slice(3)]
     const { model, folder, run } = await world(more, { 'ask.md': planning, 'src/a.js': source })
     const waiting = await run(['ask.md', '--on-ask', 'suspend'])

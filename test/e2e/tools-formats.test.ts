@@ -8,7 +8,7 @@ const mock = useAimock()
 const plan = JSON.stringify({ todos: [{ content: 'Look', status: 'in_progress' }] })
 
 describe.each(aimockHosts)('tools over $format', (host) => {
-  it('are offered, called and answered, and what is said between the calls is streamed', async () => {
+  it('are offered, called and answered, and text between the calls is streamed', async () => {
     const toolCalls = [
       { id: 'call_a', name: 'todo', arguments: plan },
       { id: 'call_b', name: 'todo', arguments: '{"todos": "none"}' },

@@ -25,7 +25,7 @@ it.each([
   ['max_turns', 'tools = ["todo"]', 'Done.\n'],
   ['max_rounds', 'mode = "code"', 'Done.\n'],
 ])(
-  'a run that has reached %s with %s makes the refused calls when it is resumed, and pays nothing twice',
+  'a run that has reached %s with %s makes the refused calls when it is resumed, and pays for nothing twice',
   async (limit, how, said) => {
     const isCode = how.includes('code')
     const call = (content: string): ModelReply =>

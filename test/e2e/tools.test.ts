@@ -28,7 +28,7 @@ function prompt(keys: string): string {
   return `+++\nmodel = "m"\n${keys}\n+++\nDo it.\n`
 }
 
-it('answers the calls of a model and gives it the results, in order, until it is done', async () => {
+it('answers the calls of a model with their results, in order, until it is done', async () => {
   const { model, run } = await world([callsTools(['todo', steps], ['todo', { todos: [] }]), { text: 'Done.' }], {
     'ask.md': prompt('tools = ["todo"]'),
   })
@@ -38,7 +38,7 @@ it('answers the calls of a model and gives it the results, in order, until it is
   expect(model.results()).toEqual(['- [~] Look', 'The list is empty.'])
 })
 
-it('tells the model what is wrong with a call, and goes on', async () => {
+it('reports errors in a call to the model, and continues', async () => {
   const calls = callsTools(['nobody', {}], ['todo', '{"todos": ['], ['todo', { todos: 'all' }], ['todo', { list: [] }])
   const { model, run } = await world([calls, { text: 'Well.' }], { 'ask.md': prompt('tools = ["todo"]') })
   expect(await run('ask.md')).toMatchObject({ code: 0, stdout: 'Well.\n' })
@@ -50,7 +50,7 @@ it('tells the model what is wrong with a call, and goes on', async () => {
   ])
 })
 
-it('gives the tools of an .aip agent to its model, and shows their results in ai_response', async () => {
+it('passes the tools of an .aip agent to its model, and its results in ai_response', async () => {
   const agent = `# Options
 
 \`\`\`toml
@@ -73,7 +73,7 @@ return call.name .. ": " .. call.output .. " / " .. ai_response.content
   expect(await run('plan.aip')).toMatchObject({ code: 0, stdout: 'todo: - [~] Look / Planned.\n' })
 })
 
-it('holds an .aip agent, and what it runs, to its own rules and tools, and neither to less than before (R28)', async () => {
+it('restricts an .aip agent, and what it runs, to its own rules and tools, and to no fewer than before (R28)', async () => {
   const agent = (options: string, body: string): string => `# Options\n\n\`\`\`toml\n${options}\n\`\`\`\n\n${body}`
   const files = {
     'outer.aip': agent(
@@ -101,7 +101,7 @@ it('holds an .aip agent, and what it runs, to its own rules and tools, and neith
   expect((await run('plan', 'outer.aip')).stdout).toContain('not offered: todo ([permission] todo = "deny"')
 })
 
-it('ends a model that calls the same again and again, and one that takes too many turns', async () => {
+it('ends a model that repeats the same call, and one that takes too many turns', async () => {
   const again = Array.from({ length: 20 }, () => callsTools(['todo', steps]))
   const endless = await world(again, { 'ask.md': prompt('tools = ["todo"]') })
   const ended = await endless.run('ask.md', '--json')
@@ -119,7 +119,7 @@ it('ends a model that calls the same again and again, and one that takes too man
   })
 })
 
-it('keeps what was paid when a run is resumed with another rule', async () => {
+it('keeps paid results when a run is resumed with another rule', async () => {
   const replies = [callsTools(['todo', steps]), { status: 400 }, callsTools(['todo', steps]), { text: 'Done.' }]
   const { model, run } = await world(replies, { 'ask.md': prompt('tools = ["todo"]') }, '[permission]\ntodo = "ask"\n')
   expect(await run('ask.md')).toMatchObject({ code: 1 })
@@ -147,7 +147,7 @@ it('refuses a call that the permission denies or would ask about, and lists it a
   expect(denied.model.offered()).toEqual([])
 })
 
-it('says of arguments that are too long, also endless ones, that they are: one error each, and the run continues', async () => {
+it('reports arguments that are too long, also endless ones: one error each, and the run continues', async () => {
   const megabyte = 'x'.repeat(1024 * 1024)
   const long = (megabytes: number): ModelReply => ({
     text: '',
@@ -171,7 +171,7 @@ it('says of arguments that are too long, also endless ones, that they are: one e
   expect(results.map((text) => refused.test(text))).toEqual([true, false, true])
 })
 
-it('gives post_task agents the calls of all messages, also of those before a correction', async () => {
+it('passes post_task agents the calls of all messages, also of those before a correction', async () => {
   const look = callsTools(['read', { path: 'a.txt' }])
   const see = 'print(#input.ai_response.tool_calls .. " calls")\n'
   const table = 'sub_agents = [{ name = "see.lua", stage = "post_task" }]\ntools = ["read"]'

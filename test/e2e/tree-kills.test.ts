@@ -9,7 +9,7 @@ const count = countKills('tree-kills')
 
 // `npm test` has a kill of iterations in iterate-kills.test.ts
 it.each(Object.keys(treeShapes).slice(0, core(3, 5)))(
-  '%s: a kill at any operation leaves nothing to do by hand',
+  '%s: a kill at any operation requires no manual repair',
   { timeout: core(120_000, 7_200_000) },
   async (name) => {
     const reference = await tryTree(name)

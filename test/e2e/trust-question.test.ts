@@ -27,7 +27,7 @@ async function answered(command: string, answers: readonly string[]): Promise<{ 
   return { text: stripVTControlCharacters(output).replaceAll('\r', ''), questions }
 }
 
-it('a run on a terminal asks for the trust that is missing, and runs when it is given', async () => {
+it('a run on a terminal asks for missing trust, and continues when it is given', async () => {
   const { text, questions } = await answered(
     'baton ask.md --output no.txt; echo "exit $?"; ls; baton ask.md --output yes.txt; echo "exit $?"; ls; baton trust; baton ask.md',
     ['n', 'y'],
@@ -40,7 +40,7 @@ it('a run on a terminal asks for the trust that is missing, and runs when it is 
   expect(text).toContain('ask.md: gateway\nbaton.toml: providers\n')
 })
 
-it('a run asks nothing where trust is of no use, nor with --no-input', async () => {
+it('a run does not ask if trust is of no use, nor with --no-input', async () => {
   const { text, questions } = await answered(
     'baton ask.md --no-input; echo "exit $?"; cd keyed; baton hello.aip; echo "exit $?"',
     ['y'],

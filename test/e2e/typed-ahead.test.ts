@@ -53,7 +53,7 @@ async function typing(
 const question = /^allow it\? .*: $|^allow it\? .*:$/
 
 it.skipIf(!hasTmux)(
-  'a draft does not answer the question that appears over it, and is back in the line after it (needs tmux)',
+  'a draft does not answer the question that appears over it, and is restored after it (needs tmux)',
   async () => {
     const chat = await typing('chat', [writes, { text: 'Made.' }, { text: 'Fine.' }])
     await chat.until('>')
@@ -78,7 +78,7 @@ it.skipIf(!hasTmux)(
 )
 
 it.skipIf(!hasTmux)(
-  'lines typed during an answer are sent one by one in their order, and commands among them are commands (needs tmux)',
+  'lines typed during an answer are sent one by one in order, and commands among them are executed (needs tmux)',
   async () => {
     const chat = await typing('chat', [
       { text: 'One.' },
@@ -125,7 +125,7 @@ it.skipIf(!hasTmux)(
 )
 
 it.skipIf(!hasTmux)(
-  'in a run, what was typed before a question or beside another one does not answer it (needs tmux)',
+  'in a run, text typed before a question or during another one does not answer it (needs tmux)',
   async () => {
     const twice = callsTools(
       ['write', { path: 'new.txt', content: 'x\n' }],
@@ -152,7 +152,7 @@ it.skipIf(!hasTmux)(
   },
 )
 
-it.skipIf(!hasTmux)('a question for trust takes nothing that was typed before it (needs tmux)', async () => {
+it.skipIf(!hasTmux)('a question for trust ignores text typed before it (needs tmux)', async () => {
   const run = await typing('ask.md', [{ text: 'Done.' }], {
     'baton.toml': '[providers.box]\nbase_url = "http://127.0.0.1:9/v1"\n',
     'ask.md': '+++\nmodel = "offline::extractive"\n+++\nHello.\n',
@@ -163,7 +163,7 @@ it.skipIf(!hasTmux)('a question for trust takes nothing that was typed before it
   await run.until('code 6')
 })
 
-it.skipIf(!hasTmux)('a call that is not shown as a whole is shown before it can be allowed (needs tmux)', async () => {
+it.skipIf(!hasTmux)('a shortened call is shown completely before it can be allowed (needs tmux)', async () => {
   const command = 'touch new.txt'
   const lines = Array.from({ length: 45 }, (_, at) => (at === 30 ? command : 'true'))
   const hidden = callsTools(['bash', { description: 'Lists the files.', command: lines.join('\n') }])

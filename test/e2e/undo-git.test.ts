@@ -30,64 +30,67 @@ function repository(files: Readonly<Record<string, string>>, prepare: (at: (path
 }
 
 describe('baton undo of aip.git.restore', () => {
-  it.each(['lua54', 'fengari'])('brings edits back: contents, absence, modes, links, folders (%s)', async (engine) => {
-    const { at, run, look } = repository(
-      {
-        'work/text.txt': 'one\ntwo\n',
-        'work/raw': '\0ÿ',
-        'work/gone.txt': 'gone',
-        'work/deep/gone/too.txt': 'too',
-        'work/run.sh': '#!/bin/sh\n',
-        'work/plain.txt': 'plain',
-        'work/private.txt': 'private',
-        'work/was-file': 'f',
-        'work/was-folder/a.txt': 'a',
-        'work/was-folder/b.txt': 'b',
-        'work/same.txt': 'same',
-      },
-      (path) => {
-        chmodSync(path('run.sh'), 0o755)
-        symlinkSync('text.txt', path('link'))
-        symlinkSync('text.txt', path('was-link'))
-      },
-    )
-    const committed = look()
-    writeFileSync(at('text.txt'), 'one\nTWO\n')
-    writeFileSync(at('raw'), '\0ÿþ')
-    rmSync(at('gone.txt'))
-    rmSync(at('deep'), { recursive: true })
-    chmodSync(at('run.sh'), 0o644)
-    chmodSync(at('plain.txt'), 0o755)
-    chmodSync(at('private.txt'), 0o600)
-    writeFileSync(at('private.txt'), 'edited')
-    rmSync(at('link'))
-    symlinkSync('elsewhere', at('link'))
-    rmSync(at('was-link'))
-    writeFileSync(at('was-link'), 'a file now')
-    rmSync(at('was-file'))
-    mkdirSync(at('was-file/inner'), { recursive: true })
-    writeFileSync(at('was-file/inner/unknown.txt'), 'git does not know this')
-    rmSync(at('was-folder'), { recursive: true })
-    writeFileSync(at('was-folder'), 'a file now')
-    const edited = look()
+  it.each(['lua54', 'fengari'])(
+    'reverts restored edits: contents, absence, modes, links, folders (%s)',
+    async (engine) => {
+      const { at, run, look } = repository(
+        {
+          'work/text.txt': 'one\ntwo\n',
+          'work/raw': '\0ÿ',
+          'work/gone.txt': 'gone',
+          'work/deep/gone/too.txt': 'too',
+          'work/run.sh': '#!/bin/sh\n',
+          'work/plain.txt': 'plain',
+          'work/private.txt': 'private',
+          'work/was-file': 'f',
+          'work/was-folder/a.txt': 'a',
+          'work/was-folder/b.txt': 'b',
+          'work/same.txt': 'same',
+        },
+        (path) => {
+          chmodSync(path('run.sh'), 0o755)
+          symlinkSync('text.txt', path('link'))
+          symlinkSync('text.txt', path('was-link'))
+        },
+      )
+      const committed = look()
+      writeFileSync(at('text.txt'), 'one\nTWO\n')
+      writeFileSync(at('raw'), '\0ÿþ')
+      rmSync(at('gone.txt'))
+      rmSync(at('deep'), { recursive: true })
+      chmodSync(at('run.sh'), 0o644)
+      chmodSync(at('plain.txt'), 0o755)
+      chmodSync(at('private.txt'), 0o600)
+      writeFileSync(at('private.txt'), 'edited')
+      rmSync(at('link'))
+      symlinkSync('elsewhere', at('link'))
+      rmSync(at('was-link'))
+      writeFileSync(at('was-link'), 'a file now')
+      rmSync(at('was-file'))
+      mkdirSync(at('was-file/inner'), { recursive: true })
+      writeFileSync(at('was-file/inner/unknown.txt'), 'git does not know this')
+      rmSync(at('was-folder'), { recursive: true })
+      writeFileSync(at('was-folder'), 'a file now')
+      const edited = look()
 
-    const done = await run(['restore.lua', '-c', `lua.engine=${engine}`])
-    expect(done).toMatchObject({
-      code: 0,
-      stdout: 'restored\n',
-      stderr: expect.stringContaining('files changed · see:'),
-    })
-    // a file that only its owner may read keeps its permissions
-    expect(look()).toEqual({ ...committed, 'private.txt': `600 ${Buffer.from('private').toString('base64')}` })
-    const diff = (await run(['runs', 'show', 'last', '--diff'])).stdout
-    expect(diff).toContain('-TWO\n+two\n')
-    expect(diff).toContain('old mode 100644\nnew mode 100755\n')
+      const done = await run(['restore.lua', '-c', `lua.engine=${engine}`])
+      expect(done).toMatchObject({
+        code: 0,
+        stdout: 'restored\n',
+        stderr: expect.stringContaining('files changed · see:'),
+      })
+      // a file that only its owner may read keeps its permissions
+      expect(look()).toEqual({ ...committed, 'private.txt': `600 ${Buffer.from('private').toString('base64')}` })
+      const diff = (await run(['runs', 'show', 'last', '--diff'])).stdout
+      expect(diff).toContain('-TWO\n+two\n')
+      expect(diff).toContain('old mode 100644\nnew mode 100755\n')
 
-    expect((await run(['undo'])).code).toBe(0)
-    expect(look()).toEqual(edited)
-    expect((await run(['undo'])).code).toBe(0)
-    expect(look()).toEqual({ ...committed, 'private.txt': `600 ${Buffer.from('private').toString('base64')}` })
-  })
+      expect((await run(['undo'])).code).toBe(0)
+      expect(look()).toEqual(edited)
+      expect((await run(['undo'])).code).toBe(0)
+      expect(look()).toEqual({ ...committed, 'private.txt': `600 ${Buffer.from('private').toString('base64')}` })
+    },
+  )
 
   it('keeps what a killed run had restored, and what it restored when it was resumed', async () => {
     const names = Array.from({ length: 700 }, (_, index) => `${index % 7}/f${index}.txt`)

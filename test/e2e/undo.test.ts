@@ -25,7 +25,7 @@ Change it.
 `
 
 describe('baton undo', () => {
-  it('is named behind a run that changed files, shows what it did, and takes it back', async () => {
+  it('is mentioned after a run that changed files, shows its changes, and reverts them', async () => {
     const answer = `<FILE_CHANGES>
 <FILE_PATCH file_path="src/a.js">
 @@
@@ -62,7 +62,7 @@ describe('baton undo', () => {
     expect((await run(['undo', 'nothing.txt'])).stderr).toContain('did not change nothing.txt')
   })
 
-  it.each(['lua54', 'fengari'])('takes back what a script and an agent it runs did with %s', async (engine) => {
+  it.each(['lua54', 'fengari'])('reverts changes of a script and of an agent it runs with %s', async (engine) => {
     const { run, look } = await world({
       'main.lua': 'aip.file.save("a.txt", "A")\naip.agent.run("child.lua")\naip.file.append("log.txt", "more\\n")\n',
       'child.lua': 'aip.file.delete("gone/b.txt")\naip.file.move("c.txt", "d/c.txt")\n',
@@ -78,7 +78,7 @@ describe('baton undo', () => {
     expect(look()).toEqual(before)
   })
 
-  it('takes back what a run did until it was killed, and what it did when it was resumed', async () => {
+  it('reverts the changes of a run until it was killed, and those after it was resumed', async () => {
     const script = `for i = 1, 40 do aip.file.save("f" .. i .. ".txt", "new") end
 print("half")
 if not aip.file.exists("go") then while true do aip.file.append("f1.txt", "more") end end
@@ -98,7 +98,7 @@ aip.file.delete("keep.txt")
     expect(look()).toEqual(before)
   })
 
-  it('takes back what both processes of a run did that was resumed', async () => {
+  it('reverts the changes of both processes of a resumed run', async () => {
     const script = `aip.file.save("a.txt", "first")
 aip.file.load("wanted.txt")
 aip.file.save("a.txt", "second")
@@ -116,7 +116,7 @@ aip.file.delete("keep.txt")
     expect(look()).toMatchObject({ 'a.txt': 'old', 'keep.txt': 'kept' })
   })
 
-  it('keeps a run from being resumed until its changes are back', async () => {
+  it('prevents a run from being resumed until its changes are restored', async () => {
     const { run, look } = await world({ 'a.lua': 'aip.file.save("made.txt", "x")\nerror("stop")\n' })
     const { stderr } = await run(['a.lua'])
     const [, id = ''] = /baton undo (\S+)$/m.exec(stderr) ?? expect.unreachable(stderr)
@@ -132,7 +132,7 @@ aip.file.delete("keep.txt")
     expect((await run(['resume', id])).stderr).toContain('stop')
   })
 
-  it('says of a mistyped run which one may be meant', async () => {
+  it('suggests a run for a mistyped id', async () => {
     const { run } = await world({ 'a.lua': 'aip.file.save("b.txt", "b")' })
     await run(['a.lua', '-q'])
     const id = (await run(['runs', '--ids'])).stdout.trim()

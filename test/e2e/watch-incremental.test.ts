@@ -29,7 +29,7 @@ async function world(): Promise<World> {
   return { cwd, env: { BATON_GATEWAY_URL: server.url }, server, save }
 }
 
-it('pays for what was edited only, says why, and gives the whole result', async () => {
+it('pays only for what was edited, says why, and returns the whole result', async () => {
   const { cwd, env, server, save } = await world()
   let rests = 0
   const { stdout, stderr } = await baton(['ask.md', '--watch', '--max-cost', '1', '-c', 'budget.unpriced="allow"'], {

@@ -133,7 +133,7 @@ Write release notes.
 const list = 'return { { title = "one" }, { title = "two" }, { title = "three" } }\n'
 
 describe('a workflow whose file has changed', () => {
-  it('does only the changed step and what follows it again, with --use-current', async () => {
+  it('repeats only the changed step and the steps after it, with --use-current', async () => {
     const { folder, run, newest, counts } = await world({ 'ask.md': release, 'list.lua': list }, (text) => ({
       text: `<${text}>`,
     }))
@@ -165,7 +165,7 @@ describe('a workflow whose file has changed', () => {
     expect(Object.fromEntries(counts)).toEqual(before)
   })
 
-  it('a step can be named to be done again', async () => {
+  it('can repeat a named step', async () => {
     const { run, newest, counts } = await world({ 'ask.md': release, 'list.lua': list }, (text) => ({
       text: `<${text}>`,
     }))
@@ -181,7 +181,7 @@ describe('a workflow whose file has changed', () => {
   })
 })
 
-describe('a workflow is seen', () => {
+describe('a workflow is shown', () => {
   it('while it is planned, as a graph', async () => {
     const { run } = await world({ 'ask.md': release, 'list.lua': list }, () => ({ text: '' }))
     const { stdout } = await run(['plan', 'ask.md'])
@@ -229,7 +229,7 @@ describe('a workflow is seen', () => {
     })
   })
 
-  it('when it is over, by its steps', async () => {
+  it('when it has ended, by its steps', async () => {
     const { run } = await world({ 'ask.md': release, 'list.lua': list }, (text) => ({ text: `<${text}>` }))
     await run(['ask.md'])
     const { stdout } = await run(['runs', 'show', 'last'])
@@ -238,7 +238,7 @@ describe('a workflow is seen', () => {
   })
 })
 
-it('a model that nobody has is found before anything is paid', async () => {
+it('an unknown model is reported before anything is paid', async () => {
   const prompt =
     '+++\nmodel = "offline::extractive"\n[workflow]\n[[workflow.step]]\nid = "a"\ninstructions = "x"\n[[workflow.step]]\nid = "b"\nneeds = ["a"]\ninstructions = "x"\noptions = { model = "nonsense" }\n+++\nHi\n'
   const folder = tempTree({ '.git/HEAD': 'x', 'ask.md': prompt })
@@ -293,7 +293,7 @@ Do it.
 
 const items = core(700, 2000)
 
-it(`${items} items are done, and after a kill only those that were not recorded`, async () => {
+it(`${items} items are processed, and after a kill only those that were not recorded`, async () => {
   const prompt = `+++
 [[workflow.step]]
 id = "list"

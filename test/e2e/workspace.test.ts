@@ -5,7 +5,7 @@ import { baton } from '../helpers/baton.ts'
 import { startModelServer } from '../helpers/model-server.ts'
 import { tempTree } from '../helpers/temp.ts'
 
-it('a run says which folder is its workspace if it was started in another one, once, and not under -q', async () => {
+it('a run reports its workspace once if it was started in another folder, but not with -q', async () => {
   const root = tempTree({ 'baton.toml': '', 'sub/a.lua': 'print("hi")\n', 'a.lua': 'print("hi")\n' })
   const at = (cwd: string, ...args: readonly string[]) => baton(args, { cwd: join(root, cwd) })
   expect(await at('sub', 'a.lua')).toMatchObject({ code: 0, stdout: 'hi\n', stderr: `workspace ${root}\n` })
@@ -17,7 +17,7 @@ it('a run says which folder is its workspace if it was started in another one, o
   expect((await at('sub', 'config')).stderr).toBe(`workspace ${root}\n`)
 })
 
-it('a .git that is no repository does not make its folder the workspace', async () => {
+it('an invalid .git does not make its folder the workspace', async () => {
   const root = tempTree({ 'secret.txt': 'theirs', 'sub/mine.txt': 'mine', 'sub/ask.md': 'x' })
   mkdirSync(join(root, '.git'))
   const server = await startModelServer(() => ({ text: 'fine' }))

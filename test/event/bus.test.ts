@@ -27,7 +27,7 @@ describe('the bus', () => {
     ])
   })
 
-  it('writes the time and the place of each event, however often they come back', () => {
+  it('writes the time and the place of each event, however often they repeat', () => {
     const times = [0, 0, 1, 0]
     const bus = createBus({ runId: 'r1', now: () => new Date(times.shift() ?? 2) })
     const seen: string[] = []
@@ -37,7 +37,7 @@ describe('the bus', () => {
     expect(seen).toEqual(['task/1 .000Z', 'task/1 .000Z', 'task/2 .001Z', 'task/1 .000Z'])
   })
 
-  it('drops a listener that throws, and only that one', () => {
+  it('drops only the listener that throws', () => {
     const bus = createBus({ runId: 'r1', now: () => new Date(0) })
     let bad = 0
     let good = 0
@@ -57,7 +57,7 @@ describe('the bus', () => {
 describe('pieces of answers', () => {
   const piece = { type: 'item.delta', item_id: 'a', text: 'x' } as const
 
-  it('are given to those that take them, and not counted where nobody does', () => {
+  it('are passed to those that accept them, and not counted if nobody does', () => {
     const bus = createBus({ runId: 'r1', now: () => new Date(0) })
     const others: string[] = []
     bus.subscribe(withoutPieces(({ seq, type }) => others.push(`${seq} ${type}`)))
@@ -79,7 +79,7 @@ describe('places', () => {
     expect(placeText(callPlace(section, 3))).toBe('redo/1/task/5/pre_task/0:lint/data#3')
   })
 
-  it('cannot be confused by names with a slash or percent sign', () => {
+  it('stay distinct if names contain a slash or percent sign', () => {
     expect(placeText([item('a/b'), item('50%2F')])).toBe('a%2Fb/50%252F')
   })
 })
@@ -95,18 +95,18 @@ describe('exit codes', () => {
     expect(exitCodeOf(new BatonError(code, 'x'))).toBe(exit)
   })
 
-  it('looks behind an agent that failed for a lasting cause', () => {
+  it('comes from the cause if an agent failed for a permanent reason', () => {
     const cause = new BatonError('SCRIPT_FAILED', 'x', { cause: new BatonError('AGENT_CYCLE', 'x') })
     expect(exitCodeOf(new BatonError('AGENT_FAILED', 'x', { cause }))).toBe(2)
     expect(exitCodeOf(new BatonError('AGENT_FAILED', 'x', { cause: new BatonError('OUTSIDE_WORKSPACE', 'x') }))).toBe(1)
   })
 
-  it('is 1 for anything that is not an error of ours', () => {
+  it('is 1 for any error that is not a BatonError', () => {
     expect(exitCodeOf(new TypeError('x'))).toBe(1)
   })
 })
 
-it('tells in an event what happened, where, and what to do, without a stack', () => {
+it('an error event contains what happened, where, and what to do, without a stack', () => {
   const error = new BatonError('CONFIG_INVALID', 'wrong', {
     hint: 'do',
     place: { file: 'a.md', line: 2, column: 3, text: 'all of it' },

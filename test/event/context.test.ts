@@ -51,7 +51,7 @@ describe('the scope of a run', () => {
       'a child of such a child',
       below(narrow(narrow(whole, { pack }), { tools: { tools: ['read', 'edit'] }, protect }), task(0)),
     ],
-  ])('of %s is plain data: it comes back from JSON as it was', (_, { scope }) => {
+  ])('of %s is plain data that survives JSON', (_, { scope }) => {
     expect(sent(scope)).toStrictEqual(scope)
   })
 
@@ -89,10 +89,10 @@ describe('the scope of a run', () => {
   })
 })
 
-describe('a child that gives up rights', () => {
+describe('a child with fewer rights', () => {
   const context = testContext({ workspace: '/w' })
 
-  it('never gets back what was given up further up', () => {
+  it('never regains rights that were given up further up', () => {
     const few = narrow(context, { write: false, tools: { tools: ['read', 'g*'] } })
     const more = narrow(few, { write: true, tools: { tools: ['*'], disallowed_tools: ['glob'] } })
     expect(more.scope.rights).toMatchObject({ write: false })
@@ -102,7 +102,7 @@ describe('a child that gives up rights', () => {
     expect(context.scope.rights).toMatchObject({ write: true })
   })
 
-  it('is judged by the permission of what is left, and so are its effects', () => {
+  it('is checked against the remaining permissions, and so are its effects', () => {
     const held = narrow(narrow(context, { protect }), { pack })
     const write = { kind: 'write', path: '/w/ask.md', named: '/w/ask.md' } as const
     const model = { kind: 'model', model: 'large', label: 'x::large' } as const

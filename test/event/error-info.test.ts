@@ -2,13 +2,13 @@ import { expect, it } from 'vitest'
 import { BatonError, rewordError } from '../../src/base/error.ts'
 import { changeFailureText, errorInfo } from '../../src/event/error-info.ts'
 
-it('names the file of a change that failed once, whether or not its error does', () => {
+it('names the file of a failed change once, whether or not the error names it', () => {
   const failed = { file_path: 'data.bin', kind: 'Fail', success: false } as const
   expect(changeFailureText({ ...failed, error_msg: 'data.bin is not UTF-8 text' })).toBe('data.bin is not UTF-8 text')
   expect(changeFailureText({ ...failed, error_msg: 'hunk 1 not found' })).toBe('data.bin: hunk 1 not found')
 })
 
-it('cuts messages and hints that repeat what was received, also when they are worded again, and says so', () => {
+it('truncates messages and hints that quote received text, also when they are rephrased, and says so', () => {
   const long = 'é'.repeat(1_000_000)
   const file = 'a'.repeat(5000)
   const error = new BatonError('MODEL_FAILED', long, { hint: long, place: { file, line: 1 } })

@@ -11,16 +11,16 @@ const examples = [...page.matchAll(/^```json\n([^`]*?)\n```$/gm)]
   .map((line) => JSON.parse(line) as Record<string, unknown>)
 
 describe('the schema of --json lines', () => {
-  it('is tried with an example of every type', () => {
+  it('is tested with an example of every type', () => {
     expect(new Set(examples.map(({ type }) => type)).size).toBeGreaterThan(20)
   })
 
-  it.each(examples.map((event) => [String(event['type']), event] as const))('takes the example of %s', (_, event) => {
+  it.each(examples.map((event) => [String(event['type']), event] as const))('accepts the example of %s', (_, event) => {
     expect(fits(event), JSON.stringify(fits.errors)).toBe(true)
   })
 
   it.each(examples.map((event) => [String(event['type']), event] as const))(
-    'takes %s with a field of a later version, and not without its place',
+    'accepts %s with an unknown field, but not without its place',
     (_, event) => {
       expect(fits({ ...event, field_of_later: 1 })).toBe(true)
       const { agent: _agent, ...rest } = event
@@ -28,7 +28,7 @@ describe('the schema of --json lines', () => {
     },
   )
 
-  it('refuses values of another type', () => {
+  it('refuses values of a wrong type', () => {
     const envelope = { seq: 0, ts: '2026-01-01T00:00:00.000Z', run_id: 'r', agent: '' }
     expect(fits({ ...envelope, type: 'redo', count: 1 })).toBe(true)
     expect(fits({ ...envelope, type: 'redo', count: 'one' })).toBe(false)

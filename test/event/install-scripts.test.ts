@@ -6,7 +6,7 @@ import { tempTree } from '../helpers/temp.ts'
 const manifest = (...lines: readonly string[]): string =>
   ['--- a/x', '+++ b/x', '@@ -1,3 +1,4 @@', ...lines, ''].join('\n')
 
-it('names each install script that a package.json gains or that changes, with its text', () => {
+it('names each install script that is added to or changed in a package.json, with its text', () => {
   const gained = manifest(
     ' {',
     '   "scripts": {',
@@ -24,13 +24,13 @@ it('names each install script that a package.json gains or that changes, with it
   expect(runsAfterChange('/w/package.json', valueOnly)).toEqual(['install: new'])
 })
 
-it('names nothing for scripts that stay, that go, or that nothing runs by itself', () => {
+it('does not name scripts that are unchanged, removed, or not run automatically', () => {
   const stays = manifest('   "postinstall": "x",', '+  "test": "y"', '-  "prepare": "z"')
   expect(runsAfterChange('/w/package.json', stays)).toEqual([])
   expect(runsAfterChange('/w/other.json', manifest('+"postinstall": "x"'))).toEqual([])
 })
 
-it('names scripts of composer.json, and files that are run as a whole', () => {
+it('names scripts of composer.json, and files that are executed as a whole', () => {
   const lists = manifest('+"post-install-cmd": ["a", "b"]')
   expect(runsAfterChange('/w/composer.json', lists)).toEqual(['post-install-cmd: ["a","b"]'])
   for (const name of ['setup.py', 'pyproject.toml', 'build.rs', 'Gemfile', 'x.gemspec', 'build.gradle.kts']) {
@@ -38,7 +38,7 @@ it('names scripts of composer.json, and files that are run as a whole', () => {
   }
 })
 
-it('reads the whole file: the key of a changed value may stand far above it, in a file with any line ends', () => {
+it('reads the whole file: the key may be far above the changed value, with any line endings', () => {
   const lines = ['{"scripts": {', '"prepare": "a",', '"postinstall":', '', '', '', '', '', '"node old.js"', '}}', '']
   const diff = [
     '--- a/x',

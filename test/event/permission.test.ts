@@ -14,6 +14,6 @@ const phrases: readonly (readonly [Action, string])[] = [
   [{ kind: 'tool', tool: 'todo', input: {} }, 'using todo'],
 ]
 
-it.each(phrases)('an action is a phrase that a verb can follow: %j', (action, phrase) => {
+it.each(phrases)('an action is a phrase that can follow a verb: %j', (action, phrase) => {
   expect(actionText(action)).toBe(phrase)
 })

@@ -25,19 +25,19 @@ const error = { code: 'MODEL_FAILED', message: 'x' }
 const retry: EventBody = { type: 'retry', item_id: 'a', model: 'm', attempt: 1, delay_ms: 1, error }
 
 describe('pieces of an answer', () => {
-  it('show no secret wherever it is cut', () => {
+  it('contain no secret, wherever the answer is split', () => {
     for (let cut = 1; cut < key.length; cut += 1) {
       const shown = seen(delta(`It is ${key.slice(0, cut)}`), delta(`${key.slice(cut)}!`), completed(`It is ${key}!`))
       expect(shown.join('|')).toBe('It is |«secret:A_TOKEN»!|item.completed')
     }
   })
 
-  it('show none that comes letter by letter, and none of two that follow each other', () => {
+  it('contain no secret that arrives letter by letter, and neither of two consecutive secrets', () => {
     const letters = `${key}${key} end`.split('').map((letter) => delta(letter))
     expect(seen(...letters).join('')).toBe('«secret:A_TOKEN»«secret:A_TOKEN» end')
   })
 
-  it('are whole when what looked like a secret was none', () => {
+  it('are complete if a possible secret turns out to be none', () => {
     expect(seen(delta('ask '), delta('sk-4f'), delta(' or'), delta(' sk'), completed('…'))).toEqual([
       'ask ',
       'sk-4f or',
@@ -47,7 +47,7 @@ describe('pieces of an answer', () => {
     ])
   })
 
-  it('of a call that failed are dropped where they may be half a secret', () => {
+  it('of a failed call are dropped if they may be half a secret', () => {
     expect(seen(delta(`a ${key.slice(0, 9)}`), retry, delta('b'), completed('b'))).toEqual([
       'a ',
       'retry',
@@ -56,7 +56,7 @@ describe('pieces of an answer', () => {
     ])
   })
 
-  it('of two items, and of text and reasoning, are not mixed', () => {
+  it('of different items, and of text and reasoning, are not mixed', () => {
     const half = key.slice(0, 5)
     expect(seen(delta(half), reasoning(half), delta('x', 'b'), reasoning('!'), delta(key.slice(5)))).toEqual([
       'x',

@@ -41,14 +41,14 @@ describe('the text of a place', () => {
     ['task/0/agent/post_task+1:a%2Fb.aip+data~2/turn/1#0', 4],
     ['pre/0:a.lua/chunk#3/agent/b.aip/section', undefined],
     ['', []],
-  ])('%s comes back from its segments', (text, expected) => {
+  ])('of %s can be rebuilt from its segments', (text, expected) => {
     const place = at(text)
     expect(placeText(place)).toBe(text)
     if (typeof expected === 'number') expect(place).toHaveLength(expected)
     else if (expected !== undefined) expect(place).toEqual(expected)
   })
 
-  it('stands for one place only, whatever names hold', () => {
+  it('is unique, whatever names contain', () => {
     const random = createRandom(7)
     const texts = new Map<string, Place>()
     for (let round = 0; round < 3000; round += 1) {
@@ -73,7 +73,7 @@ describe('a conversation', () => {
     ['main', 'agent/main'],
     // a tool call of a turn starts a conversation itself
     ['task/1/agent/ask/turn/0/tool/2:search', 'task/1/agent/ask+turn+0+tool+2:search'],
-  ])('that %s opens is at %s', (opener, expected) => {
+  ])('opened by %s is at %s', (opener, expected) => {
     const place = conversationPlace(at(opener))
     expect(placeText(place)).toBe(expected)
     expect(parsePlace(expected)).toEqual(place)
@@ -89,7 +89,7 @@ describe('a conversation', () => {
     expect(openerOf(opener)).toEqual(opener)
   })
 
-  it('within another one is told from where that was opened', () => {
+  it('within another conversation is identified by the place where the outer one was opened', () => {
     const tool = at('task/1/agent/ask/turn/0/tool/2:search')
     const inner = [...conversationPlace(tool), { kind: 'turn', index: 0 } as const]
     expect(placeText(openerOf(inner))).toBe('task/1/ask/turn/0/tool/2:search')

@@ -11,7 +11,7 @@ const all = createPermission(allRights, { workspace: '/nowhere' })
 const command = effectOf({ kind: 'command', request: {}, repeat: 'safe' })
 
 describe('a decorated gate', () => {
-  it('keeps its methods under each permission, and gives the gate beneath what is left of it', async () => {
+  it('keeps its methods under each permission, and passes the remaining permission to the gate below', async () => {
     const given: (Permission | undefined)[] = []
     const refusing: Permission = { check: () => ({ kind: 'deny', code: 'UNTRUSTED', reason: 'it is refused' }) }
     const gate = decorate(
@@ -29,7 +29,7 @@ describe('a decorated gate', () => {
     await expect(narrower.perform(placeAt('b'), command, async () => 'done')).rejects.toThrow('it is refused')
   })
 
-  it('checks before an effect or a change of a file is made, and changes nothing if that throws', async () => {
+  it('checks before an effect or a file change is made, and changes nothing if the check throws', async () => {
     let acts = 0
     const gate = checkedBefore(createMemoryEffects(), () => {
       throw new Error('it is gone')
@@ -45,7 +45,7 @@ describe('a decorated gate', () => {
   })
 })
 
-it('an event that is sent once is sent once by all parts of a run, and again by another run', () => {
+it('an event that is sent once per run is sent once by all its parts, and again by another run', () => {
   const [one, other] = [testContext(), testContext()]
   for (const context of [one, { ...one, scope: { ...one.scope, at: placeAt('a') } }, other]) {
     emitOnce(context, 'key', { type: 'warning', message: 'once' })

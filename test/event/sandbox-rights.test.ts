@@ -12,7 +12,7 @@ const wide: SandboxRights = {
 }
 
 describe('rights of a sandbox', () => {
-  it('get only stricter', () => {
+  it('can only become stricter', () => {
     expect(narrowSandbox(wide, { mode: 'workspace-write' }).mode).toBe('workspace-write')
     expect(narrowSandbox({ ...wide, mode: 'read-only' }, { mode: 'danger-full-access' }).mode).toBe('read-only')
     expect(narrowSandbox(wide, { memory_mb: 100 }).memory_mb).toBe(100)
@@ -20,7 +20,7 @@ describe('rights of a sandbox', () => {
     expect(narrowSandbox({ ...wide, scripts: true }, { scripts: false }).scripts).toBe(true)
   })
 
-  it('stay as they are where nothing is said', () => {
+  it('do not change if nothing is specified', () => {
     expect(narrowSandbox(wide, {})).toEqual(wide)
   })
 
@@ -30,7 +30,7 @@ describe('rights of a sandbox', () => {
     [['a.org'], []],
     [['a.org:8080', 'b.org'], ['a.org:8080']],
     [[], []],
-  ])('have the network of both: %j leaves %j', (network, left) => {
+  ])('have the intersection of both networks: %j results in %j', (network, left) => {
     expect(narrowSandbox(wide, { network }).network).toEqual(left)
   })
 
@@ -43,7 +43,7 @@ describe('rights of a sandbox', () => {
     ['*.example.com', 'badexample.com', false],
     ['*.example.com', '*.a.example.com', true],
     ['*.a.example.com', '*.example.com', false],
-  ])('%s covers %s: %s', (given, asked, covers) => {
+  ])('of %s include %s: %s', (given, asked, covers) => {
     expect(coversHost(given, asked)).toBe(covers)
   })
 
@@ -56,11 +56,11 @@ describe('rights of a sandbox', () => {
     ['http://example.com', false],
     ['example.com/x', false],
     ['', false],
-  ])('%j names hosts: %s', (text, names) => {
+  ])('of %j include hosts: %s', (text, names) => {
     expect(isHostEntry(text)).toBe(names)
   })
 
-  it('travel with the scope of a run, as JSON', () => {
+  it('are part of the scope of a run, as JSON', () => {
     const context = testContext()
     expect(context.scope.rights.sandbox).toBeUndefined()
     const { scope } = narrow(context, { sandbox: { mode: 'danger-full-access', network: ['a.org'] } })

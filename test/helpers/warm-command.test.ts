@@ -30,7 +30,7 @@ function call(cwd: string, args: readonly string[], env: CommandCall['env'] = {}
   return { cwd: join(folder, cwd), args, env: { PATH: process.env['PATH'], ...env } }
 }
 
-it('runs a command again in the same process, with nothing left of the run before', async () => {
+it('runs a command again in the same process, without state of the run before', async () => {
   const warm = createWarmCommand(command)
   const ends = [
     await warm.run(call('a', ['fail', 'x y'], { ONE: '1' })),
@@ -45,7 +45,7 @@ it('runs a command again in the same process, with nothing left of the run befor
   ])
 })
 
-it('has one run at a time', async () => {
+it('allows one run at a time', async () => {
   const warm = createWarmCommand(command)
   const first = warm.run(call('a', ['first']))
   expect(warm.run(call('a', ['second']))).toBeUndefined()
@@ -54,7 +54,7 @@ it('has one run at a time', async () => {
   await warm.end()
 })
 
-it('gives the end of a run that takes the process with it, and goes on in another one', async () => {
+it('returns the end of a run that ends its process, and continues in another one', async () => {
   const warm = createWarmCommand(command)
   expect(await warm.run(call('a', ['exit']))).toEqual({ code: 7, stdout: '', stderr: '' })
   expect(await warm.run(call('a', ['throw']))).toMatchObject({ code: 1, stderr: expect.stringContaining('broken') })
@@ -62,13 +62,13 @@ it('gives the end of a run that takes the process with it, and goes on in anothe
   await warm.end()
 })
 
-it('notices a run that has left something open', async () => {
+it('detects a run that has left something open', async () => {
   const warm = createWarmCommand(command, { patienceMs: 300 })
   await warm.run(call('a', ['stay']))
   await expect(warm.end()).rejects.toThrow('a run has left something open')
 })
 
-it('rests with nothing open, and runs on in the same process', async () => {
+it('rests with nothing open, and continues in the same process', async () => {
   const warm = createWarmCommand(command)
   await warm.run(call('a', ['first']))
   await warm.rest()
@@ -76,7 +76,7 @@ it('rests with nothing open, and runs on in the same process', async () => {
   await warm.end()
 })
 
-it('does not rest while something is open: that is named, and the next run is in another process', async () => {
+it('does not rest while something is open, which is named, and the next run is in another process', async () => {
   const warm = createWarmCommand(command, { patienceMs: 300 })
   await warm.run(call('a', ['stay']))
   await expect(warm.rest()).rejects.toThrow('a run has left something open: PipeWrap, PipeWrap, PipeWrap, Timeout')

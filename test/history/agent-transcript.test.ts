@@ -43,8 +43,8 @@ async function shown(source: ReturnType<typeof openMemoryRecords>, agent = reade
   ])
 }
 
-describe('the conversation of an agent that got work from a model', () => {
-  it('has what it received and said in each turn, in order, as one chain of messages', async () => {
+describe('the conversation of an agent that a model has started', () => {
+  it('contains what it received and said in each turn, in order, as one chain of messages', async () => {
     const { effects, source, ask } = recorder()
     await effects.boundary(
       placeAt(place),
@@ -68,7 +68,7 @@ describe('the conversation of an agent that got work from a model', () => {
     expect(await readTranscript(source(), reader, 'r')).toEqual(lines)
   })
 
-  it('has only what it received last if its process was killed before the answer', async () => {
+  it('contains only what it received last if its process was killed before the answer', async () => {
     const { effects, source } = recorder()
     const request = { messages: [message('user', 'read it')] }
     void effects.perform(
@@ -79,13 +79,13 @@ describe('the conversation of an agent that got work from a model', () => {
     await expect.poll(() => shown(source())).toEqual([['user', 'read it']])
   })
 
-  it('is the answer alone for a program, which has no conversation', async () => {
+  it('is only the answer for a program, which has no conversation', async () => {
     const { effects, source } = recorder()
     await effects.boundary(placeAt(place), async () => ({ text: 'printed' }), { label: 'reader' })
     expect(await shown(source())).toEqual([['assistant', 'printed']])
   })
 
-  it('of a member of a team goes on from one piece of its work to the next', async () => {
+  it('of a member of a team continues from one piece of its work to the next', async () => {
     const { effects, source, ask } = recorder()
     const id = '6f9b5c1e-8f0a-4d2b-9c57-2b1f6f0f8a11'
     const spawning = placeAt('task/0/ask/turn/0/tool/0:spawn_agent')

@@ -32,7 +32,7 @@ async function talk(color: string): Promise<string> {
   return run.folder
 }
 
-it('shows of each turn what is new, and how much was said before', async () => {
+it('shows what is new in each turn, and how much came before', async () => {
   const source = openFileRecords(await talk('red'), { mask: noMask })
   const { root, breaks } = await readTree(source, { most: 10, keepsAnswers: true })
   const part = findPart(root, 'task/0')
@@ -54,7 +54,7 @@ it('shows of each turn what is new, and how much was said before', async () => {
   expect(details.some(({ text }) => text.includes('hash'))).toBe(false)
 })
 
-it('finds in two conversations what differs, once: later turns that say the same are the same', async () => {
+it('reports each difference between two conversations once: later turns with the same new messages are equal', async () => {
   const sides = [await openSide(await talk('red')), await openSide(await talk('blue'))] as const
   const found = [...compareRuns(...sides)]
   for (const { source } of sides) source.close()

@@ -18,7 +18,7 @@ function begin({ journal }: MadeRun, place: string, { kind, repeat, request }: A
   journal.note({ k: 'started', p: `task/0/${place}`, kind, repeat, fp: 'x', request })
 }
 
-it('lists what was under way, and what failed where only a person knows what it did', async () => {
+it('lists unfinished effects, and failed ones whose outcome only a person can know', async () => {
   const run = await makeRun()
   run.journal.note({ k: 'begin', p: 'task/0', key: {} })
   await fail(run, 'ask#0', model)

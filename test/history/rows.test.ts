@@ -45,7 +45,7 @@ const states = (records: readonly Fields[]) =>
   )
 
 describe('a row', () => {
-  it('is made when something begins, and tells how it has ended', () => {
+  it('is created when something begins, and updated when it ends', () => {
     const spent = [
       { model: 'a', usage: { input: 5, output: 0 }, costUsd: 0.5 },
       { model: 'b', usage: { input: 7, output: 2 }, costUsd: 0.25 },
@@ -78,7 +78,7 @@ describe('a row', () => {
     ])
   })
 
-  it('has no price where that of one try is not known', () => {
+  it('has no price if the price of one attempt is unknown', () => {
     const spent = [
       { model: 'a', usage: { input: 1, output: 1 }, costUsd: null },
       { model: 'a', usage: { input: 1, output: 1 }, costUsd: 1 },
@@ -125,8 +125,8 @@ describe('a row', () => {
   })
 })
 
-describe('what is left without an end', () => {
-  it('is interrupted when another process begins, and goes on where that one works', () => {
+describe('a row without an end', () => {
+  it('is interrupted when another process begins, and continues if that process works on it', () => {
     const records = [begin('task/0'), call('task/0/ask#0'), begin('task/1'), seg(2)]
     expect(states(records)).toEqual({ 'task/0': 'interrupted', 'task/0/ask#0': 'interrupted', 'task/1': 'interrupted' })
     expect(states([...records, call('task/0/ask#0')])).toEqual({
@@ -136,20 +136,20 @@ describe('what is left without an end', () => {
     })
   })
 
-  it('stands as what failed or waits inside of it, when the run ends', () => {
+  it('has the state of the failed or waiting row inside it when the run ends', () => {
     const failed = [begin('task/0'), call('task/0/ask#0'), ended('task/0/ask#0', 'error'), begin('task/1')]
     expect(states([...failed, end('error')])).toMatchObject({ 'task/0': 'failed', 'task/1': 'interrupted' })
     const waits = [begin('task/0'), call('task/0/ask#0'), { k: 'suspended', p: 'task/0/ask#0', s: 2, error: {} }]
     expect(states([...waits, end('suspended')])).toMatchObject({ 'task/0': 'suspended' })
   })
 
-  it('is told without being kept, for its process may be gone and another one may come', () => {
+  it('is only reported, not stored, because its process may be gone and another one may follow', () => {
     const table = tableOf([begin('task/0')])
     expect(table.left().map(({ state }) => state)).toEqual(['interrupted'])
     expect(table.changedAfter(0).map(({ row }) => row.state)).toEqual(['running'])
   })
 
-  it('is interrupted where what is around it begins afresh, and keeps its number', () => {
+  it('is interrupted if the part around it starts again, and keeps its number', () => {
     const table = tableOf([begin('task/0'), call('task/0/ask#0'), begin('task/0')])
     const rows = table.changedAfter(0).map(({ row: { n, state, start } }) => [n, state, start])
     expect(rows).toEqual([
@@ -159,7 +159,7 @@ describe('what is left without an end', () => {
   })
 })
 
-describe('rows behind a position', () => {
+describe('the rows after a position', () => {
   it('are those that have changed since, in the order of the changes', () => {
     const table = tableOf([begin('task/0'), begin('task/1'), begin('task/2'), done('task/1')])
     const behind = (position: number) => table.changedAfter(position).map(({ row: { n }, changed }) => [n, changed])
@@ -174,8 +174,8 @@ describe('rows behind a position', () => {
   })
 })
 
-describe('the call that goes on in an agent', () => {
-  it('is its own, and not that of an agent inside', () => {
+describe('the current call of an agent', () => {
+  it('is its own, not that of a nested agent', () => {
     const table = tableOf([
       call('task/0/agent/ask/turn/0/tool/0:task/agent/a/main/turn/0#0'),
       call('task/0/agent/ask/turn/1#0'),

@@ -12,7 +12,7 @@ async function differences(before: string, after: string) {
   return found
 }
 
-it('finds no difference between two runs that did the same at other times', async () => {
+it('finds no difference between two runs that did the same at different times', async () => {
   const [one, other] = [await makeRun(), await makeRun({ from: 1_900_000_000_000 })]
   for (const run of [one, other]) {
     run.effects.observe(placeAt('pre/0:a.lua/seed'), { name: 'math.randomseed', args: [] }, () => (run === one ? 1 : 2))
@@ -71,7 +71,7 @@ describe('a call with values over 64 KB', () => {
     expect(await differences(await load(text, 1), await load(text, 2))).toEqual([])
   })
 
-  it('shows what is in them, line by line', async () => {
+  it('shows the differences in them, line by line', async () => {
     const found = await differences(await load(lines.join(''), 1), await load(lines.with(700, 'other\n').join(''), 2))
     expect(found.map(({ kind, place }) => `${kind} ${place}`)).toEqual([
       'call pre/0:a.lua/chunk#0',
@@ -85,7 +85,7 @@ describe('a call with values over 64 KB', () => {
   })
 })
 
-it('names a part that only one run has, with its calls, and not what is in it', async () => {
+it('names a part that only one run has, with its calls, without its content', async () => {
   const [one, other] = [await makeRun(), await makeRun()]
   await makeTask(one, 0, 'a')
   await makeTask(other, 0, 'a')

@@ -45,7 +45,7 @@ function indexOf(runs: string): readonly string[] {
 }
 
 describe('the list of runs', () => {
-  it('has the newest first, as many as are wanted, and those that fit', async () => {
+  it('contains the newest runs first, up to the requested number, and only matching ones', async () => {
     const runs = await threeRuns()
     expect((await list(runs)).map(({ id }) => id)).toEqual(ids.toReversed())
     expect((await list(runs, { limit: 2 })).map(({ id }) => id)).toEqual([ids[2], ids[1]])
@@ -56,7 +56,7 @@ describe('the list of runs', () => {
     expect(await list(join(tempTree(), 'none'))).toEqual([])
   })
 
-  it('says of a run without a summary what its records say', async () => {
+  it('derives the state of a run without a summary from its records', async () => {
     const runs = tempTree()
     const run = await makeRun({ runs, id: ids[0], from: 1_000_000 })
     await makeTask(run, 0, 'x')
@@ -87,7 +87,7 @@ describe('the list of runs', () => {
     ])
   })
 
-  it('says why a run failed of which only the records are left', async () => {
+  it('shows why a run without a summary failed', async () => {
     const runs = tempTree()
     for (const [index, message] of ['no such file', 'long '.repeat(40_000)].entries()) {
       const run = await makeRun({ runs, id: ids[index] ?? '' })
@@ -100,7 +100,7 @@ describe('the list of runs', () => {
     expect(long?.error).toBe(`${'long '.repeat(400)}…`)
   })
 
-  it('tells a run that was interrupted from one whose process is alive', async () => {
+  it('distinguishes an interrupted run from one whose process is alive', async () => {
     const runs = tempTree()
     const broken = await makeRun({ runs, id: ids[0] })
     await makeTask(broken, 0, 'x')
@@ -115,7 +115,7 @@ describe('the list of runs', () => {
     await going.journal.close()
   })
 
-  it('sees that somebody has gone on with a run that had ended', async () => {
+  it('detects that an ended run was continued', async () => {
     const runs = await threeRuns()
     const again = await makeRun({ runs, id: ids[1] })
     await makeTask(again, 1, 'y')
@@ -152,7 +152,7 @@ describe('the index', () => {
     ['cut off', (file: string) => writeFileSync(file, readFileSync(file).subarray(0, -40))],
     ['not text', (file: string) => writeFileSync(file, Buffer.from([0, 255, 10, 1]))],
     ['of other JSON', (file: string) => writeFileSync(file, '{"id":"20261120-100000-aaaaaa"}\n[]\n')],
-  ])('is made again from the summaries when it is %s', async (_, damage) => {
+  ])('is rebuilt from the summaries when it is %s', async (_, damage) => {
     const runs = await threeRuns()
     const before = await list(runs)
     damage(join(runs, 'index.jsonl'))
@@ -160,13 +160,13 @@ describe('the index', () => {
     expect(indexOf(runs).map((line) => JSON.parse(line) as unknown)).toEqual(before.toReversed())
   })
 
-  it('ignores lines of runs that are gone', async () => {
+  it('ignores lines of deleted runs', async () => {
     const runs = await threeRuns()
     rmSync(join(runs, ids[1]), { recursive: true })
     expect((await list(runs)).map(({ id }) => id)).toEqual([ids[2], ids[0]])
   })
 
-  it('is rewritten once most of it is of runs that are gone, or older lines of the same run', async () => {
+  it('is rewritten when most of its lines are outdated or belong to deleted runs', async () => {
     const runs = await threeRuns()
     const line = indexOf(runs)[0] ?? ''
     appendFileSync(join(runs, 'index.jsonl'), `${line}\n`.repeat(200))
@@ -174,7 +174,7 @@ describe('the index', () => {
     expect(indexOf(runs)).toHaveLength(3)
   })
 
-  it('does without a summary that belongs to another run', async () => {
+  it('ignores a summary that belongs to another run', async () => {
     const runs = await threeRuns()
     rmSync(join(runs, 'index.jsonl'))
     writeFileSync(join(runs, ids[0], 'summary.json'), readFileSync(join(runs, ids[1], 'summary.json')))
@@ -183,7 +183,7 @@ describe('the index', () => {
 })
 
 describe('the end of a run', () => {
-  it('never fails because its summary cannot be written', async () => {
+  it('never fails if its summary cannot be written', async () => {
     const run = await makeRun()
     await run.end()
     rmSync(run.folder, { recursive: true })

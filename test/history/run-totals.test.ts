@@ -60,8 +60,8 @@ async function makeTasks(run: MadeRun, from: number, to: number): Promise<void> 
 
 const killed = async (run: MadeRun): Promise<void> => run.journal.close()
 
-describe('who lists runs without a summary again and again', () => {
-  it('reads of a run that is working only what was added', async () => {
+describe('a process that lists runs without a summary repeatedly', () => {
+  it('reads only what was added to a running run', async () => {
     const runs = tempTree()
     const run = await makeRun({ runs, isAlive: true })
     const file = segmentFile(run.folder, 1)
@@ -78,7 +78,7 @@ describe('who lists runs without a summary again and again', () => {
     await run.journal.close()
   })
 
-  it('reads nothing of runs that were killed, not even of as many as the largest page has', async () => {
+  it('does not read killed runs again, not even as many as on the largest page', async () => {
     const runs = tempTree()
     const run = await makeRun({ runs, id: '20261122-100000-000000' })
     await makeTasks(run, 0, 1)
@@ -99,7 +99,7 @@ describe('who lists runs without a summary again and again', () => {
     expect(since()).toBe(0)
   })
 
-  it('counts what two lists at the same time read once', async () => {
+  it('counts the same for two concurrent lists', async () => {
     const runs = tempTree()
     const run = await makeRun({ runs, isAlive: true })
     await makeTasks(run, 0, 5)
@@ -111,7 +111,7 @@ describe('who lists runs without a summary again and again', () => {
     await run.journal.close()
   })
 
-  it('counts the same as one that reads everything when a run is killed and resumed, and ends', async () => {
+  it('counts the same as a complete reading when a run is killed, resumed, and ends', async () => {
     const runs = tempTree()
     const { totals } = countedTotals()
     const first = await makeRun({ runs, isAlive: true })
@@ -132,7 +132,7 @@ describe('who lists runs without a summary again and again', () => {
     expect(await listSame(runs, totals)).toMatchObject([{ status: 'failed', tasks: { done: 6, failed: 1 } }])
   })
 
-  it('counts the tasks of the newest round only, like one that reads everything', async () => {
+  it('counts only the tasks of the newest round, like a complete reading', async () => {
     const runs = tempTree()
     const run = await makeRun({ runs, isAlive: true })
     await makeTasks(run, 0, 3)
@@ -145,7 +145,7 @@ describe('who lists runs without a summary again and again', () => {
   })
 
   it.each([false, true])(
-    'reads a file from its start that was cut or replaced (its process is alive: %s)',
+    'reads a truncated or replaced file from its start (its process is alive: %s)',
     async (isAlive) => {
       const runs = tempTree()
       const { totals } = countedTotals()
@@ -171,7 +171,7 @@ describe('who lists runs without a summary again and again', () => {
   )
 
   it.each([false, true])(
-    'sees that the file of an earlier process has changed (the newest is alive: %s)',
+    'detects that the file of an earlier process has changed (the newest is alive: %s)',
     async (isAlive) => {
       const runs = tempTree()
       const { totals } = countedTotals()
@@ -188,7 +188,7 @@ describe('who lists runs without a summary again and again', () => {
     },
   )
 
-  it('waits for a record whose line is not whole yet', async () => {
+  it('waits for a record with an incomplete line', async () => {
     const runs = tempTree()
     const { totals } = countedTotals()
     const run = await makeRun({ runs, isAlive: true })

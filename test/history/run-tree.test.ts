@@ -41,7 +41,7 @@ describe('the tree of a run', () => {
     ])
   })
 
-  it('shows prints, pins and labels where they were shown', async () => {
+  it('shows prints, pins and labels at their places', async () => {
     const run = await makeRun()
     const at = placeAt('pre/0:a.aip/data')
     await run.effects.boundary(at, async () => {
@@ -66,7 +66,7 @@ describe('the tree of a run', () => {
     ])
   })
 
-  it('says what failed and where, up to the part that did not finish', async () => {
+  it('shows what failed and where, up to the part that did not finish', async () => {
     const run = await makeRun()
     const at = placeAt('pre/0:a.aip')
     const failing = run.effects.boundary(at, () =>
@@ -95,7 +95,7 @@ describe('the tree of a run', () => {
       new BatonError('SCRIPT_FAILED', 'my own message', { place: { file: '/w/a.lua', line: 2 } }),
     ],
     ['anything else that was thrown', new Error('my own message')],
-  ])('says why a part failed in which no call did: %s', async (_, error) => {
+  ])('shows why a part failed in which no call failed: %s', async (_, error) => {
     const run = await makeRun()
     const failing = run.effects.boundary(placeAt('pre/0:a.lua'), () =>
       run.effects
@@ -115,7 +115,7 @@ describe('the tree of a run', () => {
     ])
   })
 
-  it('shows the error of a part beside another one below it that was dealt with', async () => {
+  it('shows the error of a part next to a handled error below it', async () => {
     const run = await makeRun()
     const at = placeAt('pre/0:a.lua/chunk')
     const failing = run.effects.boundary(at, async () => {
@@ -130,7 +130,7 @@ describe('the tree of a run', () => {
     expect(viewParts(root, context)).toMatchObject([{ error: 'second', parts: [{ error: 'first' }] }])
   })
 
-  it('has the label of a task that failed, and why it did', async () => {
+  it('shows the label of a failed task, and its error', async () => {
     const run = await makeRun()
     await run.effects.boundary(placeAt('task/0'), async () => ({ status: 'failed', label: 'src/f2.txt' }), {
       label: 'src/f2.txt',
@@ -142,7 +142,7 @@ describe('the tree of a run', () => {
     expect(viewParts(root, context)).toMatchObject([{ text: 'src/f2.txt', status: 'failed', error: 'too dear' }])
   })
 
-  it('does not say that a part has failed at which a later process was at work again', async () => {
+  it('does not show a part as failed if a later process has continued it', async () => {
     const runs = tempTree()
     const first = await makeRun({ runs })
     const failing = first.effects.boundary(placeAt('task/0'), () => Promise.reject(new Error('no')))
@@ -155,7 +155,7 @@ describe('the tree of a run', () => {
     expect(viewParts(root, context)).toMatchObject([{ status: 'unfinished', error: null }])
   })
 
-  it('takes the time of a part without the break in which nobody worked on the run', async () => {
+  it('excludes breaks between processes from the time of a part', async () => {
     const runs = tempTree()
     const first = await makeRun({ runs, from: 1_000_000 })
     first.journal.note({ k: 'begin', p: 'task/0', key: {} })
@@ -177,7 +177,7 @@ describe('the tree of a run', () => {
     ['fail', 'failed', 'it counts as failed, as chosen with --uncertain'],
     ['redo', 'unfinished', null],
   ] as const)(
-    'takes the word of a person or the disk for an effect without an end: %s',
+    'uses the decision of a person or the state of the disk for an effect without an end: %s',
     async (choice, status, error) => {
       const run = await makeRun()
       const p = 'main/chunk#0'
@@ -198,7 +198,7 @@ describe('the tree of a run', () => {
     },
   )
 
-  it('shows an error that a script went on after only at the call', async () => {
+  it('shows an error that a script handled only at the call', async () => {
     const run = await makeRun()
     await run.effects.boundary(placeAt('pre/0:a.lua/chunk'), async () => {
       const load = (): never => {
@@ -214,7 +214,7 @@ describe('the tree of a run', () => {
     expect(viewParts(root, context)).toMatchObject([{ status: 'done', error: null, uses: { 'aip.file.load': 1 } }])
   })
 
-  it('counts a call of a tool once, whatever it has looked at, and not what was looked at to show it', async () => {
+  it('counts a tool call once, whatever it has read, and does not count what was read to show it', async () => {
     const run = await makeRun()
     await run.effects.boundary(placeAt('task/0'), async () => {
       for (const index of [0, 1]) {
@@ -233,7 +233,7 @@ describe('the tree of a run', () => {
     expect(Object.keys(viewParts(root, context)[0]?.uses ?? {})).toHaveLength(3)
   })
 
-  it('shows what was rerun once, and counts what was paid for both', async () => {
+  it('shows rerun work once, and counts the costs of both', async () => {
     const run = await makeRun()
     await makeTask(run, 0, 'first')
     await makeTask(run, 0, 'second')
@@ -246,7 +246,7 @@ describe('the tree of a run', () => {
     expect(task?.parts).toHaveLength(1)
   })
 
-  it('keeps so many finished parts and all that are not finished', async () => {
+  it('keeps a limited number of finished parts and all unfinished ones', async () => {
     const run = await makeRun()
     for (let index = 0; index < 20; index += 1) {
       if (index !== 17) await makeTask(run, index, 'yes')
@@ -260,7 +260,7 @@ describe('the tree of a run', () => {
     expect(root.paid.calls).toBe(19)
   })
 
-  it('leaves out damaged records and says how many parts are', async () => {
+  it('omits damaged records and reports how many parts are affected', async () => {
     const { writeFileSync, readFileSync } = await import('node:fs')
     const run = await makeRun()
     await makeTask(run, 0, 'a')
@@ -293,7 +293,7 @@ describe('one part of a run', () => {
     ])
   })
 
-  it('says where a large value is lost, and shows the rest', async () => {
+  it('says where a large value is missing, and shows the rest', async () => {
     const { rmSync } = await import('node:fs')
     const run = await makeRun()
     await ask(run, placeAt('task/0/ask#0'), { question: 'x'.repeat(100_000), answer: 'short' })

@@ -17,7 +17,7 @@ async function spansOf(recorder: Awaited<ReturnType<typeof recordTeam>>) {
 }
 
 describe('the team of a run', () => {
-  it('has the leader and its agents with what they are about, how they stand and what they cost', async () => {
+  it('contains the leader and its agents with their tasks, states and costs', async () => {
     const { teams } = await (await recordTeam()).teams()
     const [leader, quick, slow, broken] = teams[0]?.members ?? []
 
@@ -41,7 +41,7 @@ describe('the team of a run', () => {
     })
   })
 
-  it('tells work from waits: for the end of agents, for messages, and for a turn to work', async () => {
+  it('distinguishes work from waits: for agents to end, for messages, and for a turn to work', async () => {
     expect(await spansOf(await recordTeam())).toEqual({
       leader: ['working 0-4', 'waiting 4-14', 'working 14-17', 'waiting 17-19', 'working 19-20'],
       'worker 1': ['working 2-6 done'],
@@ -50,7 +50,7 @@ describe('the team of a run', () => {
     })
   })
 
-  it('tells who said what to whom, in the order in which it was recorded', async () => {
+  it('contains who said what to whom, in the recorded order', async () => {
     const { teams } = await (await recordTeam()).teams()
     const said = (teams[0]?.exchanges ?? []).map((one) => {
       const { kind, t } = one
@@ -76,7 +76,7 @@ describe('the team of a run', () => {
     ])
   })
 
-  it('has what goes on without an end, and agents that wait for their turn', async () => {
+  it('contains unfinished work, and agents that wait for their turn', async () => {
     const recorder = createRecorder()
     const { at, observe, model, boundary } = recorder
     await boundary('task/0')
@@ -108,7 +108,7 @@ describe('the team of a run', () => {
     expect(teams[0]?.exchanges.filter(({ kind }) => kind === 'refused')).toMatchObject([{ text: 'depth limit' }])
   })
 
-  it('has agents that a model gave work to by task, and whoever waited for them', async () => {
+  it('contains agents that a model started with task, and who waited for them', async () => {
     const recorder = createRecorder()
     const { at, observe, model, boundary } = recorder
     await boundary('task/0')
@@ -130,14 +130,14 @@ describe('the team of a run', () => {
     })
   })
 
-  it('is none where no model has started an agent', async () => {
+  it('is empty if no model has started an agent', async () => {
     const recorder = createRecorder()
     await (await recorder.boundary('task/0')).end({ status: 'done' })
     expect(await recorder.teams()).toEqual({ teams: [], pauses: [] })
   })
 })
 
-it('gives programs times in UTC and fields in snake_case', async () => {
+it('provides times in UTC and fields in snake_case to programs', async () => {
   const all = await (await recordTeam()).teams()
   const timeline = timelineJson('r1', all)
   expect(timeline).toMatchObject({

@@ -39,8 +39,8 @@ async function put(
   return answers
 }
 
-describe('what was allowed always', () => {
-  it('holds for the same tool about the same, and for nothing else', async () => {
+describe('a permanent approval', () => {
+  it('applies to the same tool with the same subject, and to nothing else', async () => {
     const first = edit('/w/a.ts')
     const decisions: Decision[] = [{ always: grantFor(first) }, 'deny', 'deny', 'deny']
     const others: Action[] = [
@@ -55,7 +55,7 @@ describe('what was allowed always', () => {
     expect(answers).toEqual(['allow', 'deny', 'deny', 'deny'])
   })
 
-  it('holds for a tool of a server only as it was then, also if another process gave the answer', async () => {
+  it('applies to a tool of a server only as it was then, also if another process recorded it', async () => {
     const tool = (version: string): ToolAction => ({ kind: 'tool', tool: 's__t', input: {}, version })
     const { always } = { always: grantFor(tool('old')) }
     const approver = async (): Promise<Decision> => 'deny'
@@ -66,7 +66,7 @@ describe('what was allowed always', () => {
     expect(await put({ approver, before: { places: [], grants } }, asked)).toEqual(['allow', 'deny', 'allow'])
   })
 
-  it('holds for a command line only in its folder; grants of older versions name none', async () => {
+  it('applies to a command line only in its folder; approvals of older versions name none', async () => {
     const line = (folder: string): ToolAction => ({
       kind: 'tool',
       tool: 'bash',
@@ -88,7 +88,7 @@ describe('what was allowed always', () => {
     ])
   })
 
-  it('holds in later processes, also where nobody can be asked', async () => {
+  it('applies in later processes, also if nobody can be asked', async () => {
     const before = { places: [], grants: [grantFor(edit('/w/a.ts'))] }
     const both = [edit('/w/a.ts'), edit('/w/b.ts')]
     expect(await put({ before }, both)).toEqual(['allow', 'refused'])
@@ -96,15 +96,15 @@ describe('what was allowed always', () => {
   })
 })
 
-describe('a question that an older process has put', () => {
-  it('stays open where nobody can be asked, unless all are denied', async () => {
+describe('a question of an older process', () => {
+  it('stays open if nobody can be asked, unless all are denied', async () => {
     const waiting: ApprovalView[] = []
     expect(await put({ onWaiting: (view) => waiting.push(view) }, [edit('/w/a.ts')], 1000)).toEqual(['waits'])
     expect(waiting).toMatchObject([{ id: '1', place: 'task/0', asked: '1970-01-01T00:00:01.000Z' }])
     expect(await put({ approver: 'deny' }, [edit('/w/a.ts')], 1000)).toEqual(['refused'])
   })
 
-  it('counts as not allowed when it is too old, whoever could be asked', async () => {
+  it('counts as denied when it is too old, whoever could be asked', async () => {
     const expired = { expired: '2 min' }
     const limitMs = 120_000
     const approver = (): Promise<Decision> => Promise.reject(new Error('nobody is asked any more'))
@@ -114,7 +114,7 @@ describe('a question that an older process has put', () => {
   })
 })
 
-it('is withdrawn when its time is over, and told as it was decided', async () => {
+it('is withdrawn when its time is over, and reported as decided', async () => {
   const events: EventBody[] = []
   const withdrawn: boolean[] = []
   const approver: ApprovalOptions['approver'] = (_, { signal }) =>

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { boundaryKey } from '../../src/journal/matching.ts'
 import { createMask, noMask } from '../../src/journal/secrets.ts'
 
-it('hashes a frozen input once for all boundaries, to what another one with this value has', () => {
+it('caches the hash of a frozen input for all boundaries, equal to the hash of an equal value', () => {
   let reads = 0
   const shared = Object.freeze({
     get text() {
@@ -20,7 +20,7 @@ it('hashes a frozen input once for all boundaries, to what another one with this
   expect(boundaryKey({ shared }, noMask)).toEqual(first)
 })
 
-it('hashes one that may still change each time', () => {
+it('hashes a mutable input each time', () => {
   const input = { text: 'a' }
   const first = boundaryKey({ input }, noMask)
   input.text = 'b'

@@ -17,7 +17,7 @@ function budget(limits: Omit<BudgetLimits, 'unpriced'>): RunBudget {
 /** A call with this many tokens in total. */
 const tokens = (count: number): AnyEffect => call({ tokens: count })
 
-it('lends an equal share of what is left of each measure that is limited', async () => {
+it('lends an equal share of the rest of each limited measure', async () => {
   const run = budget({ calls: 12, tokens: 9000 })
   ;(await run.reserve(tokens(1000), quiet)).settle({ calls: 1, tokens: 1000, usd: 0 })
   const lease = lend(run, { whom: 'agent "a"', among: 4 })
@@ -25,12 +25,12 @@ it('lends an equal share of what is left of each measure that is limited', async
   expect(run.left()).toEqual({ calls: 9, tokens: 6000 })
 })
 
-it('lends a call where there is one, however many share', () => {
+it('lends one call if one is left, however many share', () => {
   const run = budget({ calls: 2 })
   expect(lend(run, { whom: 'a', among: 10 }).left()).toEqual({ calls: 1 })
 })
 
-it('lends what a definition asks for, and no more than is left', () => {
+it('lends what a definition requests, but no more than is left', () => {
   const run = budget({ tokens: 1000, usd: 1 })
   expect(lend(run, { whom: 'a', limits: { tokens: 300, usd: 0.25 }, among: 2 }).left()).toEqual({
     tokens: 300,
@@ -40,7 +40,7 @@ it('lends what a definition asks for, and no more than is left', () => {
   expect(run.left()).toEqual({ tokens: 0, usd: 0.375 })
 })
 
-it('limits what the lender does not limit only for whom it is lent', async () => {
+it('limits only the borrower in measures that the lender does not limit', async () => {
   const run = budget({})
   const lease = lend(run, { whom: 'a', limits: { calls: 1 }, among: 2 })
   ;(await lease.reserve(tokens(5), quiet)).settle({ calls: 1, tokens: 5, usd: 0.5 })
@@ -49,7 +49,7 @@ it('limits what the lender does not limit only for whom it is lent', async () =>
   await run.reserve(tokens(5), quiet)
 })
 
-it('an agent that uses up its part does not touch that of another, and the refusal names it', async () => {
+it('an agent that uses up its share does not affect another one, and the refusal names it', async () => {
   const run = budget({ tokens: 3000 })
   const [greedy, modest] = [
     lend(run, { whom: 'agent "greedy"', among: 3 }),
@@ -64,7 +64,7 @@ it('an agent that uses up its part does not touch that of another, and the refus
   expect(run.spent().tokens).toBe(1000)
 })
 
-it('gives back what was not spent, once, and the lender then serves who waits', async () => {
+it('returns the unspent rest once, and the lender then serves waiting calls', async () => {
   const run = budget({ tokens: 1000 })
   const lease = lend(run, { whom: 'a', limits: { tokens: 900 }, among: 2 })
   ;(await lease.reserve(tokens(200), quiet)).settle({ tokens: 150, calls: 1, usd: 0 })
@@ -76,7 +76,7 @@ it('gives back what was not spent, once, and the lender then serves who waits', 
   expect(run.left()).toEqual({ tokens: 50 })
 })
 
-it('what a call did cost on top of its part is missing to the lender', async () => {
+it('charges the lender what a call cost beyond its share', async () => {
   const run = budget({ tokens: 1000 })
   const lease = lend(run, { whom: 'a', limits: { tokens: 100 }, among: 2 })
   ;(await lease.reserve(tokens(100), quiet)).settle({ tokens: 250, calls: 1, usd: 0 })
@@ -85,7 +85,7 @@ it('what a call did cost on top of its part is missing to the lender', async () 
   expect(run.left()).toEqual({ tokens: 750 })
 })
 
-it('a part is lent on in parts, and all of them are in the books of the first lender', async () => {
+it('a share can be divided further, and all parts are accounted for by the first lender', async () => {
   const run = budget({ tokens: 1000 })
   const outer = lend(run, { whom: 'outer', among: 2 })
   const inner = lend(outer, { whom: 'inner', among: 2 })
@@ -97,14 +97,14 @@ it('a part is lent on in parts, and all of them are in the books of the first le
   expect(run.left()).toEqual({ tokens: 800 })
 })
 
-it('a limit in dollars that is lent needs prices as the whole does', async () => {
+it('a share in dollars needs prices, as the whole budget does', async () => {
   const lease = lend(budget({ usd: 1 }), { whom: 'agent "a"', among: 2 })
   await expect(lease.reserve(tokens(10), quiet)).rejects.toThrow(
     'the price of openai::m is unknown, so the part of the budget lent to agent "a", $0.5, cannot be enforced',
   )
 })
 
-it('holds at and below its place, until it ends; what was spent there before counts', async () => {
+it('applies at and below its place, until it ends; what was spent there before counts', async () => {
   const run = budget({ tokens: 1000 })
   const budgets = createPlacedBudgets(run, {})
   const place = placeAt('child')

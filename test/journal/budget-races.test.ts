@@ -12,7 +12,7 @@ function budget(limits: Omit<BudgetLimits, 'unpriced'>, parent?: RunBudget): Run
   return createBudget({ ...limits, unpriced: 'deny' }, parent)
 }
 
-describe('many calls at once', () => {
+describe('many concurrent calls', () => {
   /** Numbers from 0 to below 1 that are the same for the same seed. */
   function randomFrom(seed: number): () => number {
     let state = seed
@@ -23,7 +23,7 @@ describe('many calls at once', () => {
   }
 
   it.each(Array.from({ length: 25 }, (_, seed) => seed))(
-    'never spend more than there is, and all end (%i)',
+    'never spend more than the budget, and all end (%i)',
     async (seed) => {
       const random = randomFrom(seed)
       const upTo = (most: number): number => Math.floor(random() * most)
@@ -80,7 +80,7 @@ describe('many calls at once', () => {
 describe('effects under a budget', () => {
   const estimate = { tokens: 100, output: { tokens: 2000, least: 1024 } }
 
-  it('are told their output limit, and settled by what they did cost', async () => {
+  it('get their output limit, and are charged their actual cost', async () => {
     const tokens = budget({ tokens: 1500 })
     const effects = createMemoryEffects({ budget: tokens })
     const effect = { ...call(estimate), costOf: () => spentOf({ input: 300 }) }
@@ -88,7 +88,7 @@ describe('effects under a budget', () => {
     expect([limit, tokens.spent().tokens]).toEqual([1400, 300])
   })
 
-  it('are settled by what their failure did cost, else by their estimate', async () => {
+  it('are charged the cost of a failure, or else their estimate', async () => {
     const tokens = budget({ tokens: 10_000 })
     const known = new Error('refused by the host')
     const effects = createMemoryEffects({ budget: tokens })

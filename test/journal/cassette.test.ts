@@ -49,7 +49,7 @@ async function recordsOf(source: RecordSource): Promise<readonly JournalRecord[]
   return locations.map((location) => source.at(location))
 }
 
-it('gives back the records of all epochs, with large values and the folders of here', async () => {
+it('restores the records of all epochs, with large values and the local folders', async () => {
   const { toPaths } = createPathTokens({ workspace: '/other', home: '/root' })
   const source = openCassette(await cassetteOf(await recordRun()), { mask: { ...noMask, unmask: toPaths } })
   const records = await recordsOf(source)
@@ -70,7 +70,7 @@ it('gives back the records of all epochs, with large values and the folders of h
   source.close()
 })
 
-it('holds each large value once, in lines of at most 1 MB, and no config', async () => {
+it('contains each large value once, in lines of at most 1 MB, and no config', async () => {
   const text = readFileSync(await cassetteOf(await recordRun()), 'utf8')
   const lines = text.split('\n')
   const parts = lines.flatMap(
@@ -111,7 +111,7 @@ it('refuses a folder without a run', async () => {
   await expect(writeCassette(tempTree(), () => {})).rejects.toThrow('there is no recorded run')
 })
 
-it('takes a path as a token only as a whole', () => {
+it('replaces a path by a token only as a whole', () => {
   const { toTokens, toPaths } = createPathTokens({ workspace: '/work/app', home: '/work', root: '/' })
   const text =
     '/work/app /work/app/a.ts (/work/app) file:///work/app. /work/app2 /my/work/app /work/app.old /work/x «path:»'

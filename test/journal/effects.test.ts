@@ -38,7 +38,7 @@ async function start(options: Partial<EffectsOptions> & { readonly folder?: stri
 }
 
 describe('observe', () => {
-  it('gives what was read and records it with its call', async () => {
+  it('returns what was read and records it with its call', async () => {
     const { effects, folder, close } = await start()
     expect(effects.observe(placeAt('task/0/data#1'), { name: 'file.load', args: ['a/b.md'] }, () => 'text')).toBe(
       'text',
@@ -52,7 +52,7 @@ describe('observe', () => {
     ])
   })
 
-  it('records what reading threw, with code, hint and place, and throws it on', () => {
+  it('records errors with code, hint and place, and rethrows them', () => {
     const effects = createMemoryEffects()
     const thrown = new BatonError('FILE_UNREADABLE', 'no such file', {
       hint: 'make it',
@@ -95,7 +95,7 @@ describe('changeFile', () => {
   const request = { ...asked, before: null, after: 'ff' }
   const doing = (act: PlannedChange['act']) => (): PlannedChange => ({ record: request, act })
 
-  it('has the start in the file before anything is changed, and the end behind it', async () => {
+  it('writes its start before anything is changed, and its end afterwards', async () => {
     const { effects, folder, close } = await start()
     let atAct: Promise<readonly unknown[]> | undefined
     const hasChanged = effects.changeFile(
@@ -112,7 +112,7 @@ describe('changeFile', () => {
     expect(await recordsIn(folder)).toMatchObject([{ n: 1 }, { k: 'ended', s: 1, kind: 'file', status: 'ok' }])
   })
 
-  it('records a failed change and throws it on', () => {
+  it('records a failed change and rethrows the error', () => {
     const effects = createMemoryEffects()
     const act = (): never => {
       throw Object.assign(new Error('full'), { code: 'ENOSPC' })
@@ -140,7 +140,7 @@ describe('changeFile', () => {
     await expect(journal.close()).rejects.toThrow('ENOSPC')
   })
 
-  it('records what the disk answered when nothing is to be changed or it cannot be', () => {
+  it('records the state of the disk when nothing is to be changed or the change is impossible', () => {
     const effects = createMemoryEffects()
     const refuse = (): never => {
       throw new BatonError('OUTSIDE_WORKSPACE', 'not there')
@@ -184,7 +184,7 @@ describe('perform', () => {
     ])
   })
 
-  it('gives equal requests the same fingerprint, whatever the order of their keys and the secrets in them', async () => {
+  it('computes the same fingerprint for equal requests, whatever the order of their keys and the secrets in them', async () => {
     const mask = (value: string) => ({
       mask: (text: string) => text.replaceAll(value, '«»'),
       hide: (text: string) => text.replaceAll(value, '«»'),
@@ -245,14 +245,14 @@ describe('perform', () => {
     expect(await syncsOf('agent', 'safe')).toEqual([0, 0])
   })
 
-  it('has the end of an unsafe effect in the file before anyone sees it, though nobody waits for its sync', async () => {
+  it('writes the end of an unsafe effect before anyone sees it, without waiting for its sync', async () => {
     const { effects, folder, close } = await start()
     await effects.perform(placeAt('a'), effectOf({ kind: 'mcp', repeat: 'unsafe' }), async () => 'answer')
     expect(readFileSync(join(folder, 'j-000001.jsonl'), 'utf8')).toContain('"value":"answer"')
     await close()
   })
 
-  it('records a failure and throws it on', async () => {
+  it('records a failure and rethrows it', async () => {
     const effects = createMemoryEffects()
     const failure = new BatonError('MODEL_FAILED', 'the server answered 500', { hint: 'try later' })
     await expect(effects.perform(placeAt('a'), model, () => Promise.reject(failure))).rejects.toBe(failure)
@@ -262,7 +262,7 @@ describe('perform', () => {
     })
   })
 
-  it('records work that was stopped as cancelled', async () => {
+  it('records stopped work as cancelled', async () => {
     const stop = new AbortController()
     const effects = createMemoryEffects({ signal: stop.signal })
     const waiting = effects.perform(placeAt('a'), model, (signal) => {
@@ -276,7 +276,7 @@ describe('perform', () => {
     expect(effects.records).toHaveLength(2)
   })
 
-  it('begins nothing that is not allowed', async () => {
+  it('starts nothing that is not allowed', async () => {
     const begun: string[] = []
     const effects = createMemoryEffects({
       permission: {
@@ -292,7 +292,7 @@ describe('perform', () => {
     expect([begun, effects.records]).toEqual([[], []])
   })
 
-  it('begins nothing in a run another process has taken over, and keeps what was under way', async () => {
+  it('starts nothing in a run that another process has taken over, and keeps unfinished effects', async () => {
     const folder = newRunFolder()
     const owners = createMortalOwners()
     const journal = await openRun({ folder, now, owners })
@@ -346,7 +346,7 @@ describe('perform', () => {
     expect(await recordsIn(folder)).toMatchObject([{ k: 'started' }])
   })
 
-  it('tells when effects begin and how they end', async () => {
+  it('reports when effects begin and how they end', async () => {
     const told: string[] = []
     const effects = createMemoryEffects({
       onEffect: (at, { kind, phase }) => told.push(`${placeText(at)} ${kind} ${phase}`),
@@ -383,7 +383,7 @@ describe('budget', () => {
     return { budget, log }
   }
 
-  it('reserves before an effect and settles what it did cost', async () => {
+  it('reserves before an effect and charges the actual cost', async () => {
     const { budget, log } = createLedger(10)
     const effects = createMemoryEffects({ budget })
     await effects.perform(
@@ -395,14 +395,14 @@ describe('budget', () => {
     expect(log).toEqual(['a reserves 10', 'a settles 3', 'b reserves 0', 'b settles unknown'])
   })
 
-  it('begins nothing that the budget refuses', async () => {
+  it('starts nothing that the budget refuses', async () => {
     const effects = createMemoryEffects({ budget: createLedger(10).budget })
     const refused = effects.perform(placeAt('a'), { ...model, estimate: { tokens: 11 } }, async () => 1)
     await expect(refused).rejects.toMatchObject({ code: 'LIMIT' })
     expect(effects.records).toEqual([])
   })
 
-  it('gives back what was reserved for an effect that could not be begun', async () => {
+  it('returns the reservation of an effect that could not be started', async () => {
     const { budget, log } = createLedger(10)
     const files = createFaultyFiles({ operation: 1, when: 'before', code: 'EROFS' })
     const journal = await openRun({ folder: newRunFolder(), now, files })
@@ -414,7 +414,7 @@ describe('budget', () => {
 })
 
 describe('boundary', () => {
-  it('records the whole result of finished work, behind what happened in it', async () => {
+  it('records the whole result of finished work, after what happened in it', async () => {
     const effects = createMemoryEffects()
     const result = await effects.boundary(placeAt('task/0'), async () => {
       effects.observe(placeAt('task/0/data#0'), { name: 'time', args: [] }, () => 1)
@@ -429,7 +429,7 @@ describe('boundary', () => {
     ])
   })
 
-  it('records why work failed, and no end of it, so that it is entered again', async () => {
+  it('records the error of failed work without an end, so that it is entered again', async () => {
     const effects = createMemoryEffects()
     const error = new BatonError('SCRIPT_FAILED', 'no', { place: { file: 'a.lua', line: 2, text: 'whole text' } })
     const failing = effects.boundary(placeAt('a'), () => Promise.reject(error), { label: 'the first' })
@@ -454,7 +454,7 @@ describe('boundary', () => {
     expect(effects.records).toHaveLength(1)
   })
 
-  it('records what failed in a value that is not final', async () => {
+  it('records a failure in a value that is not final', async () => {
     const effects = createMemoryEffects()
     await effects.boundary(placeAt('a'), async () => 'bad', {
       isFinal: () => false,
@@ -481,7 +481,7 @@ describe('boundary', () => {
     expect(effects.records.flatMap((record) => (record.k === 'done' ? [record.p] : []))).toEqual(['good'])
   })
 
-  it('records a short hash of each input, equal for equal values, and none of one that is undefined', async () => {
+  it('records a short hash of each input, equal for equal values, and none for undefined', async () => {
     const effects = createMemoryEffects()
     const keyOf = async (inputs: { readonly [name: string]: unknown }): Promise<unknown> => {
       await effects.boundary(placeAt('a'), async () => 1, { inputs })
@@ -501,7 +501,7 @@ describe('boundary', () => {
 describe('call', () => {
   const asked = { name: 'aip.run', args: ['x'] }
 
-  it('records what a call that acted gave, at once or later, behind what it did', async () => {
+  it('records the result of a call with effects, sync or async, after its effects', async () => {
     const effects = createMemoryEffects()
     expect(effects.call(placeAt('s#0'), asked, () => 1)).toBe(1)
     const later = effects.call(placeAt('s#1'), asked, () => effects.perform(placeAt('s#1'), model, async () => 'hi'))
@@ -514,7 +514,7 @@ describe('call', () => {
     ])
   })
 
-  it('records what it threw, unless the run was stopped or must stop', async () => {
+  it('records an error, unless the run was stopped or must stop', async () => {
     const stop = new AbortController()
     const effects = createMemoryEffects({ signal: stop.signal })
     const fail = (error: Error) => (): never => {

@@ -131,14 +131,14 @@ it.each([['ENOSPC'], otherCodes])(
   },
 )
 
-it('loses no acknowledged record when the K-th operation is done but reported as failed', async () => {
+it('loses no acknowledged record when the K-th operation succeeds but is reported as failed', async () => {
   const operations = await allOperations()
   for (let operation = 1; operation <= operations.length; operation += core(5, 1)) {
     await survives({ operation, when: 'after', code: 'EIO' })
   }
 })
 
-it('writes on after the K-th write was short, for every K, and loses nothing', async () => {
+it('continues after the K-th write was short, for every K, and loses nothing', async () => {
   for (const operation of writesOf(await allOperations())) {
     const folder = newRunFolder()
     const attempted = await workload(folder, createFaultyFiles({ operation, when: 'short', code: '' }))
@@ -147,13 +147,13 @@ it('writes on after the K-th write was short, for every K, and loses nothing', a
   }
 })
 
-it('never glues two lines when the K-th write is torn by a full disk, for every K', async () => {
+it('never joins two lines when the K-th write is torn by a full disk, for every K', async () => {
   for (const operation of writesOf(await allOperations())) {
     await survives({ operation, when: 'torn', code: 'ENOSPC' })
   }
 })
 
-it('tells the first failure to every later call, writes nothing more, and says what to do', async () => {
+it('reports the first failure to every later call, writes nothing more, and says what to do', async () => {
   const folder = newRunFolder()
   // the first write creates the file with its first record
   const healthy = createFaultyFiles()

@@ -95,7 +95,7 @@ async function seen(folder: string): Promise<unknown> {
   }
 }
 
-it('does not depend on the order of the fields of records', async () => {
+it('the state of a run does not depend on the order of the fields of records', async () => {
   const folder = newRunFolder()
   await recordRun(folder)
   const other = join(newRunFolder(), 'reversed')
@@ -105,7 +105,7 @@ it('does not depend on the order of the fields of records', async () => {
   expect(await seen(other)).toEqual(expected)
 })
 
-it('a run is gone on with all the same: its parts are read back, and nothing is paid again', async () => {
+it('a run with reordered fields is resumed: its parts are restored, and nothing is paid again', async () => {
   let paid = 0
   model = await startModelServer(() => ({ text: `answer ${(paid += 1)}` }))
   const home = tempTree()

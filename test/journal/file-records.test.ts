@@ -31,7 +31,7 @@ async function placesIn(source: RecordSource): Promise<readonly string[]> {
 const keeps = 'unfinished'
 
 describe('a damaged run folder', () => {
-  it('is read up to a torn end, cut at any byte, without a word', async () => {
+  it('is read up to a torn end, truncated at any byte, without a warning', async () => {
     const folder = newRunFolder()
     const file = await write(folder, [[begin('a'), obs('a#0'), done('a')]])
     const bytes = readFileSync(file)
@@ -51,7 +51,7 @@ describe('a damaged run folder', () => {
     }
   })
 
-  it('is refused where another process has seen more of a file than is there, cut at any byte', async () => {
+  it('is refused if another process has seen more of a truncated file, at any byte', async () => {
     const folder = newRunFolder()
     const file = await write(folder, [[begin('a'), obs('a#0'), done('a')], [obs('b')]])
     const bytes = readFileSync(file)
@@ -67,7 +67,7 @@ describe('a damaged run folder', () => {
     }
   })
 
-  it('is not damaged by what a killed process has left of its last line, or by what one adds that was overtaken', async () => {
+  it("is not reported for the rest of a killed process's last line, or for records of a process that was overtaken", async () => {
     const folder = newRunFolder()
     const owners = createMortalOwners()
     const old = await openRun({ folder, now: () => new Date(0), owners })
@@ -87,7 +87,7 @@ describe('a damaged run folder', () => {
     source.close()
   })
 
-  it('is refused where a whole file is missing', async () => {
+  it('is refused if a whole file is missing', async () => {
     const folder = newRunFolder()
     await write(folder, [[obs('a')], [obs('b')], [obs('c')]])
     rmSync(join(folder, 'j-000002.jsonl'))
@@ -98,7 +98,7 @@ describe('a damaged run folder', () => {
     source.close()
   })
 
-  it('is refused where good records follow the damage, names where, and is read on to repair', async () => {
+  it('is refused if valid records follow the damage, which is located, but is read on for a repair', async () => {
     const folder = newRunFolder()
     const file = await write(folder, [[begin('a'), obs('a#0'), obs('a#1')]])
     const bytes = readFileSync(file)
@@ -118,7 +118,7 @@ describe('a damaged run folder', () => {
     source.close()
   })
 
-  it('says so when a record changed after it was indexed', async () => {
+  it('is reported when a record changed after it was indexed', async () => {
     const folder = newRunFolder()
     const file = await write(folder, [[obs('a#0')]])
     const source = openFileRecords(folder, { mask: noMask })
@@ -129,7 +129,7 @@ describe('a damaged run folder', () => {
   })
 })
 
-describe('a large value that is damaged or missing', () => {
+describe('a damaged or missing large value', () => {
   const large = (mark: string): string => mark.repeat(100_000)
   const run = [
     [begin('task/0'), obs('task/0/a', large('a')), done('task/0')],
@@ -151,7 +151,7 @@ describe('a large value that is damaged or missing', () => {
     ['is corrupt', (file: string) => truncateSync(file, 50_000)],
     ['is corrupt', (file: string) => writeFileSync(file, JSON.stringify(large('c')))],
   ])(
-    '%s: the error names the part and the way, and a repair does that part again, no finished one',
+    '%s: the error names the part and the remedy, and a repair repeats that part but no finished one',
     async (reason, change) => {
       const { folder, source } = await withBlobs(change)
       const found = await indexRun(source, { keeps })
@@ -174,7 +174,7 @@ describe('a large value that is damaged or missing', () => {
     },
   )
 
-  it('that a finished part gave makes it unfinished', async () => {
+  it('of a finished part makes the part unfinished', async () => {
     const folder = newRunFolder()
     await write(folder, [[begin('task/0'), done('task/0', large('a'))]])
     rmSync(join(folder, 'blobs'), { recursive: true })
@@ -185,14 +185,14 @@ describe('a large value that is damaged or missing', () => {
   })
 })
 
-it('reads only the epochs before one', async () => {
+it('reads only the epochs before a given one', async () => {
   const folder = newRunFolder()
   await write(folder, [[obs('a')], [obs('b')], [obs('c')]])
   expect(await placesIn(openFileRecords(folder, { mask: noMask, before: 3 }))).toEqual(['a', 'b'])
   expect(await placesIn(openFileRecords(folder, { mask: noMask }))).toEqual(['a', 'b', 'c'])
 })
 
-it('gives a record that is longer than what is read in one go', async () => {
+it('reads a record that is longer than the read buffer', async () => {
   const folder = newRunFolder()
   const value = 'é'.repeat(30_000)
   const file = await write(folder, [[obs('a#0', value), obs('a#1')]])

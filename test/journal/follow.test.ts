@@ -24,8 +24,8 @@ function follower() {
   }
 }
 
-describe('who follows a run', () => {
-  it('is given each record once, as soon as its line is whole', async () => {
+describe('a follower of a run', () => {
+  it('gets each record once, as soon as its line is complete', async () => {
     const { places, file } = follower()
     expect(await places()).toEqual([])
     const [first, second] = [line(1, 0), line(1, 1)]
@@ -36,7 +36,7 @@ describe('who follows a run', () => {
     expect(await places()).toEqual(['task/1'])
   })
 
-  it('goes on with later processes, behind all of the one before', async () => {
+  it('continues with later processes, after all records of the earlier ones', async () => {
     const { places, file } = follower()
     writeFileSync(file(1), line(1, 0))
     await places()
@@ -49,20 +49,20 @@ describe('who follows a run', () => {
     expect(await places()).toEqual(['task/4'])
   })
 
-  it('is given no damaged lines, and none of another process', async () => {
+  it('gets no damaged lines, and none of a foreign process', async () => {
     const { places, file } = follower()
     writeFileSync(file(1), `${line(1, 0)}${line(1, 1).replace('task/1', 'task/9')}\n\nx\n${line(2, 2)}${line(1, 3)}`)
     expect(await places()).toEqual(['task/0', 'task/3'])
   })
 
-  it('is given lines of any length', async () => {
+  it('gets lines of any length', async () => {
     const { places, file } = follower()
     const long = `task/${'x'.repeat(3_000_000)}`
     writeFileSync(file(1), line(1, 0) + line(1, 1, long) + line(1, 2))
     expect((await places()).map((place) => place.length)).toEqual([6, long.length, 6])
   })
 
-  it('comes to the same positions, however much was there at once', async () => {
+  it('reaches the same positions, however much was available at once', async () => {
     const [slow, fast] = [follower(), follower()]
     const seen: Position[] = []
     const add = async (epoch: number, number: number) => {
@@ -77,14 +77,14 @@ describe('who follows a run', () => {
 })
 
 describe('a position', () => {
-  it('is the same behind its text', () => {
+  it('survives conversion to text', () => {
     for (const text of ['0.0', '1.0', '2.17344', '8191.1099511627775'])
       expect(positionText(parsePosition(text) ?? NaN)).toBe(text)
     expect(parsePosition('0.0')).toBe(beginning)
   })
 
   it.each(['', '1', '.1', '1.', '-1.1', '1.1.1', '1.1e3', ' 1.1', '1.1099511627776', '8192.0', '12345.1'])(
-    'is none in %j',
+    'is refused in %j',
     (text) => {
       expect(parsePosition(text)).toBeUndefined()
     },

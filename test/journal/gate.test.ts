@@ -115,8 +115,8 @@ const searching =
     return acting(gate)()
   }
 
-describe('the gate asks permission, then budget, then journal, then tells of it', () => {
-  it('for an effect', async () => {
+describe('the gate checks permission, then budget, then journal, and then reports', () => {
+  it('an effect', async () => {
     const gate = openLoggedGate()
     await gate.effects.perform(at, model, acting(gate))
     expect(gate.log).toEqual([
@@ -132,7 +132,7 @@ describe('the gate asks permission, then budget, then journal, then tells of it'
     ])
   })
 
-  it('for a file change, which costs nothing', () => {
+  it('a file change, which costs nothing', () => {
     const gate = openLoggedGate()
     gate.effects.changeFile(at, change, (allow) => {
       allow(write)
@@ -148,18 +148,18 @@ describe('the gate asks permission, then budget, then journal, then tells of it'
     ])
   })
 
-  it('for what is read, which costs nothing and which nobody is told of', async () => {
+  it('a read, which costs nothing and is not reported', async () => {
     const gate = openLoggedGate()
     await gate.effects.observeAsync(at, search, searching(gate))
     expect(gate.log).toEqual(['permission read', 'act', 'journal obs'])
   })
 })
 
-describe('what is refused by the permission', () => {
+describe('an effect that the permission refuses', () => {
   it.each([
     ['denied', denied, { code: 'UNTRUSTED', message: 'not here' }],
     ['asked, and nobody can be asked', { kind: 'ask' }, { code: 'NEEDS_INPUT' }],
-  ] as const)('is not begun, recorded or paid: %s', async (_, verdict, error) => {
+  ] as const)('is not started, recorded or paid: %s', async (_, verdict, error) => {
     const gate = openLoggedGate({ verdict })
     for (const effect of [model, command]) {
       await expect(gate.effects.perform(at, effect, acting(gate))).rejects.toMatchObject(error)
@@ -183,19 +183,16 @@ describe('what is refused by the permission', () => {
   })
 })
 
-describe('what may not be read', () => {
-  it.each([denied, { kind: 'ask' } as const])(
-    'is not looked at, and the refusal is what was observed: %j',
-    async (verdict) => {
-      const gate = openLoggedGate({ verdict })
-      const refusal = verdict.kind === 'ask' ? 'needs approval' : 'not here'
-      await expect(gate.effects.observeAsync(at, search, searching(gate))).rejects.toThrow(refusal)
-      expect(gate.log).toEqual(['permission read', 'journal obs'])
-      expect(gate.records).toMatchObject([{ k: 'obs', name: 'grep', status: 'error' }])
-    },
-  )
+describe('a refused read', () => {
+  it.each([denied, { kind: 'ask' } as const])('is not performed, and the refusal is recorded: %j', async (verdict) => {
+    const gate = openLoggedGate({ verdict })
+    const refusal = verdict.kind === 'ask' ? 'needs approval' : 'not here'
+    await expect(gate.effects.observeAsync(at, search, searching(gate))).rejects.toThrow(refusal)
+    expect(gate.log).toEqual(['permission read', 'journal obs'])
+    expect(gate.records).toMatchObject([{ k: 'obs', name: 'grep', status: 'error' }])
+  })
 
-  it('is judged by the rights of who asks, in a run, its resume and a replay that looks at the disk', async () => {
+  it('is decided by the rights of the caller, in a run, its resume and a replay that reads the disk', async () => {
     const gate = openLoggedGate()
     const index = await gate.index()
     const resumed = resumedFrom(index, gate)
@@ -208,7 +205,7 @@ describe('what may not be read', () => {
   })
 })
 
-it('begins and records nothing that a budget has no room for', async () => {
+it('starts and records nothing that exceeds the budget', async () => {
   const gate = openLoggedGate({ budget: 'full' })
   await expect(gate.effects.perform(at, model, acting(gate))).rejects.toMatchObject({ code: 'BUDGET' })
   expect(gate.log).toEqual(['permission model', 'budget'])
@@ -216,7 +213,7 @@ it('begins and records nothing that a budget has no room for', async () => {
 })
 
 describe('the cost of an effect', () => {
-  it('is counted once, where it is done, by what it gave', async () => {
+  it('is counted once, where it happens, from its result', async () => {
     const costs: number[] = []
     const budget = createBudget({ tokens: 100, unpriced: 'allow' })
     const records: JournalRecord[] = []
@@ -254,10 +251,10 @@ describe('the cost of an effect', () => {
   })
 })
 
-describe('what a person has to allow', () => {
+describe('an effect that needs an approval', () => {
   const ask = { kind: 'ask' } as const
 
-  it('is asked for where it is done: the answer is an effect of its own, recorded before', async () => {
+  it('is asked about where it happens: the answer is recorded before as its own effect', async () => {
     const asked: unknown[] = []
     const gate = openLoggedGate({
       verdict: ask,
@@ -276,14 +273,14 @@ describe('what a person has to allow', () => {
     ])
   })
 
-  it('is not done when it is rejected', async () => {
+  it('does not happen when it is rejected', async () => {
     const gate = openLoggedGate({ verdict: ask, approver: async () => 'deny' })
     await expect(gate.effects.perform(at, command, acting(gate))).rejects.toMatchObject({ code: 'UNTRUSTED' })
     expect(gate.records.map((record) => 'p' in record && record.p)).toEqual(Array(2).fill(`${placeText(at)}/approval`))
     expect(gate.log).not.toContain('act')
   })
 
-  it('may be allowed before, also where nobody can be asked at once', async () => {
+  it('can be approved in advance, also if nobody can be asked at once', async () => {
     const gate = openLoggedGate({ verdict: ask, approver: async () => 'allow' })
     const permit = await gate.effects.permit(at, write)
     const hasChanged = gate.effects.changeFile(
@@ -300,7 +297,7 @@ describe('what a person has to allow', () => {
     expect(gate.records.filter((record) => record.k === 'started' && record.kind === 'approval')).toHaveLength(1)
   })
 
-  it('is never allowed by a permit where the permission says no', async () => {
+  it('is never allowed by an approval if the permission denies it', async () => {
     const gate = openLoggedGate({ verdict: denied })
     await expect(gate.effects.perform(at, command, acting(gate), { action })).rejects.toMatchObject({
       code: 'UNTRUSTED',
@@ -308,7 +305,7 @@ describe('what a person has to allow', () => {
     })
   })
 
-  it('waits for another day without an end, and a resume asks again; what was allowed then holds', async () => {
+  it('stays open if nobody answers, and a resume asks again; approvals given meanwhile apply', async () => {
     const suspension = new BatonError('SUSPENDED', 'waiting for an approval')
     const gate = openLoggedGate({ verdict: ask, approver: () => Promise.reject(suspension) })
     await expect(gate.effects.perform(at, command, acting(gate))).rejects.toBe(suspension)
@@ -340,7 +337,7 @@ describe('what a person has to allow', () => {
     expect(third.records.map((record) => 'p' in record && record.p)).toEqual(Array(2).fill(placeText(at)))
   })
 
-  it('holds for the call that was asked about: another one at its place is asked about as well, as if it were new', async () => {
+  it('is approved only for the call that was asked about: a different one at its place is asked about as new', async () => {
     const first = openLoggedGate({ verdict: ask, approver: async () => 'allow' })
     const call = (word: string): Action => ({ kind: 'tool', tool: 'todo', input: { word } })
     await first.effects.permit(at, call('one'))

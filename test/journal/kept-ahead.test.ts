@@ -26,7 +26,7 @@ async function world() {
 
 const large = 'a line of a large file\n'.repeat(16_000)
 
-describe('a content that is kept ahead of its change', () => {
+describe('content that is stored before its change', () => {
   it('is not read again by the change, of a file or of bytes', async () => {
     const { journal, file, blobs } = await world()
     writeFileSync(file, large)
@@ -42,7 +42,7 @@ describe('a content that is kept ahead of its change', () => {
     await journal.close()
   })
 
-  it('is left to the change when a secret is in it, also where two pieces meet', async () => {
+  it('is left to the change if it contains a secret, also across two chunks', async () => {
     const { journal, blobs } = await world()
     const edge = 128 * 1024
     for (const at of [1000, edge - 5, edge]) {
@@ -56,7 +56,7 @@ describe('a content that is kept ahead of its change', () => {
     await journal.close()
   })
 
-  it('is left to the change when it is another one by now, or cannot be read', async () => {
+  it('is left to the change if it has changed since, or cannot be read', async () => {
     const { journal, file, blobs } = await world()
     writeFileSync(file, 'other')
     await journal.keepAhead?.({ file, hash: sha256(large) }, signal)

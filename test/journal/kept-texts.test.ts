@@ -4,7 +4,7 @@ import { keptTexts } from '../../src/journal/kept-texts.ts'
 
 type Parts = Parameters<typeof keptTexts>[0]
 
-it('a journal that keeps contents keeps texts, and finds them by their hash', () => {
+it('a journal that stores contents stores texts, and finds them by their hash', () => {
   const kept = new Map<string, Buffer>()
   const parts: Parts = {
     keep(content) {
@@ -21,6 +21,6 @@ it('a journal that keeps contents keeps texts, and finds them by their hash', ()
   expect(texts?.find('0'.repeat(64))).toBeUndefined()
 })
 
-it('a journal that keeps no contents keeps no texts', () => {
+it('a journal that stores no contents stores no texts', () => {
   expect(keptTexts({ keep: undefined, keepAhead: undefined, findKept: undefined })).toBeUndefined()
 })

@@ -3,12 +3,12 @@ import { expect, it } from 'vitest'
 import { isOnNetwork } from '../../src/journal/network.ts'
 import { tempTree } from '../helpers/temp.ts'
 
-it('takes local folders for local, also those that do not exist yet', () => {
+it('recognizes local folders, also missing ones', () => {
   expect(isOnNetwork(join(tempTree(), 'not/yet'))).toBe(false)
 })
 
 it.each([0x6969, 0xff534d42, 0x517b])(
-  'knows network file systems by their type %i, asked of the part that exists',
+  'recognizes network file systems by their type %i, from the existing part of the path',
   (type) => {
     const folder = tempTree()
     const asked: string[] = []

@@ -58,8 +58,8 @@ const searchAll = (effects: Effects, read: (pattern: string, index: number) => (
 const found = patterns.map((pattern) => [`${pattern}.ts`])
 const takingTurns = (pattern: string, index: number) => find(pattern, 30 - index * 14)
 
-describe('an observation that takes its time', () => {
-  it('is one record, made when it is over: with its call, its value or why it failed', async () => {
+describe('an asynchronous observation', () => {
+  it('is one record, made when it ends: with its call, its value or its error', async () => {
     const effects = createMemoryEffects()
     let release = (): void => {}
     const reading = effects.observeAsync(
@@ -79,7 +79,7 @@ describe('an observation that takes its time', () => {
     ])
   })
 
-  it('is none when the run was stopped meanwhile, and does not begin afterwards', async () => {
+  it('is not recorded when the run was stopped meanwhile, and does not start afterwards', async () => {
     const stop = new AbortController()
     const effects = createMemoryEffects({ signal: stop.signal })
     const reading = effects.observeAsync(section, search('x'), async () => {
@@ -92,7 +92,7 @@ describe('an observation that takes its time', () => {
     expect(effects.records).toEqual([])
   })
 
-  it('does not mix with others that run at once below one place, whichever is done first', async () => {
+  it('does not mix with concurrent ones below the same place, whichever ends first', async () => {
     const effects = createMemoryEffects()
     expect(await searchAll(effects, takingTurns)).toEqual(found)
     const places = effects.records.map((record) => 'p' in record && record.p)
@@ -104,7 +104,7 @@ describe('an observation that takes its time', () => {
     expect(await searchAll(await replay(effects.records), () => never)).toEqual(found)
   })
 
-  it('is made by a resume only where it was not over: the others are answered', async () => {
+  it('is repeated by a resume only if it had not ended: the others are answered', async () => {
     const effects = createMemoryEffects()
     await searchAll(effects, takingTurns)
     // killed after the first of them was recorded
@@ -119,7 +119,7 @@ describe('an observation that takes its time', () => {
     expect(records).toHaveLength(2)
   })
 
-  it('diverges where another one is asked for', async () => {
+  it('diverges if another one is requested', async () => {
     const effects = createMemoryEffects()
     await searchAll(effects, takingTurns)
     for (const answering of [(await resume(effects.records)).effects, await replay(effects.records)]) {
@@ -130,7 +130,7 @@ describe('an observation that takes its time', () => {
     }
   })
 
-  it('that failed is made again by a resume, unless the work went on after it', async () => {
+  it('that failed is repeated by a resume, unless the work continued after it', async () => {
     const effects = createMemoryEffects()
     const turn = placeAt('task/0/data')
     const call = (number: number): Place => [...turn, { kind: 'call', number }]
@@ -145,7 +145,7 @@ describe('an observation that takes its time', () => {
     expect(await late.effects.observeAsync(call(1), search('y'), never)).toBe(2)
   })
 
-  it('and one that does not are told apart by their places only', async () => {
+  it('and a synchronous one are distinguished only by their places', async () => {
     const effects = createMemoryEffects()
     const now = effects.observe([...section, part('time')], { name: 'time', args: [] }, () => 7)
     const files = effects.observeAsync(section, search('x'), find('x', 1))

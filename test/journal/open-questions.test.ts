@@ -35,7 +35,7 @@ function outcome(asked: Promise<Decision>): Promise<Decision | 'waits'> {
   })
 }
 
-it('a question is answered by the place of its call, and taken back from who was asked', async () => {
+it('a question is answered by the place of its call, and withdrawn from others who were asked', async () => {
   const { approver, takenBack } = silent()
   const { approver: ask, questions } = createOpenQuestions(approver)
   const asked = ask(action, question(numbered))
@@ -45,7 +45,7 @@ it('a question is answered by the place of its call, and taken back from who was
   expect(takenBack).toEqual(['1'])
 })
 
-it('what is said first counts, and an error of who is asked is one of the question', async () => {
+it('the first answer counts, and an error of someone asked is an error of the question', async () => {
   const { approver: ask, questions } = createOpenQuestions(async () => 'allow')
   const asked = ask(action, question())
   expect(await asked).toBe('allow')
@@ -57,7 +57,7 @@ it('what is said first counts, and an error of who is asked is one of the questi
 it.each([
   ['the call', call],
   ['an effect of it', numbered],
-])('a question that is withdrawn by the place of %s stays open, also when it is put only then', async (_, at) => {
+])('a question that is withdrawn by the place of %s stays open, even if it is asked later', async (_, at) => {
   for (const [withdrawn, asked] of [
     [at, call],
     [at, numbered],
@@ -69,7 +69,7 @@ it.each([
   }
 })
 
-it('a call is asked about again once its withdrawal has ended', async () => {
+it('a call is asked about again after its withdrawal has ended', async () => {
   const { approver: ask, questions } = createOpenQuestions(async () => 'allow')
   const end = questions.withdraw(call)
   expect(await outcome(ask(action, question()))).toBe('waits')

@@ -33,24 +33,24 @@ function change(folder: string, from: string, to: string): void {
   writeFileSync(fileOf(folder), readFileSync(fileOf(folder), 'utf8').replace(from, to))
 }
 
-describe('a run of one’s own', () => {
+describe('a run of this installation', () => {
   it.each([
     ['of usual length', {}],
     ['that began with a long record', { facts: 12_000 }],
     ['that is signed far below its start', { before: 300 }],
-  ])('is told from a foreign one: %s', async (_, form) => {
+  ])('is distinguished from a foreign one: %s', async (_, form) => {
     const folder = await recorded(form)
     expect([await isOwnRun(folder, own), await isOwnRun(folder, other)]).toEqual([true, false])
   })
 
-  it('is not what was copied into the folder of another run', async () => {
+  it('cannot be copied into the folder of another run', async () => {
     const from = await recorded()
     const to = `${from}-2`
     cpSync(from, to, { recursive: true })
     expect([await isOwnRun(from, own), await isOwnRun(to, own)]).toEqual([true, false])
   })
 
-  it('is one whose start is damaged, and one whose signatures are not there any more is not', async () => {
+  it('may have a damaged start, but not missing signatures', async () => {
     const [damaged, torn] = [await recorded(), await recorded()]
     change(damaged, '"a.md"', '"b.md"')
     expect(await isOwnRun(damaged, own)).toBe(true)
@@ -59,7 +59,7 @@ describe('a run of one’s own', () => {
     expect(await isOwnRun(torn, own)).toBe(false)
   })
 
-  it('is one that was killed in its first write, before its signature: it was never begun', async () => {
+  it('may be killed in its first write, before its signature: it was never started', async () => {
     const folder = await recorded()
     expect(await hasBegun(folder)).toBe(true)
     truncateSync(fileOf(folder), readFileSync(fileOf(folder)).indexOf('"k":"seal"'))
@@ -67,7 +67,7 @@ describe('a run of one’s own', () => {
     expect(await hasBegun(folder)).toBe(false)
   })
 
-  it('is one that was killed before it had said what it runs', async () => {
+  it('may be killed before it recorded what it runs', async () => {
     const folder = await recorded()
     truncateSync(fileOf(folder), readFileSync(fileOf(folder)).indexOf('\n') + 1)
     expect([await isOwnRun(folder, own), await isOwnRun(folder, other)]).toEqual([true, true])
@@ -75,7 +75,7 @@ describe('a run of one’s own', () => {
     expect(await isOwnRun(folder, own)).toBe(true)
   })
 
-  it('is known from one reading of its beginning', async () => {
+  it('is recognized from one reading of its beginning', async () => {
     const folder = await recorded()
     const done: string[] = []
     const files: FilePort = {

@@ -19,7 +19,7 @@ describe.each([
     expect(await processOwners.isAlive(owner)).toBe(true)
   })
 
-  it('is dead when the process number was given to a process that started at another time', async () => {
+  it('is dead when another process has its process number', async () => {
     const [type, start] = owner.start.split(':')
     expect(await processOwners.isAlive({ ...owner, start: `${type}:${Number(start) - 1000}` })).toBe(false)
   })
@@ -31,7 +31,7 @@ describe.each([
   })
 })
 
-it.runIf(self.boot !== '')('is dead after the machine was started again', async () => {
+it.runIf(self.boot !== '')('is dead after the machine was restarted', async () => {
   expect(await processOwners.isAlive({ ...self, boot: 'an earlier one' })).toBe(false)
 })
 

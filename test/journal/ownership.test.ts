@@ -36,8 +36,8 @@ function age(folder: string, seconds: number): void {
 
 const taken = expect.objectContaining({ code: 'JOURNAL_FAILED', message: expect.stringContaining('taken over') })
 
-describe('a run of a process that cannot be seen from here', () => {
-  it('is not taken over while it has given a sign of life a short while ago', async () => {
+describe('a run of a process that is not visible from here', () => {
+  it('is not taken over if it had a recent heartbeat', async () => {
     const { folder, open } = await written()
     await expect(open()).rejects.toMatchObject({
       code: 'USAGE',
@@ -50,7 +50,7 @@ describe('a run of a process that cannot be seen from here', () => {
     expect(readdirSync(folder)).toEqual(['j-000001.jsonl'])
   })
 
-  it('is taken over without one, and the process is fenced from then on: files, commands and answers', async () => {
+  it('is taken over without one, and the process is fenced: files, commands and answers', async () => {
     const { folder, journal, open } = await written()
     age(folder, 31)
     expect(await glance(folder, { owners: container(8) })).toMatchObject({ isRunning: false })
@@ -73,7 +73,7 @@ describe('a run of a process that cannot be seen from here', () => {
     expect(acts).toEqual([])
   })
 
-  it('beats no more once the journal is closed, also where its file was only made then', async () => {
+  it('has no more heartbeats once the journal is closed, also if its file was created only then', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
     onTestFinished(() => void vi.useRealTimers())
     const journal = await openRun({ folder: newRunFolder(), now })
@@ -82,7 +82,7 @@ describe('a run of a process that cannot be seen from here', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('gives signs of life while it waits, which end with it', async () => {
+  it('has heartbeats while it waits, which end with the wait', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
     onTestFinished(() => void vi.useRealTimers())
     const { folder, journal, open } = await written()
@@ -106,7 +106,7 @@ describe('a run of a process that cannot be seen from here', () => {
   })
 })
 
-it('knows processes of other containers and machines by their names', () => {
+it('has an owner in another container or machine, which is recognized by name', () => {
   const self = processOwners.self()
   expect(processOwners.isVisible(self)).toBe(true)
   expect(processOwners.isVisible({ ...self, boot: 'another' })).toBe(false)
@@ -115,10 +115,10 @@ it('knows processes of other containers and machines by their names', () => {
   expect(processOwners.isVisible({ pid: 1, start: 'epoch:1', boot: '', host: 'another' })).toBe(false)
 })
 
-describe('a folder that is deleted during the run', () => {
+describe('a run folder that is deleted during the run', () => {
   const gone = expect.objectContaining({ code: 'JOURNAL_FAILED', message: expect.stringContaining('was deleted') })
 
-  it('is told before the next effect', async () => {
+  it('is reported before the next effect', async () => {
     const { folder, journal } = await written()
     rmSync(folder, { recursive: true })
     expect(() => journal.fenced()).toThrow(gone)
@@ -126,13 +126,13 @@ describe('a folder that is deleted during the run', () => {
     await expect(journal.close()).rejects.toEqual(gone)
   })
 
-  it('is told at the end, when there was none', async () => {
+  it('is reported at the end, if there was no effect', async () => {
     const { folder, journal } = await written()
     rmSync(folder, { recursive: true })
     await expect(journal.close()).rejects.toEqual(gone)
   })
 
-  it('is told although another one has taken its place', async () => {
+  it('is reported although another one has replaced it', async () => {
     const { folder, journal } = await written()
     rmSync(folder, { recursive: true })
     mkdirSync(folder)

@@ -22,7 +22,7 @@ const odd = [
 ]
 
 describe('a place tree', () => {
-  it('keeps what is said about each place, whatever its name', () => {
+  it('stores data for each place, whatever its name', () => {
     const tree = createPlaceTree()
     for (const [index, place] of odd.entries()) tree.make(place).begin = index + 1
     expect(odd.map((place) => tree.find(place)?.begin)).toEqual(odd.map((_, index) => index + 1))
@@ -34,7 +34,7 @@ describe('a place tree', () => {
     expect(visited.toSorted()).toEqual(odd.toSorted())
   })
 
-  it('keeps an observation and a returned call of one place apart', () => {
+  it('distinguishes an observation and a returned call at one place', () => {
     const tree = createPlaceTree()
     tree.setAnswer('a#0', 5)
     tree.setAnswer('a#0', 6)
@@ -49,7 +49,7 @@ describe('a place tree', () => {
     expect(tree.find('a#2/b')).toEqual({})
   })
 
-  it('knows whether a section went on after a call', () => {
+  it('knows whether a section continued after a call', () => {
     const tree = createPlaceTree()
     for (const number of [0, 1, 5]) tree.setAnswer(`a#${number}`, number + 1)
     tree.make('a/later')
@@ -57,7 +57,7 @@ describe('a place tree', () => {
     expect(['a', 'a/later', 'b#0', 'a#x', ''].map((place) => tree.goesOn(place))).toEqual(Array(5).fill(false))
   })
 
-  it('forgets a place with all below when it is reopened, and that those around are finished', () => {
+  it('removes a place and everything below it when it is reopened, and reopens the places around it', () => {
     const tree = createPlaceTree()
     for (const place of ['a', 'a/b', 'a/b#0/c', 'a/d']) tree.make(place).done = 1
     tree.reopen('a/b')
@@ -70,7 +70,7 @@ describe('a place tree', () => {
     expect(tree.find('a/b#0')).toBe(undefined)
   })
 
-  it('visits what is around first, and nothing below what is skipped', () => {
+  it('visits outer places first, and nothing below skipped ones', () => {
     const tree = createPlaceTree()
     for (const place of ['a/x', 'b#0/y', 'c/z']) tree.make(place)
     const visited: string[] = []
@@ -81,7 +81,7 @@ describe('a place tree', () => {
     expect(visited).toEqual(['a', 'a/x', 'b', 'b#0', 'b#0/y', 'c'])
   })
 
-  it('does the same as a list of places', () => {
+  it('behaves like a list of places', () => {
     const random = createRandom(7)
     const names = ['a', 'b', 'a/b', 'a#0', 'a#1', 'a#1/c', 'a#1/c#2', 'b/d#3/e', 'a/b#4']
     const tree = createPlaceTree()

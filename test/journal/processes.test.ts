@@ -51,7 +51,7 @@ it('keeps every acknowledged record of a writer that is killed', async () => {
   await Promise.all(rounds)
 })
 
-it('lets exactly one of several processes continue a run, again and again', async () => {
+it('lets exactly one of several processes continue a run, repeatedly', async () => {
   const folder = newRunFolder()
   let contenders = Array.from({ length: 4 }, () => startFixture('contender.ts', folder))
   for (const { nextLine } of contenders) expect(await nextLine()).toBe('ready')

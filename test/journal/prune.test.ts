@@ -35,7 +35,7 @@ describe('a run that cannot be removed', () => {
   it.each([
     ['EACCES', 'Make /state/runs and its contents writable.'],
     ['EBUSY', 'Check /state/runs.'],
-  ])('is named with what to do: %s', (code, hint) => {
+  ])('is reported with the remedy: %s', (code, hint) => {
     const error = Object.assign(new Error(`${code}: it does not work`), { code })
     expect(removalFailure('/state/runs/20261122-054821-6780e1', error)).toMatchObject({
       code: 'FILE_FAILED',
@@ -47,7 +47,7 @@ describe('a run that cannot be removed', () => {
 })
 
 describe('pruning', () => {
-  it('removes runs that nobody has worked on for longer than is wanted', async () => {
+  it('removes runs without activity for longer than the configured time', async () => {
     const runs = tempTree()
     oldRun(runs, idAt(52, 'aaaaaa'), 52)
     oldRun(runs, idAt(51, 'bbbbbb'), 3) // continued three days ago
@@ -67,14 +67,14 @@ describe('pruning', () => {
     expect(idsIn(runs)).toEqual([])
   })
 
-  it('takes less than a day as a day, so that no file can make a run forget the others', async () => {
+  it('treats less than a day as a day, so that no file can delete the other runs', async () => {
     const runs = tempTree()
     oldRun(runs, idAt(0.5, 'aaaaaa'), 0.5)
     await pruneRuns(runs, { keepMs: 1, now })
     expect(idsIn(runs)).toHaveLength(1)
   })
 
-  it('keeps what is running and what is no run, and takes away what an earlier one left', async () => {
+  it('keeps running runs and other folders, and removes what an earlier pruning left', async () => {
     const runs = tempTree({ 'notes/a': 'x', '.removed-000/blobs/b': 'x' })
     const id = idAt(52, 'aaaaaa')
     const run = await makeRun({ runs, id, isAlive: true })
@@ -95,7 +95,7 @@ describe('pruning', () => {
 })
 
 describe('removing a run', () => {
-  it('removes everything of it, and refuses while it is running', async () => {
+  it('removes everything of it, but is refused while it is running', async () => {
     const runs = tempTree()
     const ended = await makeRun({ runs, id: idAt(52, 'aaaaaa') })
     await ended.end()
@@ -109,15 +109,15 @@ describe('removing a run', () => {
     await going.close()
   })
 
-  it('is done when the run is gone already', async () => {
+  it('succeeds when the run no longer exists', async () => {
     expect(await removeRun(join(tempTree(), idAt(52, 'aaaaaa')))).toBe(true)
   })
 })
 
-it('reads the start of a run from its id', () => {
+it('reads the start time of a run from its id', () => {
   expect(new Date(startedAt('20261122-054821-6780e1')).toISOString()).toBe('2026-11-22T05:48:21.000Z')
 })
 
-it('counts a run without files as never worked on', () => {
+it('treats a run without files as never active', () => {
   expect(lastWork(tempTree())).toBe(0)
 })

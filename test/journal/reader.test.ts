@@ -52,7 +52,7 @@ function line(n: number, rest: object = { k: 'done', p: `place ${n}` }): string 
 }
 
 describe('damage', () => {
-  it('reads a journal cut at any byte up to the cut, without a wrong record', async () => {
+  it('reads a truncated journal up to the cut, without a wrong record', async () => {
     const bytes = await smallJournal()
     const whole = await readBytes(bytes)
     expect(whole).toHaveLength(5)
@@ -69,7 +69,7 @@ describe('damage', () => {
     }
   })
 
-  it('yields no wrong record when a bit of any byte is flipped, loses at most two, and reports all but a torn end', async () => {
+  it('yields no wrong record when a bit of any byte is flipped, loses at most two, and reports everything but a torn end', async () => {
     const bytes = await smallJournal()
     const whole = await readBytes(bytes)
     for (let index = 0; index < bytes.length * 8; index += 1) {
@@ -84,7 +84,7 @@ describe('damage', () => {
     }
   })
 
-  it('tells where damage is and how much of it, and keeps the rest', async () => {
+  it('is reported with its place and size, and the rest is kept', async () => {
     const read = await readLinesOf(line(0), 'garbage\n', 'more garbage\n', line(3), line(4))
     const offset = line(0).length
     expect(read).toMatchObject([
@@ -95,7 +95,7 @@ describe('damage', () => {
     ])
   })
 
-  it('drops a damaged end silently', async () => {
+  it('at the end is dropped silently', async () => {
     expect(await readLinesOf(line(0), line(1), line(2).slice(0, -8))).toMatchObject([
       { record: { n: 0 } },
       { record: { n: 1 } },
@@ -103,7 +103,7 @@ describe('damage', () => {
     expect(await readLinesOf(line(0), 'garbage\n', 'garbage\n')).toMatchObject([{ record: { n: 0 } }])
   })
 
-  it('reports a line that is gone, stands twice or belongs to another file', async () => {
+  it('includes a line that is missing, repeated or from another file', async () => {
     expect(await readLinesOf(line(0), line(2))).toMatchObject([
       { record: { n: 0 } },
       { type: 'corrupt', offset: line(0).length, reason: 'records 1 to 1 are missing' },
@@ -122,7 +122,7 @@ describe('damage', () => {
     ])
   })
 
-  it('finds its way back after a stretch of 40 MB without a line feed', async () => {
+  it('of 40 MB without a line feed does not prevent reading what follows', async () => {
     const garbage = Buffer.alloc(40 * 1024 * 1024, 'x')
     const read = await readBytes(Buffer.concat([Buffer.from(line(0)), garbage, Buffer.from(`\n${line(2)}`)]))
     expect(read).toMatchObject([
@@ -132,7 +132,7 @@ describe('damage', () => {
     ])
   })
 
-  it('gives an error that names the blob when a value is missing or changed', async () => {
+  it('of a blob is an error that names it', async () => {
     const folder = newRunFolder()
     const journal = await openRun({ folder, now })
     await journal.append({ k: 'done', p: '', value: 'x'.repeat(70_000) })
@@ -158,7 +158,7 @@ describe('damage', () => {
 })
 
 describe('other versions', () => {
-  it('reads a journal of format 2 as it was first written', async () => {
+  it('include format 2 as it was first written', async () => {
     const folder = newRunFolder()
     mkdirSync(folder, { recursive: true })
     writeFileSync(join(folder, 'j-000001.jsonl'), formatTwo.join('\n') + '\n')
@@ -178,7 +178,7 @@ describe('other versions', () => {
     })
   })
 
-  it('keeps records of kinds it does not know, and fields it does not know', async () => {
+  it('may have unknown kinds of records and unknown fields, which are kept', async () => {
     expect(
       await readLinesOf(line(0), line(1, { k: 'later', x: [1] }), line(2, { k: 'done', p: 'a', extra: 1 })),
     ).toEqual([
@@ -191,7 +191,7 @@ describe('other versions', () => {
   it.each([
     [3, 'It was written by a newer version of baton: use that one.'],
     [1, 'It was written by an earlier version of baton: run or record it again.'],
-  ])('refuses another format instead of guessing: %s', async (v, hint) => {
+  ])('with another format are refused: %s', async (v, hint) => {
     await expect(readLinesOf(line(0, { k: 'seg', v, pid: 1, start: '', boot: '', host: '' }))).rejects.toMatchObject({
       code: 'JOURNAL_FAILED',
       message: `${join('run', 'j-000001.jsonl')} has format ${v}; this version reads format 2`,

@@ -5,7 +5,7 @@ import { boundaryEnd, recordedError, revivedFrom } from '../../src/journal/recor
 
 const source = { value: <T>(field: T) => field } as Parameters<typeof revivedFrom>[0]
 
-it('an error keeps its code, its reason and its hint in the record, of a call as of a boundary', () => {
+it('an error keeps its code, reason and hint in the record, for a call and for a boundary', () => {
   const error = new BatonError('LIMIT', 'agent "a" took too long', { reason: 'AGENT_TIMEOUT', hint: 'Raise it.' })
   const told = { code: 'LIMIT', reason: 'AGENT_TIMEOUT', message: 'agent "a" took too long', hint: 'Raise it.' }
   expect(errorInfo(error)).toEqual(told)

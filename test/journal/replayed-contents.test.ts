@@ -6,7 +6,7 @@ import { openMemoryRecords } from '../helpers/memory-journal.ts'
 
 const text = (bytes: Uint8Array | undefined): string | undefined => bytes && Buffer.from(bytes).toString()
 
-it('contents are found by their hash, which is not made again where it is known', () => {
+it('contents are found by their hash, which is not computed again if it is known', () => {
   const { keep, findKept } = replayedContents(openMemoryRecords([], noMask))
   keep?.({ bytes: 'one' })
   // a hash that does not belong to these bytes shows where it came from
@@ -20,7 +20,7 @@ it('contents are found by their hash, which is not made again where it is known'
   ])
 })
 
-it('a content is held as it was when it was kept', () => {
+it('a content is stored as it was when it was added', () => {
   const { keep, findKept } = replayedContents(openMemoryRecords([], noMask))
   const bytes = Buffer.from('before')
   keep?.({ bytes, hash: 'known' })

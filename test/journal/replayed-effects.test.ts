@@ -36,7 +36,7 @@ const model = (provider: string): AnyEffect => effectOf({ kind: 'model', request
 const command = (text: string): AnyEffect => effectOf({ kind: 'command', request: text, repeat: 'unsafe' })
 
 describe('observations', () => {
-  it('are answered with the value or the error that was recorded', async () => {
+  it('are answered with the recorded value or error', async () => {
     const { effects } = await replayOf(async (live) => {
       live.observe(placeAt('a'), call('time'), () => 7n)
       expect(() => live.observe(placeAt('b'), call('read', 'x'), () => never())).toThrow()
@@ -57,7 +57,7 @@ describe('observations', () => {
     expect(() => effects.observe(placeAt('a'), call('time'), never)).toThrow('stopped')
   })
 
-  it('read code from the disk', async () => {
+  it('of code are read from the disk', async () => {
     const { effects } = await replayOf(
       async (live) => void live.observe(placeAt('m'), call('require', 'x'), () => 'then'),
     )
@@ -66,7 +66,7 @@ describe('observations', () => {
 })
 
 describe('effects', () => {
-  it('give recorded values and errors, and are counted', async () => {
+  it('return recorded values and errors, and are counted', async () => {
     const { effects, counts, leftOver } = await replayOf(async (live) => {
       await live.perform(placeAt('a'), command('ls'), async () => 'out')
       const failing = live.perform(placeAt('b'), model('m'), async () => {
@@ -83,7 +83,7 @@ describe('effects', () => {
     expect([counts, leftOver()]).toEqual([{ command: 1, model: 1 }, undefined])
   })
 
-  it('leave out a model that was not asked, because it rested', async () => {
+  it('skip a model that was cooling down and not asked', async () => {
     const { effects } = await replayOf(
       async (live) => void (await live.perform(placeAt('ask#1'), model('b'), async () => 'yes')),
     )
@@ -91,7 +91,7 @@ describe('effects', () => {
     expect(await effects.perform(placeAt('ask#1'), model('b'), never)).toBe('yes')
   })
 
-  it('that a resumed run began again give what came last', async () => {
+  it('that a resumed run repeated return the last result', async () => {
     const { effects } = await replayOf(
       async (live) => {
         await live.boundary(placeAt('t'), async () => live.perform(placeAt('t/a'), command('one'), async () => 1))
@@ -104,7 +104,7 @@ describe('effects', () => {
     await expect(effects.perform(placeAt('t/a'), command('one'), never)).rejects.toThrow('the record has nothing there')
   })
 
-  it('without an end say where the record ends, unless a person has said that they were done', async () => {
+  it('without an end report where the record ends, unless a person has decided that they happened', async () => {
     const begun: Epoch = async (_, journal) => {
       const started = { kind: 'command', repeat: 'unsafe', fp: '', request: 'ls' } as const
       journal.note({ k: 'started', p: 'a', ...started })
@@ -129,7 +129,7 @@ describe('file changes', () => {
     expect(() => effects.changeFile(placeAt('a'), asked, plan('2'))).toThrow('the input of file(write a.txt)')
   })
 
-  it('that were done and now would not be are a difference, unless their content is only kept', async () => {
+  it('that are missing in the replay are a difference, unless only their content was stored', async () => {
     const kept = () => ({ record: { ...plan('1')().record, content: keptContent }, act: () => undefined })
     const { effects } = await replayOf(async (live) => {
       live.changeFile(placeAt('a'), asked, kept)
@@ -139,12 +139,12 @@ describe('file changes', () => {
     expect(() => effects.changeFile(placeAt('b'), asked, () => undefined)).toThrow('the input of file(write a.txt)')
   })
 
-  it('that did nothing do nothing', async () => {
+  it('that changed nothing change nothing', async () => {
     const { effects } = await replayOf(async (live) => void live.changeFile(placeAt('a'), asked, () => undefined))
     expect(effects.changeFile(placeAt('a'), asked, never)).toBe(false)
   })
 
-  it('that only name paths do not look at the disk', async () => {
+  it('that only name paths do not read the disk', async () => {
     const move = { op: 'move', path: 'b', from: 'a' }
     const { effects } = await replayOf(
       async (live) =>
@@ -168,7 +168,7 @@ describe('the first difference', () => {
     expect(difference()?.code).toBe('DIVERGED')
   })
 
-  it('holds back other parts until its own part has said where it was', async () => {
+  it('stops other parts until its own part has reported its place', async () => {
     const { effects, difference } = await replayOf(async () => undefined)
     const order: string[] = []
     const one = effects.boundary(placeAt('one'), async () => {
@@ -183,7 +183,7 @@ describe('the first difference', () => {
   })
 })
 
-it('gives what a file function returned then, and compares its arguments', async () => {
+it('file functions return the recorded results, and their arguments are compared', async () => {
   const { effects } = await replayOf(
     async (live) => void live.call(placeAt('a#0'), call('aip.file.save', 'x', 'y'), () => ({ size: 1 })),
   )

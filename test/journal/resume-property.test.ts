@@ -113,7 +113,7 @@ function newWorld(isMended: boolean): World {
   return { files: new Map(), done: [], isMended }
 }
 
-it('comes to the same value and the same world wherever a run is killed, and however often', async () => {
+it('a run has the same value and the same effects wherever and however often it is killed', async () => {
   let kills = 0
   let cases = 0
   for (let seed = 1; seed <= core(12, 120); seed += 1) {

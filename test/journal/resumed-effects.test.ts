@@ -176,7 +176,7 @@ table('a program of an agent', performing(agentCommand), [
   ['counts as done by choice', [[agentStart], [choice('done')]], 'assumed', []],
 ])
 
-it('says of a program of an agent what it ended with before it is run again', async () => {
+it('reports how a program of an agent ended before it is run again', async () => {
   const crashed = await resume([[agentStart, failed('s#0', 1)]])
   await performing(agentCommand)(crashed)
   expect([crashed.retried, crashed.repeated]).toEqual([['s#0: no'], []])
@@ -185,7 +185,7 @@ it('says of a program of an agent what it ended with before it is run again', as
   expect([interrupted.retried, interrupted.repeated]).toEqual([[], ['1.1 command s#0']])
 })
 
-it('asks before the run goes on about programs of agents that were in progress, and not about those that failed', async () => {
+it('asks about interrupted programs of agents before the run continues, but not about failed ones', async () => {
   const other = { ...agentStart, p: 's#1' }
   const index = await indexOf([[begin('s'), agentStart, failed('s#0', 2), other]])
   const { uncertain } = unendedEffects(index, { stateOf: () => 'before', presentText: () => '' })
@@ -225,24 +225,24 @@ table('a change of a file', write, [
   ['diverges where something else was read', [[obs('s#0')]], 'DIVERGED', []],
 ])
 
-describe('a change of a file whose end is not known', () => {
+describe('a file change with an unknown end', () => {
   it.each([
     ['before', true, ['written'], ['1.1 file s#0'], ['choice', 'started', 'ended']],
     ['after', true, [], [], ['choice']],
-  ] as const)('with the files as %s it', async (state, given, acts, repeated, kinds) => {
+  ] as const)('and the files as %s it', async (state, given, acts, repeated, kinds) => {
     const one = await resume([[fileStart]], { stateOf: () => state })
     expect(write(one)).toBe(given)
     expect([one.acts, one.repeated, one.records.map(({ k }) => k)]).toEqual([acts, repeated, kinds])
   })
 
-  it('needs a choice when the files are as neither', async () => {
+  it('needs a choice when the files match neither state', async () => {
     const one = await resume([[fileStart]], { stateOf: () => 'neither' })
     expect(() => write(one)).toThrow(expect.objectContaining({ code: 'UNCERTAIN' }))
     expect(one.acts).toEqual([])
   })
 })
 
-it('lists what is done again, and nothing else', async () => {
+it('lists what is repeated, and nothing else', async () => {
   for (const [records, repeated] of [
     [[modelStart], ['1.1 model s#0']],
     [[modelStart, failed('s#0', 1)], []],
@@ -261,14 +261,14 @@ describe('a boundary', () => {
       inputs,
     })
 
-  it('is read back when it is finished, and shows again what it has shown', async () => {
+  it('is restored when it is finished, and shows its output again', async () => {
     const show: Entry = { k: 'show', p: 's/x', event: { type: 'print', text: 'hi' } }
     const one = await resume([[begin('s'), show, done('s', { text: 'A' })]])
     expect(await work(one)).toEqual({ text: 'A' })
     expect([one.acts, one.shown, one.records]).toEqual([[], [{ type: 'print', text: 'hi' }], []])
   })
 
-  it('goes on where it was interrupted, and is finished in the new record', async () => {
+  it('continues where it was interrupted, and is finished in the new record', async () => {
     const one = await resume([[begin('s'), obs('s#0')]])
     expect(await work(one)).toBe('s#0')
     expect(one.records).toMatchObject([{ k: 'done', p: 's', value: 's#0' }])
@@ -278,7 +278,7 @@ describe('a boundary', () => {
     ['changed', { code: 'new' }],
     ['gone', {}],
     ['new', { code: 'old', data: 1 }],
-  ])('is rerun, with all in it, when an input is %s', async (_, inputs) => {
+  ])('is rerun completely when an input is %s', async (_, inputs) => {
     const key = boundaryKey({ code: 'old' }, noMask)
     const one = await resume([[{ k: 'begin', p: 's', key }, obs('s#0'), done('s')]])
     expect(await work(one, inputs)).toBe('live')
@@ -317,13 +317,13 @@ describe('a boundary', () => {
         { inputs: { ...inputs }, partInputs: ['steps'] },
       )
 
-    it('is read back while they are the same', async () => {
+    it('is restored while they are the same', async () => {
       const one = await resume([first])
       expect(await again(one, { code: 'same', steps: 'old' }, { a: {}, b: {} })).toBe('s')
       expect(one.records).toEqual([])
     })
 
-    it('is entered again when one of them differs, and keeps what is not concerned', async () => {
+    it('is entered again when one of them differs, and keeps unaffected parts', async () => {
       const one = await resume([first], { usesCurrent: true })
       expect(await again(one, { code: 'same', steps: 'new' }, { a: {}, b: { code: 1 } })).toEqual(['s/a', 'live b'])
       expect(one.acts).toEqual(['b'])
@@ -344,13 +344,13 @@ describe('a boundary', () => {
       expect(broken.acts).toEqual(['b'])
     })
 
-    it('is rerun, with all in it, when anything else differs', async () => {
+    it('is rerun completely when anything else differs', async () => {
       const one = await resume([first], { usesCurrent: true })
       expect(await again(one, { code: 'other', steps: 'old' }, { a: {}, b: {} })).toEqual(['live a', 'live b'])
     })
   })
 
-  it('keeps what is finished in it when it is not', async () => {
+  it('keeps finished parts when it is unfinished', async () => {
     const one = await resume([[begin('s'), begin('s/a'), done('s/a'), begin('s/b')]])
     const inner = (name: string): Promise<string> =>
       one.effects.boundary(placeAt(`s/${name}`), async () => `live ${name}`)
@@ -360,7 +360,7 @@ describe('a boundary', () => {
     ])
   })
 
-  it('is done again where it had failed, and says so again when it fails', async () => {
+  it('is repeated if it had failed, and reports a new failure', async () => {
     const why: Entry = { k: 'failed', p: 's', error: failure }
     const one = await resume([[begin('s'), obs('s#0'), why]])
     expect(await work(one)).toBe('s#0')
@@ -384,7 +384,7 @@ describe('an error that stops the run', () => {
   it.each([
     ['DIVERGED', obs('s#0', 1)],
     ['UNCERTAIN', started('s#0', { kind: 'command', repeat: 'unsafe', ...print('rm') })],
-  ])('%s comes out of every later call, and nothing is finished any more', async (code, record) => {
+  ])('%s is thrown by every later call, and nothing is finished any more', async (code, record) => {
     const one = await resume([[begin('s'), record, begin('old'), done('old')]])
     const { effects, acts } = one
     const swallowed = (work: () => unknown): void => {
@@ -402,7 +402,7 @@ describe('an error that stops the run', () => {
     expect([acts, one.records]).toEqual([[], []])
   })
 
-  it('leaves calls and new boundaries that catch it, or run beside it, without an end', async () => {
+  it('leaves concurrent and catching calls and new boundaries without an end', async () => {
     const one = await resume([[begin('s'), obs('s#0', 1)]])
     const { effects } = one
     let goOn = (): void => undefined
@@ -438,7 +438,7 @@ describe('an error that stops the run', () => {
 describe('values', () => {
   const large = 'large '.repeat(20_000)
 
-  it('come back with their secrets, bytes and odd numbers, and are compared with them', async () => {
+  it('are restored with their secrets, bytes and special numbers, and are compared with them', async () => {
     const mask = createMask({ OPENAI_API_KEY: 'sk-secret-0123' })
     const value = { key: 'sk-secret-0123', bytes: new Uint8Array([0, 255]), list: [undefined, -0, 2n ** 70n] }
     const asked = { name: 'load', args: ['sk-secret-0123', large] }
@@ -455,7 +455,7 @@ describe('values', () => {
   })
 })
 
-it('a recorded error comes back with its secrets, however long it is', async () => {
+it('a recorded error is restored with its secrets, however long it is', async () => {
   const mask = createMask({ OPENAI_API_KEY: 'sk-secret-0123' })
   const message = `refused: sk-secret-0123 ${'long '.repeat(20_000)}`
   const error = { status: 'error', error: { type: 'other', message } } as const
@@ -463,8 +463,8 @@ it('a recorded error comes back with its secrets, however long it is', async () 
   expect(() => one.effects.observe(at, time, () => 1)).toThrow(expect.objectContaining({ message }))
 })
 
-describe('with the sources of now', () => {
-  it('a call outside of boundaries that is another one goes live; inside it diverges', async () => {
+describe('with the current sources', () => {
+  it('a different call outside of boundaries is executed; inside a boundary it diverges', async () => {
     const free = await resume([[obs('s#0', 1), obs('s#1')]], { usesCurrent: true })
     expect(free.effects.observe(at, { name: 'other', args: [] }, () => 'live')).toBe('live')
     expect(free.effects.observe(placeAt('s#1'), time, () => 'live')).toBe('s#1')
@@ -474,7 +474,7 @@ describe('with the sources of now', () => {
     )
   })
 
-  it('the next resume takes what was recorded then', async () => {
+  it('the next resume uses what was recorded then', async () => {
     const old = [modelStart, ended('s#0', 1, 'old')]
     const now = [started('s#0', print('now')), ended('s#0', 1, 'now')]
     const one = await resume([old, now])
@@ -502,7 +502,7 @@ describe('a file that is answered from the record', () => {
     ['another one', load, () => file('two', 1), ['a.md: s']],
     ['gone', load, fail, ['a.md: s']],
     ['not what was read', { name: 'aip.file.exists', args: ['a.md'] }, () => file('two', 1), []],
-  ] as const)('is told of when it is %s: %j', async (_, call, now, told) => {
+  ] as const)('is reported when it is %s: %j', async (_, call, now, told) => {
     expect(await read({ ...call, args: [...call.args] }, now)).toEqual(told)
   })
 })

@@ -23,7 +23,7 @@ async function rest(): Promise<void> {
   for (let turn = 0; turn < 10; turn += 1) await Promise.resolve()
 }
 
-describe('what a call may cost', () => {
+describe('the reservation of a call', () => {
   it('is its input and its whole output, which is granted as the output limit', async () => {
     const tokens = budget({ tokens: 20_000 })
     const { grant } = await tokens.reserve(asked(1000, 16_384), quiet)
@@ -32,30 +32,30 @@ describe('what a call may cost', () => {
     expect(tokens.spent()).toEqual({ calls: 0, tokens: 0, usd: 0 })
   })
 
-  it('is lowered in its output to what is left', async () => {
+  it('has its output reduced to what is left', async () => {
     const tokens = budget({ tokens: 5000 })
     expect((await tokens.reserve(asked(1000, 16_384), quiet)).grant).toEqual({ outputTokens: 4000 })
     expect(tokens.left()).toEqual({ tokens: 0 })
   })
 
-  it('is lowered by its price to what is left in dollars', async () => {
+  it('is reduced by its price to what is left in dollars', async () => {
     const dollars = budget({ usd: 0.1 })
     const estimate = { tokens: 1000, usd: 0.01, output: { tokens: 16_384, usdPerToken: 15e-6, least: 1024 } }
     expect((await dollars.reserve(call(estimate), quiet)).grant).toEqual({ outputTokens: 6000 })
     expect(dollars.left()).toEqual({ usd: 0 })
   })
 
-  it('may have less than the least output when it asks for no more', async () => {
+  it('may be below the minimum output if the call requests no more', async () => {
     expect((await budget({ tokens: 120 }).reserve(asked(100, 20), quiet)).grant).toEqual({ outputTokens: 20 })
   })
 
-  it('is not limited in its output by a limit of calls alone', async () => {
+  it('is not reduced in its output by a limit of calls alone', async () => {
     const calls = budget({ calls: 2 })
     expect((await calls.reserve(asked(1000, 16_384), quiet)).grant).toEqual({})
     expect(calls.left()).toEqual({ calls: 1 })
   })
 
-  it('is nothing for effects that ask no model', async () => {
+  it('is zero for effects that ask no model', async () => {
     const none = budget({ calls: 0, tokens: 0, usd: 0 })
     const { grant, settle } = await none.reserve({ ...asked(9, 9), kind: 'http' }, quiet)
     settle(undefined)
@@ -72,7 +72,7 @@ describe('settling', () => {
     expect(tokens.left()).toEqual({ tokens: 18_800, calls: 4 })
   })
 
-  it('counts the estimate when the cost is not known, and so for each part of it', async () => {
+  it('charges the estimate when the cost is unknown, separately for each part', async () => {
     const both = budget({ tokens: 20_000, usd: 1 })
     const estimate = { tokens: 1000, usd: 0.01, output: { tokens: 1000, usdPerToken: 1e-5, least: 1 } }
     ;(await both.reserve(call(estimate), quiet)).settle(undefined)
@@ -88,14 +88,14 @@ describe('settling', () => {
     expect([dollars.spent().usd, dollars.left()]).toEqual([0.1, { usd: 0.9 }])
   })
 
-  it('shows what cost more than was set aside as spent, and has nothing left', async () => {
+  it('shows an overrun as spent, and has nothing left', async () => {
     const tokens = budget({ tokens: 100 })
     ;(await tokens.reserve(asked(50, 50), quiet)).settle({ tokens: 130 })
     expect([tokens.spent().tokens, tokens.left()]).toEqual([130, { tokens: 0 }])
     await expect(tokens.reserve(asked(1, 1), quiet)).rejects.toMatchObject({ code: 'BUDGET' })
   })
 
-  it('leaves free models usable when the dollars are gone', async () => {
+  it('leaves free models usable when the dollars are spent', async () => {
     const dollars = budget({ usd: 0.01 })
     ;(await dollars.reserve(call({ usd: 0.01 }), quiet)).settle({ usd: 0.02 })
     const free = call({ tokens: 5, usd: 0, output: { tokens: 2000, usdPerToken: 0, least: 1024 } })
@@ -103,7 +103,7 @@ describe('settling', () => {
   })
 })
 
-describe('a budget that is used up', () => {
+describe('an exhausted budget', () => {
   it.each([
     [
       { calls: 1 },
@@ -120,7 +120,7 @@ describe('a budget that is used up', () => {
       'the budget of $0.5 does not allow a call of openai::m: $0.49 spent so far, and it needs at least $0.02024',
       'Raise usd in [budget], use a cheaper model, or give it fewer or smaller files.',
     ],
-  ])('refuses with its limit %j, what was spent, and what to do', async (limits, message, hint) => {
+  ])('refuses with its limit %j, the amount spent, and what to do', async (limits, message, hint) => {
     const used = budget(limits)
     const estimate = { tokens: 500, usd: 0.01, output: { tokens: 16_384, usdPerToken: 1e-5, least: 1024 } }
     ;(await used.reserve(call(estimate), quiet)).settle({ calls: 1, tokens: 2500, usd: 0.49 })
@@ -140,7 +140,7 @@ describe('a budget that is used up', () => {
     }
   })
 
-  it('lets calls without a known price through, uncounted in dollars, when it is told to', async () => {
+  it('allows calls without a known price, uncounted in dollars, if configured', async () => {
     const dollars = createBudget({ usd: 1, unpriced: 'allow' })
     ;(await dollars.reserve(asked(9, 9), quiet)).settle({ calls: 1, tokens: 12 })
     expect(dollars.spent()).toEqual({ calls: 1, tokens: 12, usd: 0 })
@@ -178,7 +178,7 @@ describe('waiting', () => {
     expect(refused).toMatchObject({ code: 'BUDGET' })
   })
 
-  it('goes on for those behind a call that was refused', async () => {
+  it('continues for the calls after a refused one', async () => {
     const tokens = budget({ tokens: 1000 })
     const running = await tokens.reserve(asked(500, 500), quiet)
     const tooLarge = tokens.reserve(asked(5000, 10), quiet)
@@ -188,7 +188,7 @@ describe('waiting', () => {
     expect((await fitting).grant).toEqual({ outputTokens: 10 })
   })
 
-  it('ends when the call is aborted, which lets those behind it go on', async () => {
+  it('ends when the call is aborted, which lets the next ones continue', async () => {
     const tokens = budget({ tokens: 1000 })
     await tokens.reserve(asked(400, 100), quiet)
     const stop = new AbortController()
@@ -203,7 +203,7 @@ describe('waiting', () => {
   })
 })
 
-describe('a child', () => {
+describe('a child budget', () => {
   it('reserves in its own budget and in that of its parent', async () => {
     const parent = budget({ tokens: 10_000, calls: 10 })
     const child = budget({ tokens: 3000 }, parent)
@@ -232,7 +232,7 @@ describe('a child', () => {
     expect((await budget({}, budget({ tokens: 9 })).reserve(asked(1, 1), quiet)).grant).toEqual({ outputTokens: 1 })
   })
 
-  it('waits for its own calls without holding up its siblings', async () => {
+  it('waits for its own calls without blocking its siblings', async () => {
     const parent = budget({ tokens: 100_000 })
     const [left, right] = [budget({ tokens: 2000 }, parent), budget({ tokens: 2000 }, parent)]
     const running = await left.reserve(asked(1000, 1000, 10), quiet)
@@ -251,7 +251,7 @@ describe('a child', () => {
     })
   })
 
-  it('keeps to the rule of its parent about calls without a price', async () => {
+  it('follows the rule of its parent about calls without a price', async () => {
     const child = createBudget({ unpriced: 'allow' }, budget({ usd: 1 }))
     await expect(child.reserve(asked(1, 1), quiet)).rejects.toMatchObject({ code: 'BUDGET' })
   })

@@ -33,7 +33,7 @@ describe('runsFolder', () => {
 })
 
 describe('workspaceId', () => {
-  it('is readable, and different for folders of one name', () => {
+  it('is readable, and different for folders of the same name', () => {
     expect(workspaceId('/no/such/My Project')).toMatch(/^My-Project-[0-9a-f]{12}$/)
     expect(workspaceId('/other/My Project')).not.toBe(workspaceId('/no/such/My Project'))
     expect(workspaceId('/')).toMatch(/^root-[0-9a-f]{12}$/)

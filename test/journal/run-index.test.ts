@@ -15,7 +15,7 @@ function answerAt(index: RunIndex, place: string): unknown {
 }
 
 describe('a boundary that begins', () => {
-  it('makes all older records at and below it void, and nothing beside it', async () => {
+  it('invalidates all older records at and below it, and nothing next to it', async () => {
     const first = [begin('a'), obs('a#0'), started('a#1'), ended('a#1', 3), begin('a#2/b'), obs('ab'), obs('a#2/b#0')]
     const index = await indexOf([first, [begin('a')]])
     expect(['a#0', 'a#1', 'a#2/b', 'a#2/b#0'].map((place) => index.tree.find(place))).toEqual(Array(4).fill(undefined))
@@ -23,7 +23,7 @@ describe('a boundary that begins', () => {
     expect(index.tree.find('a')?.begin).toBeDefined()
   })
 
-  it('makes those around it unfinished, whose other parts still answer', async () => {
+  it('makes the outer ones unfinished, while their other parts still answer', async () => {
     const first = [begin('a'), begin('a/b'), obs('a/b#0'), done('a/b'), begin('a/c'), done('a/c'), done('a'), done('x')]
     const index = await indexOf([first, [begin('a/c')]])
     expect([index.tree.find('a')?.done, index.tree.find('a/c')?.done]).toEqual([undefined, undefined])
@@ -32,7 +32,7 @@ describe('a boundary that begins', () => {
     expect(answerAt(index, 'a/b#0')).toBe('a/b#0')
   })
 
-  it('is what it was when it began last', async () => {
+  it('has the state of its last start', async () => {
     const index = await indexOf([
       [begin('a'), obs('a#0', 'old'), obs('a#1', 'old')],
       [begin('a'), obs('a#0', 'new')],
@@ -44,13 +44,13 @@ describe('a boundary that begins', () => {
 describe('a finished boundary', () => {
   const parts = [begin('a'), obs('a#0'), begin('a/b'), done('a/b'), done('a')]
 
-  it('forgets what is in it when nobody can ask for it', async () => {
+  it('drops its contents when nobody can ask for them', async () => {
     const index = await indexOf([parts])
     expect(valueAt(index, index.tree.find('a')?.done)).toBe('a')
     expect([index.tree.find('a/b'), index.tree.find('a#0')]).toEqual([undefined, undefined])
   })
 
-  it('keeps it when everything is asked for, around a part that is to be rerun, or where a later writer followed', async () => {
+  it('keeps its contents when everything is requested, around a part to rerun, or if a later writer followed', async () => {
     const everything = await indexOf([parts], { keeps: 'everything' })
     const around = await indexOf([parts], { keeps: 'unfinished', from: 'a/b' })
     const older = await indexOf([parts, [obs('x')]])
@@ -60,7 +60,7 @@ describe('a finished boundary', () => {
     )
   })
 
-  it('keeps what was shown in it, in order', async () => {
+  it('keeps the output shown in it, in order', async () => {
     const show = (p: string): ReturnType<typeof obs> => ({ k: 'show', p, event: p })
     const index = await indexOf([
       [begin('a'), show('a'), begin('a/b'), show('a/b#0'), done('a/b'), show('a'), done('a'), show('x')],
@@ -73,13 +73,13 @@ describe('a finished boundary', () => {
 describe('an effect', () => {
   const endAt = (index: RunIndex, place: string): unknown => valueAt(index, index.tree.find(place)?.ended)
 
-  it('that began again is no longer the one that failed', async () => {
+  it('that was restarted no longer counts as failed', async () => {
     const index = await indexOf([[started('a#0'), failed('a#0', 1)], [started('a#0')]])
     expect(index.tree.find('a#0')).toMatchObject({ started: expect.any(Number) as number })
     expect(index.tree.find('a#0')?.ended).toBe(undefined)
   })
 
-  it('has the end that an overtaken writer has recorded late, unless a later one has its own', async () => {
+  it('has the end that an overtaken writer recorded late, unless a later one has its own', async () => {
     const late = [started('a#0'), ended('a#0', 1, 'late')]
     expect(endAt(await indexOf([late, [started('a#0')]]), 'a#0')).toBe('late')
     expect(endAt(await indexOf([late, [started('a#0'), failed('a#0', 1)]]), 'a#0')).toBe('late')
@@ -88,13 +88,13 @@ describe('an effect', () => {
     expect(index.source.at(index.tree.find('a#0')?.started ?? 0)).toMatchObject({ e: 2, fp: 'new' })
   })
 
-  it('that was followed by an observation at its place came to nothing', async () => {
+  it('that was followed by an observation at its place had no result', async () => {
     const index = await indexOf([[started('a#0'), failed('a#0', 1)], [obs('a#0')]])
     expect(index.tree.find('a#0')).toEqual({ answer: expect.any(Number) as number })
     expect((await indexOf([[obs('a#0')], [started('a#0')]])).tree.find('a#0')?.answer).toBe(undefined)
   })
 
-  it('takes what a person has decided about it, and has never begun when that is to do it again', async () => {
+  it('follows the decision of a person, and counts as never started if it is to be repeated', async () => {
     const choice = (of: number, word: 'redo' | 'done' | 'fail' | 'found') =>
       ({ k: 'choice', p: `a#${of}`, of: [1, of], choice: word }) as const
     const index = await indexOf([
@@ -111,7 +111,7 @@ describe('an effect', () => {
   })
 })
 
-describe('effects whose end is not known', () => {
+describe('effects with an unknown end', () => {
   const placesOf = (index: RunIndex): readonly string[] => begunEffects(index).map(({ place }) => place)
   const failedCall = (p: string): ReturnType<typeof obs> => ({
     k: 'call',
@@ -122,7 +122,7 @@ describe('effects whose end is not known', () => {
     error: failure,
   })
 
-  it('are those that began and did not end, or failed where nothing followed, in the order they began', async () => {
+  it('are those without an end, and failed ones that nothing followed, in the order of their starts', async () => {
     const records = [
       begin('a'),
       started('a#0'),
@@ -142,7 +142,7 @@ describe('effects whose end is not known', () => {
     for (const epochs of [[records], [records, [obs('x')]]]) expect(placesOf(await indexOf(epochs))).toEqual([])
   })
 
-  it('are not in calls that have returned, unless they failed and are made again', async () => {
+  it('are not in calls that have returned, unless they failed and are repeated', async () => {
     const inner = [started('a#0/b'), failed('a#0/b', 1), started('a#0')]
     expect(placesOf(await indexOf([[...inner, call('a#0')]]))).toEqual([])
     expect(placesOf(await indexOf([[...inner, failedCall('a#0'), obs('a#1')]]))).toEqual([])
@@ -150,7 +150,7 @@ describe('effects whose end is not known', () => {
   })
 })
 
-it('gives the records about the whole run in order', async () => {
+it('returns the records about the whole run in order', async () => {
   const start = { k: 'run.start', run: 'r', file: 'a.md', hash: 'ff', version: '1' } as const
   const end = { k: 'run.end', exit: 1, stop: 'failed' } as const
   const index = await indexOf([[start, begin('a'), end], [{ ...end, exit: 0 }]])
@@ -162,14 +162,14 @@ it('gives the records about the whole run in order', async () => {
   expect(index.records('source')).toEqual([])
 })
 
-describe('processes that may still run', () => {
+describe('processes that may still be running', () => {
   const writer = { k: 'seg', v: 2, pid: 7, start: 'ticks:70', boot: 'b', host: 'h' } as const
   const child = (s: number, pid: number, more: { readonly stays?: true } = {}) =>
     ({ k: 'process', p: 'a#0', s, pid, start: `ticks:${pid}`, ...more }) as const
   const left = async (...epochs: Parameters<typeof indexOf>[0]): Promise<readonly number[]> =>
     (await indexOf(epochs)).processes().map(({ pid }) => pid)
 
-  it('are those of effects without an end, with the writer that has started them', async () => {
+  it('are those of effects without an end, with the writer that started them', async () => {
     const index = await indexOf([[writer, started('a#0'), child(2, 50), child(2, 51)]])
     expect(index.processes()).toMatchObject([
       { place: 'a#0', pid: 50, start: 'ticks:50', writer: { pid: 7, start: 'ticks:70', boot: 'b' } },
@@ -178,14 +178,14 @@ describe('processes that may still run', () => {
     expect(await left([writer, started('a#0'), child(2, 50), ended('a#0', 2)])).toEqual([])
   })
 
-  it('are those that stay, until the run has ended', async () => {
+  it('are those started to stay, until the run has ended', async () => {
     const staying = [writer, started('a#0'), child(2, 50, { stays: true }), ended('a#0', 2)]
     expect(await left(staying)).toEqual([50])
     expect(await left([...staying, { k: 'run.end', exit: 0, stop: 'done' }])).toEqual([])
     expect(await left(staying, [writer, started('a#1')])).toEqual([50])
   })
 
-  it('are not those of older writers that a later one has seen: it has ended them before it started its own', async () => {
+  it('are not those of older writers that a later one has seen: it ended them before it started its own', async () => {
     const own = [started('a#0'), child(2, 50), child(2, 51, { stays: true })]
     const later = [started('a#1'), child(2, 60)]
     expect(await left([writer, ...own], [writer, ...later])).toEqual([60])

@@ -23,22 +23,22 @@ const environment = {
 describe('createMask', () => {
   const { mask, unmask } = createMask(environment, { names: ['PIN', 'NOT_SET'] })
 
-  it('hides known keys, what looks like one, and what the user named, anywhere in a text', () => {
+  it('masks known keys, probable keys, and values that the user named, anywhere in a text', () => {
     expect(mask('Bearer sk-openai-123456, gateway-key-1!')).toBe(
       'Bearer «secret:OPENAI_API_KEY», «secret:BATON_GATEWAY_KEY»!',
     )
     expect(mask('xtoken-12345678y 47-11')).toBe('x«secret:MY_SERVICE_TOKEN»y «secret:PIN»')
   })
 
-  it('prefers the longer of two secrets that begin alike', () => {
+  it('prefers the longer of two secrets with the same beginning', () => {
     expect(mask('sk-openai-123456-and-more sk-openai-123456')).toBe('«secret:SOME_SECRET» «secret:OPENAI_API_KEY»')
   })
 
-  it('leaves other variables and short placeholders alone', () => {
+  it('does not mask other variables and short placeholders', () => {
     expect(mask('/home/someone has none')).toBe('/home/someone has none')
   })
 
-  it('takes values as they are, also when they look like a pattern', () => {
+  it('treats values literally, also if they look like a pattern', () => {
     const odd = createMask({ A_TOKEN: '.*+?^${}()|[]\\' })
     expect(odd.mask('a .*+?^${}()|[]\\ b')).toBe('a «secret:A_TOKEN» b')
     expect(odd.unmask('a «secret:A_TOKEN» b')).toBe('a .*+?^${}()|[]\\ b')
@@ -50,17 +50,17 @@ describe('createMask', () => {
     '«secret:«secret:=»47-11»',
     '«secret:=»',
     '',
-  ])('gives %j back as it was', (text) => {
+  ])('restores %j unchanged', (text) => {
     expect(unmask(mask(text))).toBe(text)
     expect(mask(text)).not.toMatch(/sk-openai|47-11/)
   })
 
-  it('hides a key without the blanks and line breaks around it, as it is sent', () => {
+  it('masks a key without surrounding blanks and line breaks, as it is sent', () => {
     const padded = createMask({ A_TOKEN: ' key-0123456789\n', PIN: ' 4711 ', BLANK: ' ' }, { names: ['PIN', 'BLANK'] })
     expect(padded.hide('key-0123456789, 4711 or nothing')).toBe('«secret:A_TOKEN», «secret:PIN» or nothing')
   })
 
-  it('hides secrets that are in no variable of their own', () => {
+  it('masks secrets that are not in a variable of their own', () => {
     const { hide } = createMask({}, { values: { 'gateway.base_url?key': 'query-secret-1', short: 'x' } })
     expect(hide('x?key=query-secret-1')).toBe('x?key=«secret:gateway.base_url?key»')
   })
@@ -77,12 +77,12 @@ describe('createMask', () => {
     expect(createMask(environment).begun(text)).toBe(length)
   })
 
-  it('does not take the end of a secret for the beginning of the next one', () => {
+  it('does not mistake the end of a secret for the beginning of the next one', () => {
     expect(createMask({ A_TOKEN: 'abcdefgha' }).begun('abcdefgha')).toBe(0)
     expect(createMask({}).begun('abcdefgha')).toBe(0)
   })
 
-  it('leaves the name where the environment has the variable no more', () => {
+  it('keeps the placeholder if the variable is no longer in the environment', () => {
     expect(createMask({}).unmask(mask('47-11'))).toBe('«secret:PIN»')
   })
 })
@@ -100,7 +100,7 @@ describe('other forms of a secret', () => {
     }
   })
 
-  it('are URL-encoded text and text in JSON, each put back as it was', () => {
+  it('include URL-encoded text and text in JSON, each restored as it was', () => {
     const text = `?k=${encodeURIComponent(key)} ${JSON.stringify({ key })} ${key}`
     expect(hide(text)).toBe('?k=«secret:A_TOKEN:url» {"key":"«secret:A_TOKEN:json»"} «secret:A_TOKEN»')
     expect(unmask(mask(text))).toBe(text)
@@ -116,7 +116,7 @@ describe('other forms of a secret', () => {
     ['in JSON in JSON', String.raw`sk-SEC\\/ret\\u002bkey=(x)!*0123abcd`],
     ['in JSON with escaped characters', String.raw`\u0073k-SEC\u002Fret\u002bkey\u003d(x)!*0123abcd`],
     ['in HTML', 'sk-SEC&#x2F;ret&#43;key&#x3d;(x)!*0123abcd'],
-  ])('are found %s, and put back as they were', (_, written) => {
+  ])('are found %s, and restored as they were', (_, written) => {
     const { mask, hide, unmask, begun } = createMask({ A_TOKEN: 'sk-SEC/ret+key=(x)!*0123abcd' })
     const text = `bad key ${written}, 100%; a\\b &c`
     expect(mask(text)).toMatch(/^bad key «secret:A_TOKEN:spelled\.[0-9a-z]{28}», 100%; a\\b &c$/)
@@ -126,12 +126,12 @@ describe('other forms of a secret', () => {
     for (let end = 1; end < written.length; end += 1) expect(begun(`bad key ${written.slice(0, end)}`)).toBe(end)
   })
 
-  it('are found in pieces: what may be the beginning of one is known', () => {
+  it('are found across chunks: a possible beginning of one is recognized', () => {
     const whole = Buffer.from(`xy${key}`).toString('base64').slice(3, -4)
     for (let end = 1; end < whole.length - 1; end += 1) expect(begun(`- ${whole.slice(0, end)}`)).toBe(end)
   })
 
-  it('are not made of values so short that they are in ordinary text', () => {
+  it('are not derived from values so short that they occur in ordinary text', () => {
     const short = createMask({ PIN: '47' }, { names: ['PIN'] })
     expect(short.hide(`47 and ${Buffer.from('47').toString('base64')}`)).toBe('«secret:PIN» and NDc=')
   })
@@ -175,7 +175,7 @@ describe('what is a secret', () => {
     ['https://me:p%40ss-word-1@host/x', 'p@ss-word-1'],
     ['Server=db;User=me;Password=s3cr3t-pw-0;', 's3cr3t-pw-0'],
     ['AccountName=a;AccountKey=bG9uZy1rZXktMDEyMw==;', 'bG9uZy1rZXktMDEyMw=='],
-  ])('is what is secret in the address %s', (value, password) => {
+  ])('is the secret part of the address %s', (value, password) => {
     const { hide, mask, unmask } = createMask({ DATABASE: value })
     expect(hide(value)).not.toContain(password)
     expect(hide(`it is ${password}.`)).toMatch(/^it is «secret:DATABASE#\d».$/)
@@ -183,13 +183,13 @@ describe('what is a secret', () => {
     expect(secretNames(mask(password))).toEqual(['DATABASE'])
   })
 
-  it('is not the password that is the name of its user', () => {
+  it('is not a password that equals the name of its user', () => {
     const url = 'postgres://postgres:postgres@localhost/x'
     expect(createMask({ DATABASE_URL: url }).hide(url)).toBe(url)
   })
 })
 
-it('finds what a search one by one would find, and gives back every text', () => {
+it('finds the same as separate searches, and restores every text', () => {
   const random = createRandom(7)
   const letters = ['a', 'b', 'ab', 'ba', 'aab', 'YWE', '«secret:', '%', '»', 'ä']
   const word = (most: number): string =>
@@ -206,7 +206,7 @@ it('finds what a search one by one would find, and gives back every text', () =>
   }
 })
 
-it('finds secrets at every place of a long text, whatever characters are around them', () => {
+it('finds secrets at every position of a long text, next to any characters', () => {
   const environment = { A_TOKEN: 'first-secret-value', B_TOKEN: 'second\u{1f600}secret', C: 'z' }
   const { mask, unmask } = createMask(environment, { names: ['C'] })
   for (const filler of ['x', 'é', '\u{1f600}', '\ud800']) {
@@ -224,7 +224,7 @@ it('finds secrets at every place of a long text, whatever characters are around 
   expect(createMask(long).mask(`x${long.A_TOKEN}x${long.B_TOKEN}`)).toBe('x«secret:A_TOKEN»x«secret:B_TOKEN»')
 })
 
-it('writes no secret to any file, whatever it stands in, and gives values back with it', async () => {
+it('writes no secret to any file, whatever contains it, and restores values with it', async () => {
   const folder = newRunFolder()
   const mask = createMask(environment, { names: ['PIN'] })
   const journal = await openRun({ folder, now: () => new Date(0), mask })
@@ -270,7 +270,7 @@ it('writes no secret to any file, whatever it stands in, and gives values back w
   expect(await readValue(done[0], { folder, mask })).toEqual(value)
 })
 
-it('does not let a secret that equals a word of the format change the format', async () => {
+it('a secret that equals a word of the format does not change the format', async () => {
   const folder = newRunFolder()
   const words = { A: 'done', B: 'ok', C: 'model', D: 'safe', E: '1', F: 'ticks' }
   const mask = createMask(words, { names: Object.keys(words) })

@@ -35,7 +35,7 @@ describe('secrets of MCP servers', () => {
     ],
     [{ headers: { Accept: 'application/json2' } }, 'application/json2'],
     [{ url: 'https://host/mcp?mode=readonly' }, 'https://host/mcp?mode=readonly'],
-  ])('are not what ordinary texts are full of: %j', (server, text) => {
+  ])('do not include values that occur in ordinary texts: %j', (server, text) => {
     expect(createMask(env, serverSecrets({ s: server }, env)).mask(text)).toBe(text)
   })
 })

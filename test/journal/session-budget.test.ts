@@ -5,7 +5,7 @@ import { effectOf, placeAt } from '../helpers/effects.ts'
 const quiet = { at: placeAt('a'), signal: new AbortController().signal }
 const call = effectOf({ kind: 'model', repeat: 'safe', estimate: { tokens: 100, usd: 0.25 } })
 
-it('counts what earlier runs of the session have spent', async () => {
+it('includes what earlier runs of the session have spent', async () => {
   const open = createSessionBudget()
   const first = open({ calls: 2, usd: 1, unpriced: 'deny' })
   const { settle } = await first.reserve(call, quiet)

@@ -37,8 +37,8 @@ function fill(journal: RunJournal, entry: (round: number) => Entry, most = 1000)
   return most
 }
 
-describe('the limit of the size of a run', () => {
-  it('refuses what begins, from then on, and keeps all that was recorded and every end', async () => {
+describe('the size limit of a run', () => {
+  it('refuses new effects once it is reached, and keeps everything that was recorded and every end', async () => {
     const folder = newRunFolder()
     const journal = await openRun({ folder, now })
     const reached = journal.limitSize?.(20_000)
@@ -57,7 +57,7 @@ describe('the limit of the size of a run', () => {
     expect(records.map(({ n }) => n)).toEqual(records.map((_, index) => index + 1))
   })
 
-  it('counts large values, each once', async () => {
+  it('counts each large value once', async () => {
     const folder = newRunFolder()
     const journal = await openRun({ folder, now })
     journal.limitSize?.(1_000_000)
@@ -68,7 +68,7 @@ describe('the limit of the size of a run', () => {
     expect(await recordsIn(folder)).toHaveLength(23)
   })
 
-  it('counts contents of files that are kept, of any size, and leaves none that was refused', async () => {
+  it('counts stored contents of files, of any size, and stores none that was refused', async () => {
     const folder = newRunFolder()
     const large = join(dirname(folder), 'large')
     mkdirSync(dirname(folder), { recursive: true })

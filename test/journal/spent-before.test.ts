@@ -13,14 +13,14 @@ async function spent(...epochs: readonly (readonly Entry[])[]): Promise<unknown>
   return costBelow(await indexOf(epochs))
 }
 
-it('counts what calls did cost, also in boundaries that are finished or began again', async () => {
+it('counts the cost of calls, also in boundaries that are finished or restarted', async () => {
   const cost = { calls: 2, tokens: 5, usd: 0.5 }
   const records = [begin('a'), open('a/model'), good('a/model', 2, cost), done('a')]
   expect(await spent(records)).toEqual(cost)
   expect(await spent(records, [begin('a')])).toEqual(cost)
 })
 
-it('counts the estimate of a call whose end is not known, also when it was made again or its boundary began again', async () => {
+it('counts the estimate of a call with an unknown end, also if it was repeated or its boundary restarted', async () => {
   expect(await spent([open('a')])).toEqual(most)
   expect(await spent([open('a')], [open('a'), good('a', 1, { calls: 1, tokens: 1, usd: 1 })])).toEqual({
     calls: 2,
@@ -30,7 +30,7 @@ it('counts the estimate of a call whose end is not known, also when it was made 
   expect(await spent([begin('a'), open('a/model')], [begin('a')])).toEqual(most)
 })
 
-it('counts a call that failed as it did cost, and by its estimate what is not known of that', async () => {
+it('counts the actual cost of a failed call, and estimates what is unknown', async () => {
   const cancelled = (cost: object): Entry =>
     ({ k: 'ended', p: 'a', s: 1, kind: 'model', status: 'cancelled', error: failure, ...cost }) as Entry
   expect(await spent([open('a'), cancelled({})])).toEqual(most)
@@ -53,7 +53,7 @@ it('counts no other effects, whatever their values look like', async () => {
   expect(await spent([started('a', http), answer, started('b', http)])).toEqual({ calls: 0, tokens: 0, usd: 0 })
 })
 
-it('gives the calls in the order of their ends, with what each try used, then those without an end', async () => {
+it('returns the calls in the order of their ends, with the usage of each attempt, then those without an end', async () => {
   const used = (...models: readonly string[]): object => ({ spent: models.map((model) => spentOf({ model })) })
   const index = await indexOf([
     [

@@ -38,7 +38,7 @@ for (const [name, factory] of Object.entries({ files, memory })) {
 }
 
 describe('openRun', () => {
-  it('makes the folder with its first record, readable by its user alone', async () => {
+  it('creates the folder with its first record, readable only by its user', async () => {
     const folder = newRunFolder()
     const journal = await openRun({ folder, now })
     expect(() => statSync(dirname(folder))).toThrow('ENOENT')
@@ -63,7 +63,7 @@ describe('openRun', () => {
     expect(readdirSync(join(folder, 'blobs'))).toHaveLength(1)
   })
 
-  it('takes over from a writer whose header was lost with the power', async () => {
+  it('takes over from a writer whose header was lost in a power failure', async () => {
     const folder = newRunFolder()
     mkdirSync(folder, { recursive: true })
     writeFileSync(join(folder, 'j-000001.jsonl'), Buffer.alloc(300))
@@ -74,7 +74,7 @@ describe('openRun', () => {
     expect(await recordsIn(folder)).toMatchObject([{ p: 'here', e: 2 }])
   })
 
-  it('gives a won epoch back when nothing was recorded in it', async () => {
+  it('returns an unused epoch when nothing was recorded in it', async () => {
     const folder = newRunFolder()
     const owners = createMortalOwners()
     const first = await openRun({ folder, now, owners })
@@ -87,7 +87,7 @@ describe('openRun', () => {
     await first.close()
   })
 
-  it('works where the file system has no hard links', async () => {
+  it('works on a file system without hard links', async () => {
     const folder = newRunFolder()
     const files = createFaultyFiles({ operation: 4, when: 'before', code: 'EPERM' })
     const journal = await openRun({ folder, now, files })
@@ -98,7 +98,7 @@ describe('openRun', () => {
     expect(readdirSync(folder)).toEqual(['j-000001.jsonl'])
   })
 
-  it('names the folder and what to do when it cannot be used', async () => {
+  it('names the folder and the remedy when it cannot be used', async () => {
     const folder = newRunFolder()
     mkdirSync(dirname(folder), { recursive: true })
     writeFileSync(folder, 'a file in the way')
@@ -110,7 +110,7 @@ describe('openRun', () => {
   })
 })
 
-it('a run that can be seen has begun: its file appears with its signed start', async () => {
+it('a visible run has begun: its file appears with its signed start', async () => {
   const folder = newRunFolder()
   const seen: boolean[] = []
   const watched: FilePort = {

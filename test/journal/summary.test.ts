@@ -46,7 +46,7 @@ describe('the tally of a run', () => {
     expect(tallyOf([['', started]])).toBeUndefined()
   })
 
-  it('counts tasks by how they ended, models once, and takes totals from the last event', () => {
+  it('counts tasks by how they ended, models once, and uses the totals of the last event', () => {
     const call = { type: 'usage', call: usage, total: usage, cost_usd: null, total_cost_usd: null } as const
     const error = { code: 'TASK_FAILED', message: 'no' }
     expect(
@@ -74,7 +74,7 @@ describe('the tally of a run', () => {
     })
   })
 
-  it('counts the tasks of the last round only, and none of agents', () => {
+  it('counts only the tasks of the last round, and none of agents', () => {
     const result = tallyOf([
       ['', started],
       ['task/0', done(0)],
@@ -108,7 +108,7 @@ describe('a summary', () => {
   ]) as RunResult
   const summary = summaryOf(result, '/w/a.md', { started: 0, ended: 5000, worked: 3000, epochs: 2 })
 
-  it('holds when it was worked on beside what it came to', () => {
+  it('contains the last activity next to the result', () => {
     expect(summary).toMatchObject({
       v: 1,
       id: 'run',
@@ -120,11 +120,11 @@ describe('a summary', () => {
     })
   })
 
-  it('is read back, also with fields of later versions', () => {
+  it('is restored, also with fields of later versions', () => {
     expect(readSummary(JSON.stringify({ ...summary, later: 1 }))).toEqual({ ...summary, later: 1 })
   })
 
-  it('says what went wrong and where; those of older versions do not', () => {
+  it('contains the error and its place, except in older versions', () => {
     const error = { code: 'SCRIPT_FAILED', message: 'no', hint: 'Look.', file: '/w/a.lua', line: 2, column: 7 }
     const told = tallyOf([
       ['', started],

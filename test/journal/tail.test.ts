@@ -10,8 +10,8 @@ function newFile(): { readonly path: string; readonly read: () => string } {
   return { path, read: () => readFileSync(path, 'utf8') }
 }
 
-describe('the growing end of a file', () => {
-  it('writes the lines that wait, in their order, only when it is asked to', () => {
+describe('the growing end of a journal file', () => {
+  it('writes the waiting lines in order, only on request', () => {
     const { path, read } = newFile()
     const tail = createTail({ type: 'open', descriptor: nodeFiles.create(path) }, nodeFiles)
     tail.add('one\n')
@@ -24,7 +24,7 @@ describe('the growing end of a file', () => {
     expect(read()).toBe('one\ntwo\n')
   })
 
-  it('writes by itself when many characters wait', () => {
+  it('writes on its own when many characters wait', () => {
     const { path, read } = newFile()
     const tail = createTail({ type: 'open', descriptor: nodeFiles.create(path) }, nodeFiles)
     const line = `${'x'.repeat(200 * 1024)}\n`
@@ -35,7 +35,7 @@ describe('the growing end of a file', () => {
     expect(read()).toBe(line + line)
   })
 
-  it('creates a file together with the lines that wait, and gives them to it once', () => {
+  it('creates a file together with the waiting lines, once', () => {
     const { path, read } = newFile()
     const given: string[] = []
     const tail = createTail(
@@ -67,7 +67,7 @@ describe('the growing end of a file', () => {
     expect(tail.hasWaiting()).toBe(false)
   })
 
-  it('signs all the lines that are written together, and nothing where none wait', () => {
+  it('signs all lines that are written together, and nothing if none wait', () => {
     const { path, read } = newFile()
     const sign = (lines: Buffer): string => `signed ${lines.length}\n`
     const tail = createTail({ type: 'open', descriptor: nodeFiles.create(path) }, nodeFiles, sign)
@@ -79,7 +79,7 @@ describe('the growing end of a file', () => {
     expect(read()).toBe('one\ntwo\nsigned 8\n')
   })
 
-  it('goes on where a file system has taken only a part', () => {
+  it('continues after a partial write of the file system', () => {
     const { path, read } = newFile()
     const slow: FilePort = {
       ...nodeFiles,

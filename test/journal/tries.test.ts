@@ -6,8 +6,8 @@ import { placeAt, effectOf, spentOf } from '../helpers/effects.ts'
 const estimate = { tokens: 100, output: { tokens: 500, least: 50 } }
 const model = effectOf({ kind: 'model', request: { provider: 'p::m' }, repeat: 'safe', estimate })
 
-describe('an effect that is tried again', () => {
-  it('counts every try as a call, and is refused when no call is left', async () => {
+describe('an effect with several attempts', () => {
+  it('counts every attempt as a call, and is refused when no call is left', async () => {
     const budget = createBudget({ calls: 2, unpriced: 'deny' })
     const effects = createMemoryEffects({ budget })
     const tries: number[] = []
@@ -23,7 +23,7 @@ describe('an effect that is tried again', () => {
     expect(budget.spent()).toMatchObject({ calls: 2, tokens: 0 })
   })
 
-  it('is granted what is left, counts what each try did cost, and records the sum', async () => {
+  it('is granted the rest, is charged for each attempt, and records the sum', async () => {
     const budget = createBudget({ tokens: 1000, unpriced: 'deny' })
     const effects = createMemoryEffects({ budget })
     const counted = { ...model, costOf: () => spentOf({ input: 200 }) }
@@ -38,7 +38,7 @@ describe('an effect that is tried again', () => {
     expect(effects.records.at(-1)).toMatchObject({ k: 'ended', cost: { calls: 2, tokens: 650 }, spent })
   })
 
-  it('counts a last try that failed once', async () => {
+  it('counts a failed last attempt once', async () => {
     const budget = createBudget({ calls: 9, unpriced: 'deny' })
     const effects = createMemoryEffects({ budget })
     const asked = effects.perform(placeAt('a'), model, async (_, granted) => {

@@ -12,7 +12,7 @@ describe('encodeValue', () => {
     }
   }
 
-  it('leaves JSON as it is', encodes({ a: [1, 'x', null, true, 1.5e300] }, { a: [1, 'x', null, true, 1.5e300] }))
+  it('leaves JSON unchanged', encodes({ a: [1, 'x', null, true, 1.5e300] }, { a: [1, 'x', null, true, 1.5e300] }))
   it('tags integers beyond a double', encodes([-(2n ** 64n)], [{ $big: '-18446744073709551616' }]))
   it(
     'tags numbers JSON does not have',
@@ -24,17 +24,17 @@ describe('encodeValue', () => {
     'wraps an object that looks like a wrapper',
     encodes({ $plain: { $num: 2 } }, { $plain: { $plain: { $plain: { $num: 2 } } } }),
   )
-  it('keeps dollar keys that mean nothing', encodes({ $schema: 'x', $ref: '#' }, { $schema: 'x', $ref: '#' }))
+  it('keeps dollar keys without a meaning', encodes({ $schema: 'x', $ref: '#' }, { $schema: 'x', $ref: '#' }))
   it('keeps a key named __proto__', encodes(JSON.parse('{"__proto__":{"a":1}}'), JSON.parse('{"__proto__":{"a":1}}')))
 
-  it('leaves undefined properties out', encodes({ a: undefined, b: 1 }, { b: 1 }))
-  it('tags undefined elements, and gives holes back as undefined', () => {
+  it('omits undefined properties', encodes({ a: undefined, b: 1 }, { b: 1 }))
+  it('tags undefined elements, and restores holes as undefined', () => {
     const encoded = encodeValue({ b: [undefined, 1], c: Array(1) }, same)
     expect(encoded).toEqual({ b: [{ $nil: true }, 1], c: [{ $nil: true }] })
     expect(decodeValue(encoded, same)).toEqual({ b: [undefined, 1], c: [undefined] })
   })
 
-  it('sees only the part of a buffer that a view shows', () => {
+  it('encodes only the part of a buffer that a view shows', () => {
     const view = new Uint8Array(new Uint8Array([1, 2, 3, 4]).buffer, 1, 2)
     expect(encodeValue(view, same)).toEqual({ $bytes: 'AgM=' })
   })

@@ -119,8 +119,8 @@ const mustNot = (): never => {
   throw new Error('nothing is done for a look')
 }
 
-describe('what a part reads', () => {
-  it('is read, and may be what it was', async () => {
+describe('a file that a part reads', () => {
+  it('is read, and may be unchanged', async () => {
     const seen: string[] = []
     const { value, reason } = await look(reading('one'), (effects, at) =>
       effects.observe(at('read#0'), loadOf('a.txt'), () => {
@@ -137,7 +137,7 @@ describe('what a part reads', () => {
     ['an error', reading('one'), 'a.txt changed'],
     ['something else', reading('one', 'aip.file.load', ['b.txt']), 'it did not read b.txt before'],
     ['it in another way', reading('one', 'aip.file.info'), 'it did not read a.txt before'],
-  ])('makes it dirty when it is %s', async (what, now, expected) => {
+  ])('invalidates the part when it is %s', async (what, now, expected) => {
     const fails: Work = (effects, at) =>
       effects.observe(at('read#0'), loadOf('a.txt'), () => {
         throw new BatonError('FILE_FAILED', 'gone')
@@ -146,7 +146,7 @@ describe('what a part reads', () => {
     expect([reason(), told]).toEqual([expected, [expected]])
   })
 
-  it('is looked at only where it may be read now', async () => {
+  it('is compared only if it may be read now', async () => {
     const listing: Work = (effects, at) =>
       effects.observeAsync(at('files'), { name: 'file.list', args: ['*.txt'] }, async (allow) => {
         allow({ kind: 'read', path: '/w/a.txt', named: '/w/a.txt' })
@@ -160,7 +160,7 @@ describe('what a part reads', () => {
     expect(refused.told).toEqual(['file.list("*.txt") returns something else'])
   })
 
-  it('may fail as it did', async () => {
+  it('may fail again in the same way', async () => {
     const failing =
       (message: string): Work =>
       (effects, at) => {
@@ -176,7 +176,7 @@ describe('what a part reads', () => {
     expect((await look(failing('gone'), failing('locked'))).reason()).toBe('a.txt changed')
   })
 
-  it('is what it was where the run itself has changed it', async () => {
+  it('is unchanged if the run itself has changed it', async () => {
     const { value, committed } = await look(reading('one'), reading('two'), {
       isOwnRead: ({ args }, readings) => {
         expect([args, readings]).toEqual([['a.txt'], { before: 'one', now: 'two' }])
@@ -188,13 +188,13 @@ describe('what a part reads', () => {
   })
 
   it.each(['math.randomseed', 'run.number', 'file_changes', 'file_before', 'file_undo'])(
-    'is taken from the record where it is %s',
+    'is taken from the record if it is %s',
     async (name) => {
       expect((await look(reading(7, name), reading(8, name))).value).toBe(7)
     },
   )
 
-  it('counts as read now where it is not within the part, whatever becomes of that', async () => {
+  it('counts as read now if it is not within the part, whatever happens to it', async () => {
     const { liveReads, value } = await look(
       () => 'x',
       (effects) => effects.observe(placeAt('module/lua/words'), { name: 'require', args: ['words'] }, () => 'text'),
@@ -202,7 +202,7 @@ describe('what a part reads', () => {
     expect([value, liveReads]).toEqual(['text', ['module/lua/words']])
   })
 
-  it('is compared also where a call has the same place', async () => {
+  it('is compared also if a call has the same place', async () => {
     const loading =
       (text: string): Work =>
       (effects, at) => {
@@ -214,8 +214,8 @@ describe('what a part reads', () => {
   })
 })
 
-describe('what a part asks a model', () => {
-  it('has the recorded answer while it is the same, for nothing', async () => {
+describe('a model call of a part', () => {
+  it('has the recorded answer while it is the same, for free', async () => {
     const { value, committed, recalled } = await look(
       asking('hi', () => ({ text: 'hello' })),
       asking('hi', mustNot),
@@ -235,13 +235,13 @@ describe('what a part asks a model', () => {
     })
   })
 
-  it('makes it dirty when it is another request, or was none', async () => {
+  it('invalidates the part when it differs or was never made', async () => {
     const then = asking('hi', () => 'hello')
     expect((await look(then, asking('ho', mustNot))).reason()).toBe('its request to openai::m differs')
     expect((await look(() => 1, asking('ho', mustNot))).reason()).toBe('it calls openai::m again')
   })
 
-  it('fails as it did where another model was asked then, and makes it dirty where none was', async () => {
+  it('fails again if another model was asked then, and invalidates the part otherwise', async () => {
     const ladder =
       (answer: () => unknown, isCaught = true): Work =>
       async (effects, at) => {
@@ -274,10 +274,10 @@ describe('what a part asks a model', () => {
   })
 })
 
-describe('what a part changes', () => {
+describe('a change that a part makes', () => {
   const record = { op: 'write', path: 'out.txt', before: null, after: 'abc' }
 
-  it('is not changed again while it stands, and recorded as it was', async () => {
+  it('is not made again while it is in place, and recorded as before', async () => {
     const plan = (): never => mustNot()
     const { value, committed } = await look(changing('out.txt', record), (effects, at) =>
       effects.changeFile(at('save#0'), { op: 'write', path: 'out.txt' }, plan),
@@ -289,7 +289,7 @@ describe('what a part changes', () => {
     expect(records.find(({ k }) => k === 'ended')).toMatchObject({ s: started?.n, kind: 'file', status: 'ok' })
   })
 
-  it('makes it dirty for the reason that is given', async () => {
+  it('invalidates the part for the given reason', async () => {
     const hooks: Hooks = {
       whyChangeAgain(given) {
         expect(given).toEqual(record)
@@ -300,25 +300,25 @@ describe('what a part changes', () => {
     expect(reason()).toBe('out.txt has changed since')
   })
 
-  it('makes it dirty when it is another file', async () => {
+  it('invalidates the part when it is a different file', async () => {
     const { reason } = await look(changing('out.txt', record), changing('new.txt', record))
     expect(reason()).toBe('it changes new.txt, which it did not before')
   })
 
-  it('may be nothing, as it was, and no more than that', async () => {
+  it('may do nothing, as before, and no more than that', async () => {
     const nothing = changing('out.txt', undefined)
     expect(await look(nothing, nothing)).toMatchObject({ value: false, told: [] })
     expect((await look(nothing, changing('out.txt', record))).reason()).toBe('out.txt has changed since')
   })
 })
 
-describe('a part that does anything else', () => {
+describe('a part with any other effect', () => {
   it.each([
     ['command', 'it runs a command'],
     ['http', 'it makes an HTTP request'],
     ['tool', 'it uses a tool'],
     ['git', 'it uses git'],
-  ] as const)('is dirty: %s', async (kind, expected) => {
+  ] as const)('is invalid: %s', async (kind, expected) => {
     const work =
       (act: () => unknown): Work =>
       (effects, at) =>
@@ -333,7 +333,7 @@ describe('a part that does anything else', () => {
     ).toBe(expected)
   })
 
-  it('stays dirty for the first reason, though a script catches the error', async () => {
+  it('stays invalid for the first reason, even if a script catches the error', async () => {
     const hiding =
       (text: string): Work =>
       (effects, at) => {
@@ -352,8 +352,8 @@ describe('a part that does anything else', () => {
   })
 })
 
-describe('the record of a part that is unchanged', () => {
-  it('is that of a part that was done now, with its calls, its events and its end in order', async () => {
+describe('the record of an unchanged part', () => {
+  it('equals that of a part that was executed now, with its calls, its events and its end in order', async () => {
     const inner: Work = (effects, at) =>
       effects.boundary(at('chunk'), async () =>
         effects.call(at('chunk#0'), { name: 'print', args: ['x'] }, () => reading('one')(effects, at)),

@@ -9,7 +9,7 @@ import { newRunFolder, recordsIn } from './fixtures/run-folder.ts'
 
 const now = (): Date => new Date(0)
 
-it('syncs nothing in a run that only notes, however large its values', async () => {
+it('syncs nothing in a run that has only notes, however large its values are', async () => {
   const folder = newRunFolder()
   const files = createFaultyFiles()
   const journal = await openRun({ folder, now, files })
@@ -76,7 +76,7 @@ it('acknowledges a record only when its line and the name of its file are durabl
   expect(checked).toBe(160)
 })
 
-it('makes durable soon, with one sync, what nobody waits for', async () => {
+it('soon makes durable, with one sync, what nobody waits for', async () => {
   const folder = newRunFolder()
   const { files, durableText } = createPowerCut(folder)
   let syncs = 0
@@ -106,7 +106,7 @@ it('fails when what nobody waits for cannot be synced', async () => {
   await expect(journal.close()).rejects.toMatchObject({ code: 'JOURNAL_FAILED' })
 })
 
-it('makes every folder on the way, and every blob, durable before the first acknowledgement', async () => {
+it('makes every parent folder, and every blob, durable before the first acknowledgement', async () => {
   const folder = newRunFolder()
   const synced: string[] = []
   const files: FilePort = {
@@ -128,7 +128,7 @@ it('makes every folder on the way, and every blob, durable before the first ackn
   await journal.close()
 })
 
-it('makes what was noted after the last durable record durable when it is closed', async () => {
+it('makes notes after the last durable record durable when it is closed', async () => {
   const folder = newRunFolder()
   const { files, durableText } = createPowerCut(folder)
   const journal = await openRun({ folder, now, files })
@@ -164,7 +164,7 @@ it('lets timers run while one caller appends without a pause', async () => {
   expect(count).toBeLessThan(100_000)
 })
 
-it('holds no more than 256 KB of notes, even when nothing else gets a turn', async () => {
+it('buffers at most 256 KB of notes, even if nothing else gets a turn', async () => {
   const folder = newRunFolder()
   const journal = await openRun({ folder, now })
   const value = 'x'.repeat(1000)
@@ -173,7 +173,7 @@ it('holds no more than 256 KB of notes, even when nothing else gets a turn', asy
   await journal.close()
 })
 
-it('writes notes after a moment, without being asked', async () => {
+it('writes notes after a moment, without a request', async () => {
   const folder = newRunFolder()
   const journal = await openRun({ folder, now })
   journal.note({ k: 'done', p: 'noted' })

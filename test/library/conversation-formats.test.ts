@@ -7,7 +7,7 @@ const mock = useAimock()
 const steps = JSON.stringify({ todos: [{ content: 'Look', status: 'in_progress' }] })
 
 describe.each(aimockHosts)('a conversation over $format', (host) => {
-  it('asks before it calls a tool, goes on when that is allowed, and knows it in the next prompt', async () => {
+  it('asks before it calls a tool, continues when the call is allowed, and remembers it in the next prompt', async () => {
     const toolCalls = [{ id: 'call_a', name: 'todo', arguments: steps }]
     mock.on({ userMessage: 'Plan', hasToolResult: false }, { content: 'I plan first.', toolCalls }, { chunkSize: 4 })
     mock.on({ userMessage: 'Plan', hasToolResult: true }, { content: 'It is planned.' })

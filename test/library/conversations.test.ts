@@ -56,7 +56,7 @@ function texts(seen: readonly ConversationEvent[]): readonly string[] {
   return seen.flatMap((event) => (event.type === 'item.completed' ? [event.item.text] : []))
 }
 
-it('is opened with an id, takes operations in order, and ends with them and its events (R261, R262, R263, R264, R265)', async () => {
+it('a conversation is opened with an id, takes operations in order, and ends with them and its events (R261, R262, R263, R264, R265)', async () => {
   const options = { userId: 'ada', instructions: 'Be brief.' }
   const { model, conversation, seen, manager } = await world([{ text: 'One.' }, { text: 'Two.' }], options)
   expect(manager.get(conversation.id)).toBe(conversation)
@@ -80,7 +80,7 @@ it('is opened with an id, takes operations in order, and ends with them and its 
   expect(manager.get(conversation.id)).toBeUndefined()
 })
 
-it('has the settings of its manager, its own, and those of the config as it is when it is opened (R261)', async () => {
+it('has the settings of its manager, its own, and those of the config at the time it is opened (R261)', async () => {
   const model = await startToolModel([{ text: '1' }, { text: '2' }, { text: '3' }])
   const home = tempTree({ 'config/config.toml': 'temperature = 0.1\n' })
   const env = { BATON_GATEWAY_URL: model.url, BATON_HOME: home }
@@ -102,7 +102,7 @@ it('has the settings of its manager, its own, and those of the config as it is w
   ])
 })
 
-it('is closed with the others of its manager, also while it ends by itself', async () => {
+it('is closed with the other conversations of its manager, even while it is ending by itself', async () => {
   const { conversation, manager } = await world([{ text: 'One.' }])
   const other = manager.open()
   conversation.submit({ type: 'prompt', text: 'First?' })
@@ -130,7 +130,7 @@ it('has its questions answered by operations, each by its id', async () => {
 })
 
 it.each(['approval.requested', 'tool.started'] as const)(
-  'goes on with a call that is allowed by the id of its %s (R153)',
+  'continues with a call that is allowed by the id of its %s (R153)',
   async (named) => {
     const options = { instructions: '+++\ntools = ["todo"]\n+++\nBe brief.' }
     const replies = [callsTools(['todo', steps('one')], ['todo', steps('two')]), { text: 'Well.' }]
@@ -155,7 +155,7 @@ function steps(content: string): JsonObject {
   return { todos: [{ content, status: 'pending' }] }
 }
 
-it('stops the prompt that is in progress, and takes further ones', async () => {
+it('stops the current prompt, and accepts further ones', async () => {
   const slow = { text: 'Slow.', gate: new Promise<void>(() => {}) }
   const { model, conversation, next, seen } = await world([slow, { text: 'Here.' }])
   conversation.submit({ type: 'prompt', text: 'First?' })
@@ -168,7 +168,7 @@ it('stops the prompt that is in progress, and takes further ones', async () => {
   expect(texts(seen)).toEqual(['Here.'])
 })
 
-it('ends with its signal, in the middle of a prompt and between prompts', async () => {
+it('ends with its signal, during a prompt and between prompts', async () => {
   const slow = { text: 'Slow.', gate: new Promise<void>(() => {}) }
   for (const replies of [[slow], [{ text: 'Here.' }]]) {
     const stop = new AbortController()
@@ -181,7 +181,7 @@ it('ends with its signal, in the middle of a prompt and between prompts', async 
   }
 })
 
-it('ends with a signal that nobody else holds', async () => {
+it('ends with a signal that nothing else refers to', async () => {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
   const { conversation, next } = await world([{ text: 'Here.' }], { signal: AbortSignal.timeout(1500) })
@@ -191,7 +191,7 @@ it('ends with a signal that nobody else holds', async () => {
   expect(await conversation.ended).toMatchObject({ stopReason: 'cancelled' })
 })
 
-it('is a run that is listed as one, and that only its program can continue', async () => {
+it('is listed as a run, and can be continued only by its program', async () => {
   const cwd = tempTree({})
   const model = await startToolModel([{ text: 'Slow.', gate: new Promise<void>(() => {}) }])
   const home = tempTree({})
@@ -214,7 +214,7 @@ it('is a run that is listed as one, and that only its program can continue', asy
   expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('no run of this workspace can be resumed')])
 })
 
-it('gives its prompts, also once it has ended, and another one goes on from them as stored (R192)', async () => {
+it('returns its prompts, also after it has ended, and another conversation continues from the stored prompts (R192)', async () => {
   const replies = [{ text: '```js\noutput("It is " + 3); done()\n```' }, { text: 'Yes.' }]
   const { model, conversation, manager } = await world(replies)
   expect(conversation.prompts()).toEqual([])
@@ -241,7 +241,7 @@ it('gives its prompts, also once it has ended, and another one goes on from them
   ])
 })
 
-it('goes on from the prompts of another one, and records nothing where that is asked for', async () => {
+it('continues from the prompts of another conversation, and records nothing on request', async () => {
   const history = [
     {
       id: 'p',

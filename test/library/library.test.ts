@@ -45,7 +45,7 @@ describe('approvals', () => {
     return { model, place }
   }
 
-  it('are answered by the program: it gets the call, and the model is told why not', async () => {
+  it('are given by the program: it receives the call, and the model is told why a call was denied', async () => {
     const { model, place } = await asking(callsTools(['todo', steps]), { text: 'Then not.' })
     const asked: ApprovalRequest[] = []
     const { exitCode } = await run('ask.md', {
@@ -59,7 +59,7 @@ describe('approvals', () => {
     expect(asked).toMatchObject([{ id: '1', tool: 'todo', input: steps, agent: 'task/0/ask' }])
   })
 
-  it('wait when the program says so, are recorded by approve and reject, and hold when the run is resumed', async () => {
+  it('wait at the request of the program, are recorded by approve and reject, and apply when the run is resumed', async () => {
     const replies = [callsTools(['todo', steps]), callsTools(['todo', { todos: [] }]), { text: 'Done.' }]
     const { model, place } = await asking(...replies)
     const waits = await run('ask.md', { ...place, approve: () => 'suspend' }).result
@@ -80,7 +80,7 @@ describe('approvals', () => {
 })
 
 describe('events', () => {
-  it('reach several loops at once, each with all of them in order', async () => {
+  it('are received by several loops at once, each with all events in order', async () => {
     const { place } = world(answering)
     const ask = run('ask.md', place)
     const [one, other, { exitCode }] = await Promise.all([typesOf(ask), typesOf(ask), ask.result])
@@ -89,7 +89,7 @@ describe('events', () => {
     expect([one[0], one.at(-1)]).toEqual(['run.started', 'run.completed'])
   })
 
-  it('are kept until a loop begins, and a loop that begins when others have read gets the rest', async () => {
+  it('are kept until a loop begins, and a loop that begins after others gets the remaining events', async () => {
     const { place } = world(answering)
     const ask = run('ask.md', place)
     await ask.result
@@ -97,7 +97,7 @@ describe('events', () => {
     expect(await typesOf(ask)).toEqual([])
   })
 
-  it('go on for one loop when another one is left', async () => {
+  it('continue for one loop after another one was left', async () => {
     const { place } = world(answering)
     const ask = run('ask.md', place)
     const left = (async () => {
@@ -110,8 +110,8 @@ describe('events', () => {
   })
 })
 
-describe('what a run is given', () => {
-  it('can be variables as values, an input for each task, and the prompt itself', async () => {
+describe('the options of a run', () => {
+  it('accept variables as values, an input for each task, and the prompt itself', async () => {
     const { place } = world({
       'ask.md':
         '+++\nagent = "a.lua"\n[input.names]\ntype = "list"\n[input.what]\n+++\n{{input.names.[1]}}: {{input.what}}\n',
@@ -125,7 +125,7 @@ describe('what a run is given', () => {
     expect(tasks.map((task) => task.status)).toEqual(['done', 'done'])
   })
 
-  it('can be a schema as an object: the report has the value', async () => {
+  it('accept a schema as an object: the report has the value', async () => {
     await using server = await openServer('{"count": 3}')
     const { place } = world({ 'ask.md': 'Count.\n' }, { BATON_GATEWAY_URL: server.url })
     const outputSchema = { type: 'object', properties: { count: { type: 'integer' } }, required: ['count'] }
@@ -135,7 +135,7 @@ describe('what a run is given', () => {
     expect(bad.error).toMatchObject({ code: 'CONFIG_INVALID' })
   })
 
-  it('can be a budget as an object', async () => {
+  it('accept a budget as an object', async () => {
     await using server = await openServer('yes')
     const files = { 'ask.md': '+++\ntemplate = true\n+++\nCount {{input}}.\n' }
     const { place } = world(files, { BATON_GATEWAY_URL: server.url })
@@ -144,7 +144,7 @@ describe('what a run is given', () => {
     expect({ exitCode, stopReason }).toEqual({ exitCode: 4, stopReason: 'budget' })
   })
 
-  it('can be a time that the run may take, also when it is resumed', async () => {
+  it('accept a time limit, also for a resumed run', async () => {
     let isSlow = true
     const server = await startModelServer(() => ({ text: 'yes', ...(isSlow ? { stallAfter: 0 } : {}) }))
     onTestFinished(() => server.close())
@@ -159,7 +159,7 @@ describe('what a run is given', () => {
     expect(await resume(runId, { ...place, timeout: '1h' }).result).toMatchObject({ exitCode: 0 })
   })
 
-  it('can be a dry run that shows the file changes and makes none', async () => {
+  it('accept a dry run that shows file changes without making them', async () => {
     const text = '<FILE_CHANGES>\n<FILE_NEW file_path="new.txt">\nhi\n</FILE_NEW>\n</FILE_CHANGES>\n'
     await using server = await openServer(text)
     const { place, folder } = world(
@@ -181,19 +181,19 @@ describe('what a run is given', () => {
     [{ timeout: '0s' }, 'run(): the option "timeout" must be a duration above zero such as "30s" or "10m"', /library/],
     [{ signal: {} }, 'run(): the option "signal" must be an AbortSignal', /library/],
     ['x', 'run(): the options must be an object', /library/],
-  ])('is refused with a typed error before anything begins: %j', (options, message, hint) => {
+  ])('are refused with a typed error before anything begins: %j', (options, message, hint) => {
     const error = thrownBy(() => run('ask.md', options as RunOptions))
     expect(isBatonError(error)).toBe(true)
     expect(error).toMatchObject({ code: 'USAGE', message, hint: expect.stringMatching(hint) as string })
   })
 
-  it('is checked by every function, and the file as well', () => {
+  it('are checked by every function, as is the file', () => {
     expect(thrownBy(() => run(undefined as unknown as string))).toMatchObject({ code: 'USAGE' })
     expect(thrownBy(() => resume('last', { form: 'x' } as object))).toMatchObject({ hint: 'Did you mean "from"?' })
     expect(thrownBy(() => watch('a.md', { onMessage: 1 } as object))).toMatchObject({ code: 'USAGE' })
   })
 
-  it('has an error in its report when the file is wrong', async () => {
+  it('lead to an error in the report if the file is invalid', async () => {
     const { place } = world({})
     expect(await run('none.md', place).result).toMatchObject({ exitCode: 2, error: { code: 'FILE_UNREADABLE' } })
   })
@@ -218,7 +218,7 @@ describe('results', () => {
 })
 
 describe('abort', () => {
-  it.each(['abort()', 'a signal'])('stops by %s, and resume goes on', async (way) => {
+  it.each(['abort()', 'a signal'])('by %s stops the run, and resume continues it', async (way) => {
     let open = (): void => {}
     await using server = await openServer('late', new Promise((resolve) => (open = resolve)))
     const { place } = world({ 'ask.md': 'Wait.\n' }, { BATON_GATEWAY_URL: server.url })
@@ -237,7 +237,7 @@ describe('abort', () => {
     expect(again).toMatchObject({ exitCode: 0, runId, tasks: [{ content: 'late' }] })
   })
 
-  it('leaves nothing to resume once the run has succeeded: result and loops reject with the same error', async () => {
+  it('leaves nothing to resume after the run has succeeded: result and loops reject with the same error', async () => {
     const { place } = world(answering)
     await run('ask.md', place).result
     const none = resume('last', place)
@@ -247,7 +247,7 @@ describe('abort', () => {
 })
 
 describe('watch', () => {
-  it('gives each run as it begins, with its cause, until the loop is left', async () => {
+  it('yields each run when it begins, with its cause, until the loop is left', async () => {
     const { folder, place } = world({ ...answering, 'a.lua': 'return "one"' })
     const messages: string[] = []
     const session = watch('ask.md', { ...place, onMessage: ({ kind }) => messages.push(kind) })

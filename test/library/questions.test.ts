@@ -8,7 +8,7 @@ function question(id: string, signal: AbortSignal): Question {
   return { id, at: [], isReopened: false, signal, isGranted: () => false }
 }
 
-it('a question is taken back with its signal, also when that was aborted before it was asked', async () => {
+it('a question is withdrawn when its signal is aborted, also if that happened before it was asked', async () => {
   const { ask } = createQuestions()
   const stop = new AbortController()
   const early = ask(action, question('1', stop.signal))
@@ -18,7 +18,7 @@ it('a question is taken back with its signal, also when that was aborted before 
   await expect(late).rejects.toThrow('stopped')
 })
 
-it('a question is answered by its id, and all are rejected once nobody answers any more', async () => {
+it('a question is answered by its id, and all are rejected when nobody answers any more', async () => {
   const { ask, decide, close } = createQuestions()
   const { signal } = new AbortController()
   const asked = ['1', '2', '3'].map((id) => ask(action, question(id, signal)))

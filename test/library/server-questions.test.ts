@@ -7,7 +7,7 @@ const at = placeAt('main/data#0')
 const form = { kind: 'form', message: 'Who?', schema: { type: 'object' } } as const
 const url = { kind: 'url', message: 'Log in.', url: 'https://example.com' } as const
 
-it('a program answers what a server asks a person', async () => {
+it('a program answers questions that a server asks the user', async () => {
   const asked: unknown[] = []
   const ask = personOf((question) => {
     asked.push(question)

@@ -12,8 +12,8 @@ function load(files: { readonly [path: string]: string }) {
   return loadTarget({ strategies, cwd, env: {}, home: cwd, builtInDir, flags: { overrides: [] }, file: 'p.md' })
 }
 
-describe('a definition that cannot be used', () => {
-  it('ends the run before it begins where a folder takes a name', async () => {
+describe('an invalid agent definition', () => {
+  it('ends the run before it begins if a folder redefines a name', async () => {
     const loading = load({ 'agents/Explore.md': '+++\ndescription = "x"\n+++\nMine.\n' })
     await expect(loading).rejects.toMatchObject({
       code: 'UNTRUSTED',
@@ -21,7 +21,7 @@ describe('a definition that cannot be used', () => {
     })
   })
 
-  it('is told with its line where a model may start agents, and only there', async () => {
+  it('is reported with its line if a model may start agents, and only then', async () => {
     const wrong = { 'agents/one.md': '---\ntools: Bash(git *)\n---\nx\n', 'agents/two.md': '+++\nnot toml\n+++\nx\n' }
     const warnings = await warningsOf(await load(wrong))
     expect(warnings).toHaveLength(2)
@@ -30,7 +30,7 @@ describe('a definition that cannot be used', () => {
     expect(await warningsOf(await load({ ...wrong, 'p.md': 'Say.\n' }))).toEqual([])
   })
 
-  it('is started by no model where it runs scripts that nobody has agreed to, and by whoever names it', async () => {
+  it('with unapproved scripts cannot be started by a model, but by whoever names it', async () => {
     const chained = '+++\ndescription = "Helps."\nsub_agents = ["./evil.lua"]\n+++\nHelp.\n'
     const files = { 'agents/helper.md': chained, 'agents/evil.lua': 'return {}' }
     const { definitions } = (await load(files)) as PromptTarget
@@ -43,7 +43,7 @@ describe('a definition that cannot be used', () => {
   })
 })
 
-describe('an agent of another program with tools that Baton does not have', () => {
+describe('an agent of another program with tools that Baton lacks', () => {
   const tools = 'Read, WebSearch, mcp__none, Raed'
   const files = { 'agents/team/x.md': `---\nname: web\ndescription: d\ntools: ${tools}\n---\nGo.\n` }
   const warning = 'agents/team/x.md:4: left out tools that Baton does not have: WebSearch, mcp__none, Raed'
@@ -53,11 +53,11 @@ describe('an agent of another program with tools that Baton does not have', () =
     ['as a sub-agent', '+++\nsub_agents = ["web", "web"]\n+++\nSay.\n'],
     ['as the agent that answers', '+++\nagent = "web"\n+++\nSay.\n'],
     ['as a role', '+++\n[collab.roles.one]\nagent = "web"\n+++\nSay.\n'],
-  ])('does without them, which is told once %s', async (_, prompt) => {
+  ])('works without them, which is reported once %s', async (_, prompt) => {
     expect(await warningsOf(await load({ ...files, 'p.md': prompt }))).toEqual([warning])
   })
 
-  it('has no tools where none is left, and ours has none that do not exist', async () => {
+  it('has no tools if none is left, while unknown tools in our own definitions are errors', async () => {
     const none = '---\nname: p\ndescription: d\ntools: Skill, Raed\n---\nGo.\n'
     const cwd = tempTree({ '.git/HEAD': '', 'agents/p.md': none, 'agents/own.md': '---\ntools: [Raed]\n---\nGo.\n' })
     const given = { cwd, env: {}, home: cwd, builtInDir, flags: { overrides: [] } }

@@ -26,7 +26,7 @@ async function runFiles(files: Readonly<Record<string, string>>, options: Partia
 const main = (entry: string): string => `+++\nsub_agents = [${entry}]\n+++\nSay fine.\n`
 
 describe('an agent that names no model', () => {
-  it('has the model of the file that runs it, also where a flag says so', async () => {
+  it('uses the model of the file that runs it, also if a flag sets it', async () => {
     const named = '+++\nmodel = "written"\nsub_agents = [{ name = "sum.aip", stage = "post" }]\n+++\nSay fine.\n'
     const files = { 'main.md': named, 'sum.aip': asking }
     expect((await runFiles({ ...files, 'main.md': main('{ name = "sum.aip", stage = "post" }') })).asked).toEqual([
@@ -37,14 +37,14 @@ describe('an agent that names no model', () => {
     expect((await runFiles(files)).asked).toEqual(['flag', 'written'])
   })
 
-  it('keeps a model of its own, and that of its entry', async () => {
+  it('uses a model of its own, and that of its entry', async () => {
     const entries =
       '{ name = "own.aip", stage = "post" }, { name = "sum.aip", stage = "post", options = { model = "entry" } }'
     const files = { 'main.md': main(entries), 'own.aip': withOptions('model = "own"'), 'sum.aip': asking }
     expect((await runFiles(files)).asked).toEqual(['flag', 'own', 'entry'])
   })
 
-  it('has it also below a prompt file, whose own model goes first', async () => {
+  it('uses it also below a prompt file, whose own model has priority', async () => {
     const child = (more: string): string =>
       `+++\n${more}sub_agents = [{ name = "sum.aip", stage = "post" }]\n+++\nSay more.\n`
     const entry = '{ name = "plain.md", as = "append" }, { name = "named.md", as = "append" }'
@@ -57,7 +57,7 @@ describe('an agent that names no model', () => {
     expect((await runFiles(files)).asked).toEqual(['flag', 'flag', 'child', 'child', 'flag'])
   })
 
-  it('has it when a script runs it', async () => {
+  it('uses it when a script runs it', async () => {
     const files = {
       'main.md': main('"call.lua"'),
       'call.lua': 'aip.agent.run("sum.aip", { input = {} })',
@@ -67,7 +67,7 @@ describe('an agent that names no model', () => {
   })
 })
 
-describe('before anything is paid', () => {
+describe('before anything is paid,', () => {
   it.each([
     ['its own', '{ name = "late.aip", stage = "post" }', withOptions('model = "anthropic::claude"')],
     ['that of its entry', '{ name = "late.aip", stage = "post", options = { model = "anthropic::claude" } }', asking],
@@ -76,13 +76,13 @@ describe('before anything is paid', () => {
       '{ name = "late.aip", stage = "post_task" }',
       withOptions('model = "anthropic::a"\nfallback_models = ["gemini::b"]'),
     ],
-  ])('a missing key of an agent is found, of the model that is %s', async (_, entry, agent) => {
+  ])('a missing key of an agent is reported, of the model that is %s', async (_, entry, agent) => {
     const { report, asked } = await runFiles({ 'main.md': main(entry), 'late.aip': agent })
     expect([report.exitCode, asked]).toEqual([3, []])
     expect(report.error).toMatchObject({ code: 'KEY_MISSING', place: { line: 2 } })
   })
 
-  it('a model that cannot be had is found below a prompt file', async () => {
+  it('an unavailable model below a prompt file is reported', async () => {
     const child = '+++\nsub_agents = [{ name = "late.aip", stage = "post" }]\n+++\nSay more.\n'
     const files = {
       'main.md': main('{ name = "child.md", stage = "post" }'),
@@ -97,7 +97,7 @@ describe('before anything is paid', () => {
     ['late.lua', 'return {'],
     ['late.aip', '# Output\n\n```lua\nreturn (\n```\n'],
     ['late.aip', withOptions('temperature = "hot"')],
-  ])('an agent that cannot start is found: %s %j', async (name, text) => {
+  ])('an agent that cannot start is reported: %s %j', async (name, text) => {
     const { report, asked } = await runFiles({ 'main.md': main(`{ name = "${name}", stage = "post" }`), [name]: text })
     expect([report.stopReason, asked]).toEqual(['error', []])
     expect(report.error).toMatchObject({ place: { file: expect.stringContaining(name) } })
@@ -110,13 +110,13 @@ describe('before anything is paid', () => {
       'what joins the answers',
       '[ensemble]\naggregator = "late.lua"\n[[ensemble.agents]]\nmodel = "a"\n[[ensemble.agents]]\nmodel = "b"',
     ],
-  ])('%s that cannot start is found', async (_, table) => {
+  ])('%s that cannot start is reported', async (_, table) => {
     const { report, asked } = await runFiles({ 'main.md': `+++\n${table}\n+++\nSay fine.\n`, 'late.lua': 'return {' })
     expect([report.stopReason, asked]).toEqual(['error', []])
     expect(report.error).toMatchObject({ place: { file: expect.stringContaining('late.lua') } })
   })
 
-  it('the price of a model of an agent is missed where dollars are limited', async () => {
+  it('a missing price for the model of an agent is reported if dollars are limited', async () => {
     const overrides = ['budget.usd=1']
     const files = {
       'main.md': main('{ name = "late.aip", stage = "post" }'),
@@ -126,7 +126,7 @@ describe('before anything is paid', () => {
     expect([report.exitCode, asked]).toEqual([4, []])
   })
 
-  it('nothing is said of what a script decides, of agents that are off, and in a dry run', async () => {
+  it('nothing is reported about decisions of a script, disabled agents, or in a dry run', async () => {
     const deciding = `${withOptions('model = "anthropic::x"')}\n# Data\n\n\`\`\`lua\nreturn aip.flow.data_response({ options = { model = "free" } })\n\`\`\`\n`
     const files = {
       'main.md': main('{ name = "late.aip", stage = "post" }, { name = "off.aip", stage = "post", enabled = false }'),
@@ -139,7 +139,7 @@ describe('before anything is paid', () => {
   })
 })
 
-it('a run without any model ends with exit code 3, unless a person looks on or the offline model is written', async () => {
+it('a run without any model ends with exit code 3, unless it is interactive or names the offline model', async () => {
   const plain = { 'main.md': 'Say fine.\n' }
   const alone = (files: Readonly<Record<string, string>>, options: Partial<StartOptions> = {}) => {
     const folder = tempTree(files)

@@ -8,20 +8,20 @@ describe('the files of -f', () => {
   const workspace = tempTree({ 'src/a.txt': 'A', 'src/deep/b.txt': 'B' })
   const cwd = join(workspace, 'src')
 
-  it('are inputs, with paths from the workspace', async () => {
+  it('are inputs, with paths relative to the workspace', async () => {
     const context = testContext({ workspace })
     const inputs = await readInputs({ texts: [], globs: ['*.txt', 'b.txt'], cwd }, context)
     expect(inputs).toMatchObject([{ path: 'src/a.txt' }, { path: 'src/deep/b.txt' }])
     expect(context.sent).toEqual([])
   })
 
-  it('may be none, which is said', async () => {
+  it('may be empty, which is reported', async () => {
     const context = testContext({ workspace })
     expect(await readInputs({ texts: [], globs: ['nothing*', '*.md'], cwd }, context)).toEqual([])
     expect(context.sent).toMatchObject([{ type: 'warning', message: '-f nothing*, *.md matches no file' }])
   })
 
-  it('are an error for a path that is no file, with the nearest one', async () => {
+  it('are an error for a path that is not a file, with a suggestion', async () => {
     const of = (...globs: readonly string[]) => readInputs({ texts: [], globs, cwd }, testContext({ workspace }))
     const missing = {
       code: 'FILE_UNREADABLE',
@@ -32,7 +32,7 @@ describe('the files of -f', () => {
     await expect(of('deep')).rejects.toMatchObject({ message: 'deep is a folder' })
   })
 
-  it('may have the characters of globs in their names, and those of their folder, too', async () => {
+  it('may contain glob characters, also in the name of their folder', async () => {
     const tree = { '[id]/[slug].tsx': '', '[id]/s.tsx': '', '[id]/a{b}.txt': '', '[id]/!c.md': '' }
     const folder = tempTree(tree)
     const given = { texts: [], globs: ['[slug].tsx', './a{b}.txt', '!c.md'], cwd: join(folder, '[id]') }
@@ -42,7 +42,7 @@ describe('the files of -f', () => {
     expect(workingGlobs(given, folder)).toBe(`working_globs=${JSON.stringify(globs)}`)
   })
 
-  it('are not looked for without -f', async () => {
+  it('are not searched without -f', async () => {
     const context = testContext({ workspace })
     expect(await readInputs({ texts: [], globs: [], cwd }, context)).toBeNull()
     expect(context.sent).toEqual([])

@@ -12,14 +12,14 @@ const data = {
 
 const { signal } = new AbortController()
 
-describe('an instruction that is a template', () => {
+describe('an instruction with a template', () => {
   it('is substituted once', async () => {
     const document = await parsePrompt('ask.md', text)
     const { prompts } = await renderInstruction({ params: {}, prompts: [document.instruction] }, document, data, signal)
     expect(prompts).toEqual(['Tone calm, the {{parser}}:\n- a.ts\n'])
   })
 
-  it('leaves what agents inserted literal', async () => {
+  it('does not render what agents inserted', async () => {
     const document = await parsePrompt('ask.md', text)
     const state = { params: {}, prompts: [document.instruction, 'Use {{params.tone}}.', `${document.instruction} `] }
     const { prompts } = await renderInstruction(state, document, data, signal)

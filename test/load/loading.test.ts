@@ -32,7 +32,7 @@ const bytesRead = ({ records }: TestContext): number =>
   records.reduce((sum, record) => sum + (record.k === 'obs' && 'value' in record ? String(record.value).length : 0), 0)
 
 describe('the files of a request', () => {
-  it('are not read at all when what was listed is too large', async () => {
+  it('are not read at all when the listed files are too large', async () => {
     const texts = Object.fromEntries(names.map((name) => [name, 'x'.repeat(100)]))
     const prompt = '+++\ncontext_globs = ["d/**"]\nmax_files_size_kb = 10\n+++\nHi\n'
     const { folder, context } = agentWorld({ 'p.md': prompt, ...texts })
@@ -44,7 +44,7 @@ describe('the files of a request', () => {
     expect(observed).not.toContain('file.read')
   })
 
-  it('are read no further than the limit when they have grown since they were listed', async () => {
+  it('are read only up to the limit when they have grown since they were listed', async () => {
     const { workspace, settings, context } = await world(40)
     for (const name of names) writeFileSync(join(workspace, name), 'x'.repeat(1000))
     const loading = { settings, context, allowance: allowanceOf(settings) }
@@ -59,7 +59,7 @@ describe('the files of a request', () => {
     expect(() => finishSteps(loadSteps(names, loading))).toThrow('have grown beyond')
   })
 
-  it('are read in turns, so that a run can be stopped meanwhile', async () => {
+  it('are read in steps, so that a run can be stopped meanwhile', async () => {
     const { settings, context } = await world(40)
     const stop = new AbortController()
     const many = Array.from({ length: 100 }, () => names).flat()

@@ -64,7 +64,7 @@ async function expectRefused(files: Files, said: string, file?: string): Promise
 }
 
 describe('the name of a tool', () => {
-  it('that nobody knows is refused where it is written, with the one that was meant', async () => {
+  it('that is unknown is refused where it is written, with a suggestion', async () => {
     const said = 'CONFIG_INVALID main.md:3:18 unknown tool "web_fetch". Did you mean "webfetch"?'
     await expectRefused({ 'main.md': prompt('model = "m"\ntools = ["todo", "web_fetch"]') }, said)
     const inOptions = 'CONFIG_INVALID main.aip:5:18 unknown tool "webfech". Did you mean "webfetch"?'
@@ -73,12 +73,12 @@ describe('the name of a tool', () => {
     await expectRefused(config, 'CONFIG_INVALID baton.toml:1:21 unknown tool "tdo". Did you mean "todo"?')
   })
 
-  it('may be one of those by which a model leads a team', async () => {
+  it('may be one of the tools by which a model leads a team', async () => {
     const found = await tryFiles({ 'main.md': prompt('model = "m"\ntools = ["wait", "todo"]') })
     expect(found).toMatchObject({ checked: 'nothing', ran: 'nothing', exitCode: 0 })
   })
 
-  it('of an entry of the chain is refused before the first call', async () => {
+  it('in an entry of the chain is refused before the first call', async () => {
     const entry = 'sub_agents = [{ name = "a.aip", stage = "post", options = { tools = ["tod"] } }]'
     const said = 'CONFIG_INVALID main.md:3:70 unknown tool "tod". Did you mean "todo"?'
     await expectRefused({ 'main.md': prompt(`model = "m"\n${entry}`), 'a.aip': agent('') }, said)
@@ -87,7 +87,7 @@ describe('the name of a tool', () => {
     await expectRefused({ 'main.md': prompt(`model = "m"\n${step}`), 'a.aip': agent('') }, inStep)
   })
 
-  it('of a server that is not there is refused, in a pattern too', async () => {
+  it('of a missing server is refused, also in a pattern', async () => {
     const said =
       'belongs to the MCP server "docs", which is not configured. No MCP server is configured: see docs/mcp.md.'
     const keys = (name: string): string => prompt(`model = "m"\ntools = ["${name}"]`)
@@ -98,7 +98,7 @@ describe('the name of a tool', () => {
     await expectRefused(options, `CONFIG_INVALID main.aip:5:10 "docs__x" ${said}`, 'main.aip')
   })
 
-  it('may be a pattern, one of any server, or one that may not be used', async () => {
+  it('may be a pattern, a tool of any server, or a disallowed one', async () => {
     const keys = 'model = "m"\ntools = ["web*", "mcp__*", "*__search", "todo"]\ndisallowed_tools = ["task", "docs__x"]'
     expect(await tryFiles({ 'main.md': prompt(keys) })).toMatchObject({ checked: 'nothing', ran: 'nothing', asked: 1 })
   })
@@ -125,12 +125,12 @@ describe('a model that cannot call tools', () => {
     })
   })
 
-  it('is refused when it is only known then', async () => {
+  it('is refused when it becomes known later', async () => {
     const files = { 'a.aip': agent('model = "offline::extractive"\ntools = ["todo"]') }
     expect(await tryFiles(files, 'a.aip')).toMatchObject({ ran: expect.stringContaining(hint), exitCode: 2 })
   })
 
-  it('is asked where no tool is left', async () => {
+  it('is asked if no tool is left', async () => {
     const keys = 'model = "offline::extractive"\ntools = ["todo"]\ndisallowed_tools = ["todo"]'
     expect(await tryFiles({ 'main.md': prompt(keys) })).toMatchObject({ checked: 'nothing', ran: 'nothing' })
   })

@@ -52,7 +52,7 @@ async function problems(answer: string, schema?: JsonObject): Promise<readonly s
 }
 
 describe('loading the schema of [output]', () => {
-  it('takes a table', async () => {
+  it('accepts a table', async () => {
     const { schema, validate } = await load(person)
     expect(schema).toStrictEqual(person)
     expect(validate({ name: 'Ada' })).toStrictEqual([])
@@ -69,18 +69,18 @@ describe('loading the schema of [output]', () => {
     expect(validate(2e19)).toHaveLength(1)
   })
 
-  it('reads a file below a prompt file that lies outside the workspace', async () => {
+  it('reads a file below a prompt file outside the workspace', async () => {
     const dir = tempTree({ 'a/out.json': '{}' })
     expect((await load('a/out.json', { workspace: tempTree(), dir })).schema).toStrictEqual({})
   })
 
-  it('places an error in a table where the table is written', async () => {
+  it('locates an error in a table in that table', async () => {
     expect(await failure({ properties: { a: { type: 'text' } } })).toMatch(
       /^CONFIG_INVALID the schema of \[output\] is not valid: \$\.properties\.a\.type must be one of .* \(output\.schema\.properties\.a\.type:/,
     )
   })
 
-  it('places an error of a file in the file', async () => {
+  it('locates an error of a file in the file', async () => {
     const workspace = tempTree({
       'type.json': '{\n  "properties": {\n\t"a": { "type": "text" }\n  }\n}\n',
       'ref.json': '{ "$ref": "other.json" }',
@@ -100,7 +100,7 @@ describe('loading the schema of [output]', () => {
     expect(await failure('empty.json', { workspace })).toContain(`does not contain an object (${at('empty.json')}:1:1)`)
   })
 
-  it('places a file that cannot be used where it is named', async () => {
+  it('locates an unusable file where it is named', async () => {
     const workspace = tempTree({ 'bad.json': Buffer.from([0x22, 0xff, 0x22]) })
     const outside = join(tempTree({ 'out.json': '{}' }), 'out.json')
     symlinkSync(outside, join(workspace, 'link.json'))
@@ -132,7 +132,7 @@ describe('reading a structured answer', () => {
     expect(await read(`It is ${JSON.stringify({ name })} there`)).toMatchObject({ kind: 'ok', value: { name } })
   })
 
-  it('takes values of every kind', async () => {
+  it('accepts values of every kind', async () => {
     expect(await read('"x"', { type: 'string' })).toStrictEqual({ kind: 'ok', value: 'x', text: '"x"' })
     expect(await read('null', { type: 'null' })).toStrictEqual({ kind: 'ok', value: null, text: 'null' })
     expect(await read('so: [1, 2]', { type: 'array' })).toMatchObject({ kind: 'ok', value: [1, 2] })
@@ -142,7 +142,7 @@ describe('reading a structured answer', () => {
     expect(await read('{"id": 12345678901234567890}', {})).toMatchObject({ text: '{\n  "id": 12345678901234567890\n}' })
   })
 
-  it('names the problems of JSON that does not fit', async () => {
+  it('names the problems of invalid JSON', async () => {
     expect(await problems('{"name": 1, "age": 2.5, "x": 0}')).toStrictEqual([
       '$ the key "x" is not allowed',
       '$.name must be a string, but is 1',
@@ -150,13 +150,13 @@ describe('reading a structured answer', () => {
     ])
   })
 
-  it('names the problems of the longest value when none fits', async () => {
+  it('names the problems of the longest value when none is valid', async () => {
     expect(await problems('see [1]: {"name": "Ada", "age": "old"}')).toStrictEqual([
       '$.age must be a whole number, but is "old"',
     ])
   })
 
-  it('takes nothing out of JSON that was cut', async () => {
+  it('accepts nothing from truncated JSON', async () => {
     const cut = '{"people": [{"name": "Ada"}, {"name": "Bo'
     expect(await problems(cut)).toStrictEqual(['$ is not valid JSON: an unterminated string at line 1, column 39'])
     expect(await problems(`\`\`\`json\n${cut}`)).toHaveLength(1)
@@ -165,18 +165,18 @@ describe('reading a structured answer', () => {
     ])
   })
 
-  it('takes nothing out of JSON that is broken', async () => {
+  it('accepts nothing from broken JSON', async () => {
     const [first] = await problems('{"people": [{"name": "Ada"}], "count": 1,}')
     expect(first).toMatch(/^\$ is not valid JSON: .*position 41/)
     expect(await problems('[{"name": "Ada"}')).toHaveLength(1)
   })
 
-  it.each(['', ' \n', 'I cannot do that.'])('says that there is no JSON in %j', async (answer) => {
+  it.each(['', ' \n', 'I cannot do that.'])('reports that there is no JSON in %j', async (answer) => {
     const [first] = await problems(answer)
     expect(first).toBe('$ is not JSON')
   })
 
-  it('asks for one answer where two different ones fit', async () => {
+  it('requests one answer if two different ones are valid', async () => {
     const two = '```json\n{"name": "Ada"}\n```\nor\n```json\n{"name": "Bo"}\n```\n'
     expect(await problems(two)).toStrictEqual(['$ contains 2 different JSON values, but only one is allowed'])
     expect(await read(two.replace('Bo', 'Ada'))).toMatchObject({ kind: 'ok', value: { name: 'Ada' } })
@@ -192,7 +192,7 @@ describe('reading a structured answer', () => {
     expect(await read(JSON.stringify('x\n'.repeat(2_000_000)), {})).toMatchObject({ kind: 'ok' })
   })
 
-  it('ends on hostile ones', async () => {
+  it('terminates for hostile answers', async () => {
     expect(await problems('['.repeat(core(200_000, 1_000_000)))).toHaveLength(1)
     expect(await problems('['.repeat(core(60_000, 300_000)) + ']'.repeat(core(60_000, 300_000)))).toStrictEqual([
       '$ is not valid JSON: values nested deeper than 200 levels at line 1, column 202',
@@ -202,8 +202,8 @@ describe('reading a structured answer', () => {
   })
 })
 
-describe('what the model is told', () => {
-  it('is the schema and what is wrong, each problem on its line', async () => {
+describe('the correction request to the model', () => {
+  it('contains the schema and each problem on its line', async () => {
     const result = await read('{"age": "old"}')
     const message = repairMessage(result.kind === 'wrong' ? result.problems : [], person)
     expect(message).toContain('\n- $ the key "name" is missing\n- $.age must be a whole number, but is "old"\n')

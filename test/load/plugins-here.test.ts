@@ -21,7 +21,7 @@ async function listed(toml: string) {
   return { brought: brought.map(({ id, tools }) => [id, tools.map(({ name }) => name)]), problems }
 }
 
-it('lists what each plug-in of the config adds, and reports one that cannot be loaded without leaving out the others', async () => {
+it('lists what each plug-in of the config adds, and reports one that cannot be loaded without hiding the others', async () => {
   expect(await listed('plugins = ["bad.mjs", "good.mjs"]\n')).toEqual({
     brought: [['good', ['weather']]],
     problems: [expect.stringContaining('bad.mjs')],

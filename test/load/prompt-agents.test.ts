@@ -10,7 +10,7 @@ async function load(files: { readonly [path: string]: string }): Promise<PromptT
   return target
 }
 
-describe('the agents a prompt file names', () => {
+describe('the agents that a prompt file names', () => {
   it('are all found, also those of the prompt files among them', async () => {
     const target = await load({
       'ask.md': '+++\nagent = "x.md"\nsub_agents = ["a.md", "b.lua", { name = "off.md", enabled = false }]\n+++\nHi\n',
@@ -73,7 +73,7 @@ describe('the agents a prompt file names', () => {
       'a.md → deep/b.md → a.md',
       'deep/b.md',
     ],
-  ] as const)('may not run each other in a circle', async (files, circle, file) => {
+  ] as const)('may not run each other in a cycle', async (files, circle, file) => {
     await expect(load(files)).rejects.toMatchObject({
       code: 'AGENT_CYCLE',
       message: `prompt files run each other in a cycle: ${circle}`,

@@ -37,7 +37,7 @@ async function check(files: Files): Promise<readonly string[]> {
 }
 
 describe('roles of [collab] (R106)', () => {
-  it('are default, worker and orchestrator where none is written: they inherit everything', async () => {
+  it('are default, worker and orchestrator by default: they inherit everything', async () => {
     const { roles } = await load({ 'ask.md': prompt('[collab]') })
     expect([...roles.keys()]).toEqual(['default', 'worker', 'orchestrator'])
     for (const { settings, tools, agent } of roles.values()) {
@@ -47,7 +47,7 @@ describe('roles of [collab] (R106)', () => {
     expect((await load({ 'ask.md': prompt('') }, ['collab.enabled=true'])).roles.size).toBe(3)
   })
 
-  it('are models with settings and instructions of their own, with the description that they have without', async () => {
+  it('are models with their own settings and instructions, and a default description', async () => {
     const keys =
       '[collab.roles.worker]\nmodel = "m"\ntools = ["read"]\nmax_turns = 3\n[collab.roles.critic]\ninstructions = "Find faults."'
     const { roles } = await load({ 'ask.md': prompt(keys) })
@@ -61,7 +61,7 @@ describe('roles of [collab] (R106)', () => {
     expect(roles.get('critic')).toMatchObject({ instructions: 'Find faults.', description: undefined })
   })
 
-  it('have the text of a file as instructions, or are an agent that has a name, or a prompt file', async () => {
+  it('use the text of a file as instructions, or are a named agent or a prompt file', async () => {
     const keys = `[collab.roles.worker]\ninstructions = "prompts/worker.md"\n[collab.roles.finder]\nagent = "Explore"
 [collab.roles.judge]\nagent = "./judge.md"\ndescription = "Judges."`
     const { roles } = await load({
@@ -91,7 +91,7 @@ describe('roles of [collab] (R106)', () => {
     ['instructions = "judge.md"', 'judge.md is a prompt file: instructions are text'],
     ['tools = ["reed"]', 'unknown tool "reed"'],
     ['model = "nobody has this"', 'unknown model "nobody has this"'],
-  ])('are looked at by check, and before anything runs: %s', async (keys, said) => {
+  ])('are validated by check, and before anything runs: %s', async (keys, said) => {
     const files = {
       'ask.md': prompt(`tools = ["read"]\n[collab.roles.critic]\n${keys}`),
       'a.lua': 'return 1',
@@ -103,20 +103,20 @@ describe('roles of [collab] (R106)', () => {
     if (!keys.startsWith('model')) await expect(load(files)).rejects.toThrow(said)
   })
 
-  it('have no tools that the file has not, which check says', async () => {
+  it('have only tools that the file has, which check reports', async () => {
     const keys = 'tools = ["read"]\n[collab.roles.worker]\ntools = ["read", "todo", "grep"]'
     expect(await check({ 'ask.md': prompt(keys) })).toEqual([
       'warning 5:9 the role "worker" does not get todo, grep: agents have at most the tools of the file',
     ])
   })
 
-  it('are of no use where an agent answers', async () => {
+  it('have no effect if an agent answers', async () => {
     const files = { 'ask.md': prompt('agent = "./judge.md"'), 'judge.md': 'Judge.' }
     await expect(load(files, ['collab.enabled=true'])).rejects.toThrow('--collab is for the model of the file')
   })
 })
 
-it('settings of a team have its budget beside what the run says of models without a price', async () => {
+it('settings of a team include its budget, and the rule of the run about models without a price', async () => {
   const { settings, roles } = await load({
     'ask.md': prompt('[budget]\nunpriced = "allow"\n[collab]\nbudget = { tokens = 9 }'),
   })
@@ -125,7 +125,7 @@ it('settings of a team have its budget beside what the run says of models withou
   expect(teamSettings({ budget: settings.budget }, roles)).toBeUndefined()
 })
 
-it('a plan says how many agents there may be, what they may use, and which models may be asked besides', async () => {
+it('a plan shows the maximum number of agents, their budget, and the additional models that may be asked', async () => {
   const keys =
     'max_tokens = 10\n[collab]\nmax_agents = 3\nbudget = { calls = 7 }\n[collab.roles.worker]\nmodel = "ollama::small"\ntools = ["read"]'
   const { target, asks, total, notes } = await planPromptIn(workspaceOf({ 'ask.md': prompt(keys) }))

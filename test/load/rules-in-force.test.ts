@@ -49,13 +49,13 @@ describe('the rule that decides about a call', () => {
     expect((await judged(asked)).replace('permission.bash default', 'permission."*" default')).toBe(expected)
   })
 
-  it('is asked for with the name of a tool', async () => {
+  it('is looked up by the name of a tool', async () => {
     await expect(judged(' ')).rejects.toMatchObject({ code: 'USAGE' })
     await expect(judged('webfetch a b')).rejects.toMatchObject({ message: '"a b" is not a host' })
   })
 })
 
-it('tools that patterns can be about say what their calls are about', async () => {
+it('tools that patterns can match name the subjects of their calls', async () => {
   const about = await Promise.all(
     toolNames.map(async (name) => {
       const module: unknown = await import(`../../src/tool/toolbox/${name.replaceAll('_', '-')}.ts`).catch(
@@ -71,20 +71,20 @@ it('tools that patterns can be about say what their calls are about', async () =
   expect(known).toEqual(known.map(([name]) => [name, subjectKind(name) !== undefined]))
 })
 
-describe('what is odd about rules', () => {
+describe('questionable rules', () => {
   const problems = (...tables: readonly Table[]): readonly string[] =>
     ruleProblems(files(...tables), '/w').map(
       ({ message, hint, place }) => `${place?.file}:${place?.line} ${message} | ${hint}`,
     )
 
-  it('is looked for in the first 300, which is said', () => {
+  it('are searched among the first 300, which is reported', () => {
     const bash = Object.fromEntries(Array.from({ length: 1500 }, (_, index) => [`run${index} x`, 'deny']))
     expect(problems(['mine', { bash }])).toEqual([
       'mine:301 only the first 300 rules of [permission] are compared with each other | All of them apply. Write fewer, more general ones.',
     ])
   })
 
-  it('is nothing in the usual ones', () => {
+  it('do not occur in the default rules', () => {
     const table = {
       read: { 'docs/**': 'ask', 'keys/**': 'deny', 'src/*': 'ask', 'src/**/*.pem': 'deny' },
       bash: { '*': 'ask', 'npm test*': 'allow', 'npm *': 'ask', 'git log *': 'allow' },
@@ -99,21 +99,21 @@ describe('what is odd about rules', () => {
     expect(problems(['mine', { todo: 'ask' }], ['baton.toml', { todo: 'allow' }, 'trusted'])).toEqual([])
   })
 
-  it('are names of tools that there are not', () => {
+  it('are names of unknown tools', () => {
     expect(problems(['mine', { webftch: 'deny', 'x*': 'ask' }])).toEqual([
       'mine:1 [permission] names a tool "webftch", which does not exist | Did you mean "webfetch"?',
       expect.stringContaining('mine:2 [permission] names a tool "x*", which does not exist | Tools are '),
     ])
   })
 
-  it('are patterns for tools without a subject, and those that cannot be parsed', () => {
+  it('are patterns for tools without a subject, and patterns that cannot be parsed', () => {
     expect(problems(['mine', { todo: { x: 'deny' }, read: { 'a[': 'deny' } }])).toEqual([
       'mine:1 permission.todo.x = "deny" matches nothing: todo has no argument that patterns apply to | Write todo = "deny" for all of its calls.',
       expect.stringContaining('mine:2 permission.read."a[": the glob'),
     ])
   })
 
-  it('are rules that a later one of the same file makes pointless', () => {
+  it('are rules that a later one in the same file makes redundant', () => {
     const shadowed = (table: JsonObject): readonly string[] =>
       problems(['mine', table]).map((text) => /^mine:\d+ permission\.(.*) never decides/.exec(text)?.[1] ?? text)
     expect(shadowed({ read: { 'src/**': 'ask', '**': 'deny' } })).toEqual(['read."src/**" = "ask"'])
@@ -126,7 +126,7 @@ describe('what is odd about rules', () => {
     expect(problems(['mine', { todo: 'allow' }], ['baton.toml', { todo: 'deny' }])).toEqual([])
   })
 
-  it('are rules that open what is closed by itself', () => {
+  it('are rules that open what is closed by default', () => {
     expect(problems(['mine', { read: 'allow' }])).toEqual([
       expect.stringMatching(
         /^mine:1 permission\.read = "allow" also covers what is denied by default: \S+ and \d+ more /,
@@ -135,7 +135,7 @@ describe('what is odd about rules', () => {
     expect(problems(['mine', { read: { '~/notes/**': 'allow' } }], ['baton.toml', { grep: 'deny' }])).toEqual([])
   })
 
-  it('are rules of a folder that only trust would let count', () => {
+  it('are rules of a folder that apply only if it is trusted', () => {
     expect(
       problems(['mine', { bash: 'ask' }], ['baton.toml', { bash: { 'npm *': 'allow' }, webfetch: 'allow' }]),
     ).toEqual([
@@ -146,7 +146,7 @@ describe('what is odd about rules', () => {
     expect(problems(['baton.toml', { read: { '**': 'deny', 'docs/**': 'allow' } }])).toEqual([])
   })
 
-  it('is a rule for tools of servers that is about none, or that a later one is about', () => {
+  it('are rules for tools of servers that match none, or that a later one overrides', () => {
     expect(problems(['mine', { github__x: { 'a*': 'allow' } }])).toEqual([
       'mine:1 permission.github__x."a*" = "allow" matches nothing: github__x has no argument that patterns apply to | Write github__x = "allow" for all of its calls.',
     ])

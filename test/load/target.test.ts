@@ -52,7 +52,7 @@ describe('a prompt file of a pack', () => {
     expect(tested).toMatchObject({ file: join(root, pack, 'deep/tested.md'), tests: [{ name: 'says' }] })
   })
 
-  it('is not meant where a file has this name, or no folder is named', () => {
+  it('is not used if a file has this name, or no folder is named', () => {
     const around = { ...options, cwd: project }
     expect(targetKind('my@tools/own.md', around)).toBe('prompt')
     expect(promptFileOf('my@tools/own.md', around)).toBe('my@tools/own.md')
@@ -60,7 +60,7 @@ describe('a prompt file of a pack', () => {
     expect(promptFileOf('my@tools/plan.md', around)).toBe(file)
   })
 
-  it('is named when it is missing', async () => {
+  it('is named in the error if it is missing', async () => {
     await expect(loadTarget({ strategies, ...options, file: 'my@tools/none.md' })).rejects.toThrow(
       'there is no agent "my@tools/none.md": the pack has no such file',
     )

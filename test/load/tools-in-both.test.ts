@@ -9,7 +9,7 @@ it.each<readonly [left: readonly string[], right: readonly string[], both: reado
   // they overlap, but neither covers the other
   [['docs__*'], ['*__search'], []],
   [[], ['*'], []],
-])('of the tools %j and %j both have %j', (left, right, both) => {
+])('the intersection of the tools %j and %j is %j', (left, right, both) => {
   expect(toolsInBoth(left, right)).toEqual(both)
   expect(new Set(toolsInBoth(right, left))).toEqual(new Set(both))
 })

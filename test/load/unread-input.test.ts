@@ -23,7 +23,7 @@ async function world(files: Readonly<Record<string, string>> = {}) {
   return { around, asked, run }
 }
 
-it('an input that nothing in a prompt file reads is an error before anything is paid', async () => {
+it('an input that a prompt file never reads is an error before anything is paid', async () => {
   const files = {
     'plain.md': '+++\nmodel = "m"\n+++\nSum up.\n',
     'off.md': '+++\nsub_agents = [{ name = "reviewer", enabled = false }]\n+++\nSum up.\n',
@@ -53,7 +53,7 @@ it('an input that nothing in a prompt file reads is an error before anything is 
   expect(asked()).toEqual([])
 })
 
-it('a template, a sub-agent, and an agent that answers read the input', async () => {
+it('a template, a sub-agent, and an agent in place of the model read the input', async () => {
   const { run } = await world({
     'template.md': '+++\ntemplate = true\n+++\nSum up {{input}}.\n',
     'chain.md': '+++\nsub_agents = [{ name = "a.lua", stage = "post" }]\n+++\nSum up.\n',
@@ -65,7 +65,7 @@ it('a template, a sub-agent, and an agent that answers read the input', async ()
     expect((await run(file, { inputs: ['ZEBRA'] })).exitCode, file).toBe(0)
 })
 
-it('the input of an agent definition is the message of the user, and its text the system message', async () => {
+it('the input of an agent definition is the user message, and its text the system message', async () => {
   const files = {
     'agents/rev.md': definition,
     '.claude/agents/rev.md': definition,

@@ -5,7 +5,7 @@ import { httpServer, serveHttp, stdioServer, testServers } from '../helpers/mcp-
 const signal = new AbortController().signal
 
 describe('lists of a server', () => {
-  it('are kept until the server says that they have changed', async () => {
+  it('are cached until the server reports a change', async () => {
     await using mcp = testServers([stdioServer()])
     const names = async (): Promise<readonly string[]> => (await mcp.tools('test', signal)).map(({ name }) => name)
     expect(await names()).not.toContain('extra')
@@ -17,7 +17,7 @@ describe('lists of a server', () => {
     expect(await stateOf(mcp)).toMatchObject({ opened: 2 })
   })
 
-  it('come in pages, and not without end', async () => {
+  it('come in pages, up to a limit', async () => {
     await using mcp = testServers([
       stdioServer({ pageSize: 3 }),
       stdioServer({}, { name: 'whole' }),
@@ -39,7 +39,7 @@ describe('lists of a server', () => {
     expect(await mcp.tools('test', signal)).toEqual(await mcp.tools('whole', signal))
   })
 
-  it('leave out what is no tool, and what the filters do not let through', async () => {
+  it('exclude invalid tools and filtered ones', async () => {
     const filter = { tools: ['e*', 'add', 'slow'], disallowedTools: ['s*w', 'extra'] }
     await using mcp = testServers([stdioServer({ wrongList: true }), stdioServer({}, { name: 'less', ...filter })])
     expect((await mcp.tools('test', signal)).map(({ name }) => name)).toEqual(['echo'])
@@ -50,14 +50,14 @@ describe('lists of a server', () => {
     })
   })
 
-  it('are empty where the server has none, which it is not asked for', async () => {
+  it('are empty if the server does not support them, and are not requested', async () => {
     await using mcp = testServers([stdioServer({ capabilities: {} })])
     const lists = [mcp.tools('test', signal), mcp.resources('test', signal), mcp.prompts('test', signal)]
     expect(await Promise.all(lists)).toEqual([[], [], []])
     expect(await stateOf(mcp)).toMatchObject({ opened: 0 })
   })
 
-  it('name the servers that there are', async () => {
+  it('name the existing servers', async () => {
     await using mcp = testServers([stdioServer()])
     await expect(mcp.tools('tset', signal)).rejects.toMatchObject({
       code: 'MCP_FAILED',
@@ -68,7 +68,7 @@ describe('lists of a server', () => {
 })
 
 describe('a call', () => {
-  it('gives pictures, sounds, links and files as they came, and errors of the tool as results', async () => {
+  it('returns images, sounds, links and files unchanged, and errors of the tool as results', async () => {
     await using mcp = testServers([stdioServer()])
     expect(await mcp.call('test', 'picture', {}, { signal })).toEqual({
       content: [
@@ -100,7 +100,7 @@ describe('a call', () => {
     })
   })
 
-  it('of a tool that works only as a task is an error that says so', async () => {
+  it('of a tool that works only as a task is an error with that reason', async () => {
     await using mcp = testServers([stdioServer()])
     await expect(mcp.call('test', 'job', {}, { signal })).rejects.toMatchObject({
       message: 'the tool job of the MCP server test works only as a task of the protocol',
@@ -108,7 +108,7 @@ describe('a call', () => {
     })
   })
 
-  it('is refused in one line, whatever the server says', async () => {
+  it('is refused in one line, whatever the server sends', async () => {
     await using mcp = testServers([stdioServer()])
     const url = 'https://x.example/\nhint: run this'
     await expect(mcp.read('test', 'memo://\nhint: x', { signal })).rejects.toMatchObject({
@@ -121,7 +121,7 @@ describe('a call', () => {
     })
   })
 
-  it('is refused without a character that a terminal obeys, and without a secret of the server', async () => {
+  it('is refused without control characters, and without a secret of the server', async () => {
     const key = 'tok-0123456789-abcdef'
     await using mcp = testServers([stdioServer({}, { env: { API_KEY: key, THING: 'odd/9876+x' } })])
     await expect(mcp.call('test', 'refuse', { message: 'odd/9876+x' }, { signal })).rejects.not.toMatchObject({
@@ -139,7 +139,7 @@ describe('a call', () => {
     expect(said).not.toContain('tok-')
   })
 
-  it('names only pages on the web, and on this machine, that a user has to open first', async () => {
+  it('names only web pages, or pages on this machine, that a user has to open first', async () => {
     await using mcp = testServers([stdioServer()])
     for (const url of ['file:///etc/passwd', 'javascript:alert(1)', 'http://login.example/', 'vscode://x']) {
       const said = await mcp.call('test', 'refuse', { url }, { signal }).catch(String)
@@ -147,7 +147,7 @@ describe('a call', () => {
     }
   })
 
-  it('is one of two hundred at once', async () => {
+  it('can be one of two hundred at once', async () => {
     await using mcp = testServers([stdioServer()])
     const calls = Array.from({ length: 200 }, (_, a) => mcp.call('test', 'add', { a, b: 1 }, { signal }))
     expect((await Promise.all(calls)).map(({ structured }) => structured)).toEqual(
@@ -156,7 +156,7 @@ describe('a call', () => {
     expect(mcp.pids).toHaveLength(1)
   })
 
-  it('tells of its progress', async () => {
+  it('reports its progress', async () => {
     await using mcp = testServers([stdioServer()])
     const seen: unknown[] = []
     await mcp.call('test', 'progress', { steps: 2 }, { signal, onProgress: (progress) => void seen.push(progress) })
@@ -166,7 +166,7 @@ describe('a call', () => {
     ])
   })
 
-  it('is cancelled with its signal, and no other one is', async () => {
+  it('is cancelled with its signal, and no others are', async () => {
     await using mcp = testServers([stdioServer()])
     await mcp.tools('test', signal)
     const stop = new AbortController()
@@ -191,7 +191,7 @@ describe('a call', () => {
     expect(mcp.pids).toHaveLength(1)
   })
 
-  it('lets a server ask for folders, and log, without end only to a point', async () => {
+  it('lets a server request folders, and log, only up to a limit', async () => {
     await using mcp = testServers([stdioServer()], { roots: ['/work/a b'] })
     expect(await textOf(mcp.call('test', 'roots', {}, { signal }))).toEqual({
       roots: [{ uri: 'file:///work/a%20b', name: '/work/a b' }],
@@ -202,7 +202,7 @@ describe('a call', () => {
     expect(mcp.notices.at(-1)?.text).toBe('it logs too much; the rest is not shown')
   })
 
-  it('logs in one line that no terminal obeys', async () => {
+  it('logs in one line without control characters', async () => {
     await using mcp = testServers([stdioServer()])
     await mcp.call('test', 'log', { text: 'a\nb: forged\u001b[2J' }, { signal })
     expect(mcp.notices).toEqual([{ server: 'test', level: 'debug', text: 'info test: a␊b: forged␛[2J' }])
@@ -212,7 +212,7 @@ describe('a call', () => {
 describe('questions of a server', () => {
   const accept = async (): Promise<McpAnswer> => ({ action: 'accept', content: { name: 'Ada' } })
 
-  it('are put to whoever calls, and the time that the answer takes does not count', async () => {
+  it('are passed to the caller, and the time for the answer does not count', async () => {
     await using mcp = testServers([stdioServer({}, { toolMs: 400 })])
     await mcp.tools('test', signal)
     const asked: McpQuestion[] = []
@@ -248,7 +248,7 @@ describe('questions of a server', () => {
     expect((await stateOf(alone))['capabilities']).toEqual({ roots: {} })
   })
 
-  it('for a model are answered where the settings say so', async () => {
+  it('for a model are answered if the settings allow it', async () => {
     await using mcp = testServers([stdioServer(), stdioServer({}, { name: 'sampling', sampling: true })])
     expect(await textOf(mcp.call('test', 'sample', {}, { signal }))).toMatchObject({ error: { code: -32601 } })
     const content = { role: 'assistant', model: 'm', content: { type: 'text', text: 'Hi.' } }
@@ -266,7 +266,7 @@ describe('questions of a server', () => {
     })
   })
 
-  it('go to the newest call over one channel, and over HTTP to the one that they belong to', async () => {
+  it('go to the newest call over one channel, and over HTTP to their own call', async () => {
     await using served = await serveHttp()
     await using mcp = testServers([stdioServer(), httpServer(served.url, { name: 'http' })])
     await Promise.all([mcp.tools('test', signal), mcp.tools('http', signal)])

@@ -23,7 +23,7 @@ describe('an entry of context_resources', () => {
 })
 
 describe('resources for a prompt', () => {
-  it('are texts and images, found by URI or by pattern among those that are listed, each once', async () => {
+  it('are texts and images, found by URI or by pattern among the listed ones, each once', async () => {
     await using mcp = testServers([stdioServer()])
     const read = createResourceReader(contextWith(mcp))
     const one = { path: 'test:memo://one', size: 14, content: 'the first memo' }
@@ -35,7 +35,7 @@ describe('resources for a prompt', () => {
     expect(await read(['test:memo://o*'])).toEqual([one])
   })
 
-  it('are errors where a server does not have them, or there is no such server', async () => {
+  it('are errors if a server does not have them, or does not exist', async () => {
     await using mcp = testServers([stdioServer()])
     const read = createResourceReader(contextWith(mcp))
     await expect(read(['test:memo://none'])).rejects.toMatchObject({

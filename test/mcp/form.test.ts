@@ -10,7 +10,7 @@ function typed(schema: JsonObject, text: string, required = false) {
 }
 
 describe('a form of a server', () => {
-  it('has fields with their words, in its order', () => {
+  it('has fields with their descriptions, in the order of the server', () => {
     const properties = {
       b: { type: 'string', title: 'Bee', description: 'What it does.', default: 'hum' },
       a: { type: 'boolean', default: 'no boolean' },
@@ -23,7 +23,7 @@ describe('a form of a server', () => {
     expect(formFields({})).toEqual([])
   })
 
-  it('is refused when it is not flat, or endless', () => {
+  it('is refused when it is nested, or endless', () => {
     const many = Object.fromEntries(Array.from({ length: 51 }, (_, index) => [`f${index}`, { type: 'string' }]))
     for (const properties of [{ a: { type: 'object' } }, { a: { type: 'array' } }, { a: 3 }, { a: {} }, [], many]) {
       expect(() => formFields({ properties: properties as unknown as JsonObject })).toThrow('cannot be shown')
@@ -55,11 +55,11 @@ describe('a form of a server', () => {
     [{ type: 'string', oneOf: [{ const: 's', title: 'small' }] }, 'small', 's'],
     [{ type: 'array', items: { enum: ['s', 'm', 'l'] } }, '1, l,1', ['s', 'l']],
     [{ type: 'array', minItems: 2, items: { anyOf: [{ const: 's' }] } }, '1', '! must be at least 2 of the choices'],
-  ])('%j takes %j as %j', (schema, text, value) => {
+  ])('accepts for %j %j as %j', (schema, text, value) => {
     expect(typed(schema, text)).toEqual(value)
   })
 
-  it('asks for what is needed', () => {
+  it('requires the required fields', () => {
     expect(typed({ type: 'string' }, ' ', true)).toBe('! is required')
     expect(typed({ type: 'boolean', default: false }, '', true)).toBe(false)
   })

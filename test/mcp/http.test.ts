@@ -31,7 +31,7 @@ describe('a server over HTTP', () => {
     expect(ended).toHaveLength('sseOnly' in switches || 'stateless' in switches ? 0 : 1)
   })
 
-  it('tells of its progress, hears of a cancelled call, and says when its list has changed', async () => {
+  it('reports progress, is notified of a cancelled call, and reports a changed list', async () => {
     await using served = await serveHttp()
     await using mcp = testServers([httpServer(served.url)])
     const names = async (): Promise<readonly string[]> => (await mcp.tools('test', signal)).map(({ name }) => name)
@@ -50,7 +50,7 @@ describe('a server over HTTP', () => {
     await vi.waitFor(() => expect(served.state.cancelled).toHaveLength(1), patient)
   })
 
-  it('that has forgotten its session is told again who is there, once', async () => {
+  it('that has lost its session is initialized again, once', async () => {
     await using served = await serveHttp()
     await using mcp = testServers([httpServer(served.url)])
     await mcp.tools('test', signal)
@@ -67,7 +67,7 @@ describe('a server over HTTP', () => {
     expect([first, ...others].map((result) => result?.structured)).toEqual([{ sum: 1 }, { sum: 2 }, { sum: 3 }])
   })
 
-  it('whose connection breaks in a call fails that call, and not after its time', async () => {
+  it('whose connection breaks during a call fails that call at once', async () => {
     await using served = await serveHttp()
     await using mcp = testServers([httpServer(served.url)], { clock: eager })
     await mcp.tools('test', signal)
@@ -82,7 +82,7 @@ describe('a server over HTTP', () => {
     expect(await mcp.call('test', 'add', { a: 1, b: 1 }, { signal })).toMatchObject({ structured: { sum: 2 } })
   })
 
-  it('of the older form whose stream breaks is connected to anew', async () => {
+  it('of the older transport whose stream breaks is connected again', async () => {
     await using served = await serveHttp({ sseOnly: true })
     await using mcp = testServers([httpServer(served.url, { kind: 'sse' })], { clock: eager })
     await mcp.tools('test', signal)
@@ -96,7 +96,7 @@ describe('a server over HTTP', () => {
     expect(await mcp.call('test', 'add', { a: 1, b: 1 }, { signal })).toMatchObject({ structured: { sum: 2 } })
   })
 
-  it('that sends notifications without end is not listened to any more', async () => {
+  it('that sends notifications endlessly is disconnected', async () => {
     await using served = await serveHttp()
     await using mcp = testServers([httpServer(served.url)])
     await expect(mcp.call('test', 'chatter', {}, { signal })).rejects.toMatchObject({
@@ -104,7 +104,7 @@ describe('a server over HTTP', () => {
     })
   })
 
-  it('that sends too much is not listened to', async () => {
+  it('that sends too much is disconnected', async () => {
     await using plain = await serveHttp({ json: true })
     await using streams = await serveHttp()
     const servers = [httpServer(plain.url), httpServer(streams.url, { name: 'streams' })]
@@ -140,7 +140,7 @@ describe('a server over HTTP that cannot be used', () => {
     await expect(mcp.tools('test', signal)).rejects.not.toMatchObject({ message: expect.stringContaining('of-nobody') })
   })
 
-  it.each([401, 403, 500])('answers with %i and all that it was sent: no key is shown', async (status) => {
+  it.each([401, 403, 500])('answers with %i and echoes its request: no key is shown', async (status) => {
     const echo = createServer((request, response) => {
       const { headers, url } = request
       response.writeHead(status).end(`\u001b[2J${JSON.stringify({ url, ...headers })}`)
@@ -165,7 +165,7 @@ describe('a server over HTTP that cannot be used', () => {
     }
   })
 
-  it('is not there', async () => {
+  it('does not exist', async () => {
     const served = await serveHttp()
     await served[Symbol.asyncDispose]()
     await using mcp = testServers([httpServer(served.url)])
@@ -175,21 +175,21 @@ describe('a server over HTTP that cannot be used', () => {
     })
   })
 
-  it('knows only the older form where the newer one is named', async () => {
+  it('supports only the older transport but is configured with the newer one', async () => {
     await using served = await serveHttp({ sseOnly: true })
     await using mcp = testServers([httpServer(served.url, { isNamed: true })])
     await expect(mcp.tools('test', signal)).rejects.toMatchObject({ message: expect.stringContaining('HTTP 404') })
     expect(served.requests.filter(({ method }) => method === 'GET')).toEqual([])
   })
 
-  it('wants a key, which it is given', async () => {
+  it('requires a key, which it is given', async () => {
     await using served = await serveHttp({ key: 'of-the-server' })
     const headers = { authorization: 'Bearer of-the-server' }
     await using mcp = testServers([httpServer(served.url, { headers })])
     expect(await mcp.tools('test', signal)).not.toEqual([])
   })
 
-  it('sends elsewhere: only to itself is followed', async () => {
+  it('redirects: only redirects to itself are followed', async () => {
     await using other = await serveHttp()
     await using served = await serveHttp({ redirect: other.url })
     await using same = await serveHttp({ redirect: '/moved' })

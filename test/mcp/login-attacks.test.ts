@@ -36,7 +36,7 @@ function attempt(
   }
 }
 
-describe('a login at a server that is not honest', () => {
+describe('a login at a dishonest server', () => {
   it.each([
     'javascript:alert(1)//',
     'file:///etc/passwd',
@@ -44,7 +44,7 @@ describe('a login at a server that is not honest', () => {
     'ssh://-oProxyCommand=id/',
     'http://login.example/authorize',
     'http://127.0.0.1.evil.example/authorize',
-  ])('opens and shows nothing but https, or what is on this machine: %s', async (endpoint) => {
+  ])('opens and shows only https, or addresses on this machine: %s', async (endpoint) => {
     const world = await startOAuthWorld()
     world.authorizationEndpoint = endpoint
     const { store, shown, end } = attempt(world.url)
@@ -70,7 +70,7 @@ describe('a login at a server that is not honest', () => {
     },
   )
 
-  it('uses another host for what it needs where the user allows exactly that one', async () => {
+  it('uses another host for an endpoint if the user allows exactly that one', async () => {
     const other = await startOAuthWorld()
     const { host, port, origin } = new URL(other.url)
     const world = await startOAuthWorld()
@@ -132,7 +132,7 @@ describe('a login at a server that is not honest', () => {
     },
   )
 
-  it('is refused when another authorization server comes back', async () => {
+  it('is refused when the answer comes from another authorization server', async () => {
     const world = await startOAuthWorld()
     world.issuer = 'https://other.example'
     const { store, end } = attempt(world.url)
@@ -140,7 +140,7 @@ describe('a login at a server that is not honest', () => {
     expect([world.asked.includes('code'), store.read().tokens]).toEqual([false, undefined])
   })
 
-  it('sends headers of settings to the server, and to no authorization server elsewhere', async () => {
+  it('sends headers of settings to the server, but not to an authorization server on another host', async () => {
     const asked: { readonly server: string; readonly path: string; readonly headers: IncomingHttpHeaders }[] = []
     const start = async (
       server: string,
@@ -189,7 +189,7 @@ describe('a login at a server that is not honest', () => {
     expect(withKey('other')).toEqual([])
   })
 
-  it('waits on, whatever comes to its address', async () => {
+  it('continues to wait, whatever is sent to its address', async () => {
     const callback = await openCallback()
     onTestFinished(callback.close)
     const answer = callback.answer('right', never)

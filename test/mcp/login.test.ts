@@ -55,7 +55,7 @@ function keptPort(): number {
 const whoami = async (servers: McpServers) => (await servers.call(name, 'whoami', {}, { signal: never })).content
 
 describe('a login', () => {
-  it('is made in the browser, kept for nobody else, and used by runs', async () => {
+  it('is made in the browser, stored privately, and used by runs', async () => {
     const world = await startOAuthWorld()
     const { store, home } = storeFor(world)
     expect(await logIn(world, store)).toBe('done')
@@ -82,7 +82,7 @@ describe('a login', () => {
     expect(world.asked.filter((what) => what === 'authorize')).toHaveLength(1)
   })
 
-  it('that has ended is an error that says what to do, and registers nothing', async () => {
+  it('that has expired is an error with a hint, and registers nothing', async () => {
     const world = await startOAuthWorld()
     const { store } = storeFor(world)
     await expect(whoami(serversOf(world, store))).rejects.toMatchObject({
@@ -101,7 +101,7 @@ describe('a login', () => {
     expect(world.asked).toEqual(['authorize', 'code'])
   })
 
-  it('that is refused, comes back with another state, or that nobody waits for', async () => {
+  it('fails if it is refused, returns with a wrong state, or nobody waits for it', async () => {
     const world = await startOAuthWorld()
     const { store } = storeFor(world)
     world.answer = 'deny'
@@ -131,7 +131,7 @@ describe('a login', () => {
     expect(store.read().tokens).toBeUndefined()
   })
 
-  it('asks for what a run was refused for want of', async () => {
+  it('requests the scopes that a run was refused for lack of', async () => {
     const world = await startOAuthWorld()
     const { store } = storeFor(world)
     await logIn(world, store)
@@ -144,7 +144,7 @@ describe('a login', () => {
     expect(world.scopes.map((scope) => scope.split(' ').toSorted())).toEqual([['tools'], ['tools', 'write']])
   })
 
-  it('is made at the authorization server that the server names now', async () => {
+  it('uses the authorization server that the server names now', async () => {
     const world = await startOAuthWorld()
     const { store } = storeFor(world)
     await logIn(world, store)
@@ -158,7 +158,7 @@ describe('a login', () => {
     ])
   })
 
-  it('is forgotten', async () => {
+  it('can be removed', async () => {
     const world = await startOAuthWorld()
     const { store } = storeFor(world)
     await logIn(world, store)

@@ -10,7 +10,7 @@ function named(server: string, ...tools: readonly string[]): readonly string[] {
 }
 
 describe('the name of a tool of a server (R308)', () => {
-  it('is that of the server, two underscores, and its own', () => {
+  it('consists of the server, two underscores, and its own name', () => {
     expect(named('filesystem', 'read_file', 'list-all', '_hidden')).toEqual([
       'filesystem__read_file',
       'filesystem__list-all',
@@ -18,7 +18,7 @@ describe('the name of a tool of a server (R308)', () => {
     ])
   })
 
-  it('has only characters that all hosts take, and is one of its own all the same', () => {
+  it('contains only characters that all hosts accept, and stays unique', () => {
     const [dotted, plain, slashed, letters] = named('s', 'a.b', 'a_b', 'a/b', 'größe')
     expect(plain).toBe('s__a_b')
     expect(dotted).toMatch(/^s__a_b_[0-9a-f]{8}$/)
@@ -36,7 +36,7 @@ describe('the name of a tool of a server (R308)', () => {
     expect(first.startsWith('server__xxx')).toBe(true)
   })
 
-  it('is there once: of tools that a server names alike the first counts', () => {
+  it('is unique: the first of several equally named tools of a server counts', () => {
     expect(named('s', 'a', 'a', 'b')).toEqual(['s__a', 's__b'])
     expect(named('s', '')).toEqual([expect.stringMatching(/^s___[0-9a-f]{8}$/)])
   })
@@ -56,7 +56,7 @@ describe('a filter', () => {
     // of a server named mcp
     ['mcp__read', 'mcp__read', true],
     ['mcp__read', 'mcp__mcp__read', true],
-  ])('%s by %s: %s', (tool, pattern, passes) => {
+  ])('with %s allows %s: %s', (tool, pattern, passes) => {
     expect(passesFilters(tool, [{ tools: [pattern] }])).toBe(passes)
     expect(passesFilters(tool, [{ tools: ['*'], disallowed_tools: [pattern] }])).toBe(!passes)
   })
@@ -71,11 +71,11 @@ describe('a filter', () => {
     [['*'], ['github__*'], false],
     [['*'], ['mcp__*'], false],
     [['*'], ['github__delete*'], true],
-  ])('with tools %j without %j may let tools of github through: %s', (tools, disallowed_tools, may) => {
+  ])('with tools %j without %j may allow tools of github: %s', (tools, disallowed_tools, may) => {
     expect(mayLetThrough({ tools, disallowed_tools }, 'github')).toBe(may)
   })
 
-  it('speaks of one server, or of several', () => {
+  it('can apply to one server, or to several', () => {
     const servers = ['git', 'git-hub', 'mcp']
     const names = ['git__log', 'git-hub__x', 'mcp__git__*', 'mcp__x', 'git*', '*', 'svn__x']
     expect(names.map((name) => serverNamed(name, servers))).toEqual([
@@ -99,10 +99,10 @@ describe('a filter', () => {
   })
 })
 
-describe('a server that is not there', () => {
+describe('a missing server', () => {
   const others = { servers: ['github', 'docs'] }
 
-  it('is told with the one that was meant', () => {
+  it('is reported with a suggestion', () => {
     const said = (names: readonly string[]) => unknownTools(names, ['tools'], others).map(({ hint }) => hint)
     expect(said(['github__x', 'mcp__docs__*', '*', 'read'])).toEqual([])
     expect(said(['githb__x'])).toEqual(['Did you mean "github"?'])
@@ -112,13 +112,13 @@ describe('a server that is not there', () => {
     expect(unknownTools(['weather__x'], [])).toEqual([])
   })
 
-  it('is not named alone: its tools are', () => {
+  it('cannot be named alone: its tools must be', () => {
     expect(unknownTools(['github'], [], others)).toMatchObject([
       { message: 'unknown tool "github"', hint: 'Write "github__*" for all tools of the server.' },
     ])
   })
 
-  it('may be disallowed, unless that is a mistake of spelling', () => {
+  it('may be disallowed, unless it is a spelling mistake', () => {
     expect(unknownDisallowed(['weather__*'], [], others)).toEqual([])
     expect(unknownDisallowed(['githb__*'], [], others)).toMatchObject([{ hint: 'Did you mean "github"?' }])
   })

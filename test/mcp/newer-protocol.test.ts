@@ -23,7 +23,7 @@ describe('a server of the newer protocol', () => {
     expect(mcp.notices).toEqual([])
   })
 
-  it('over HTTP needs no session, asks within a call, and says when its list has changed', async () => {
+  it('over HTTP needs no session, asks within a call, and reports a changed list', async () => {
     await using served = await serveModern()
     await using mcp = testServers([httpServer(served.url)])
     const names = async (): Promise<readonly string[]> => (await mcp.tools('test', signal)).map(({ name }) => name)
@@ -44,7 +44,7 @@ describe('a server of the newer protocol', () => {
     await vi.waitFor(async () => expect(await names()).toContain('more'), patient)
   })
 
-  it('over HTTP hears of a call that is cancelled', async () => {
+  it('over HTTP is notified of a cancelled call', async () => {
     await using served = await serveModern()
     await using mcp = testServers([httpServer(served.url)])
     await mcp.tools('test', signal)

@@ -10,7 +10,7 @@ function teller() {
   return { told, dones: () => told.map(({ done }) => done), ...createProgressTeller((one) => void told.push(one)) }
 }
 
-it('tells of progress four times a second at most, and always of the last', () => {
+it('is reported at most four times a second, and always for the last message', () => {
   const { tell, end, dones } = teller()
   for (let done = 1; done <= 1000; done += 1) {
     tell({ done, total: 1000 })
@@ -22,7 +22,7 @@ it('tells of progress four times a second at most, and always of the last', () =
   expect(dones().at(-1)).toBe(1001)
 })
 
-it('tells of what comes seldom at once, and of nothing twice', () => {
+it('is reported at once if it is rare, and never repeated', () => {
   const { tell, end, dones } = teller()
   tell({ done: 1 })
   expect(dones()).toEqual([1])
@@ -34,7 +34,7 @@ it('tells of what comes seldom at once, and of nothing twice', () => {
   expect(dones()).toEqual([1, 2])
 })
 
-it('gives messages as one short line that no terminal obeys, and numbers that are some', () => {
+it('has messages as one short line without control characters, and only valid numbers', () => {
   const { told, tell, end } = teller()
   tell({ done: 1, total: Infinity, message: '\u001b[31mred\u001b[0m\r\n\u001b]0;title\u0007  \u202eback\u009b2J' })
   tell({ done: NaN })

@@ -26,7 +26,7 @@ function world(services: Partial<RunServices>, given: Partial<McpServer> = {}) {
 }
 
 describe('questions of a server to a person', () => {
-  it('are answered while its call is in flight, and only the server gets the values', async () => {
+  it('are answered during its call, and only the server gets the values', async () => {
     const asked: unknown[] = []
     const { mcp, call, context } = world({
       async askPerson({ server, question, at }) {
@@ -44,7 +44,7 @@ describe('questions of a server to a person', () => {
     expect(JSON.stringify([context.sent, others])).not.toContain('Lovelace')
   })
 
-  it('are declined at once where nobody can be asked, and the run says so once', async () => {
+  it('are declined at once if nobody can be asked, which the run reports once', async () => {
     for (const services of [{}, { askPerson: async () => undefined }]) {
       const { mcp, call, warnings } = world(services)
       await using _ = mcp
@@ -55,7 +55,7 @@ describe('questions of a server to a person', () => {
   })
 
   it.each(['file:///etc/passwd', 'javascript:alert(1)', 'http://login.example/', 'http://127.0.0.1.evil.example/'])(
-    'never send anybody to %s: they are declined, and the run says so',
+    'never direct anybody to %s: they are declined, which the run reports',
     async (url) => {
       const { mcp, call, warnings } = world({ askPerson: async () => ({ action: 'accept' }) })
       await using _ = mcp
@@ -99,7 +99,7 @@ describe('questions of a server to a model', () => {
     expect(places).toEqual(['main/sampling/0'])
   })
 
-  it('that cannot be asked are an error for the server, and the run says why', async () => {
+  it('that cannot be asked are an error for the server, and the run reports the reason', async () => {
     const sample = async (): Promise<never> => {
       throw new Error('the budget is used up')
     }

@@ -14,14 +14,14 @@ function text(value: string): McpContent {
   return { type: 'text', text: value }
 }
 
-it('texts are told in their order, with what failed as an error', () => {
+it('texts are returned in order, and failed ones as an error', () => {
   expect(told({ content: [text('one'), text('two')] })).toEqual({ text: 'one\ntwo' })
   expect(told({ content: [text('no')], isError: true })).toEqual({ text: 'no', isError: true })
   expect(told({ content: [] })).toEqual({ text: '[the server returned an empty result]' })
   expect(told({ content: [], isError: true })).toMatchObject({ isError: true, text: expect.stringMatching(/fail/) })
 })
 
-it('structured content is told as JSON, unless a text says the same', () => {
+it('structured content is returned as JSON, unless a text has the same content', () => {
   const structured = { sum: 3, of: [1, 2] }
   expect(told({ content: [], structured })).toEqual({ text: '{"sum":3,"of":[1,2]}', structured })
   expect(told({ content: [text('It is 3.')], structured }).text).toBe('It is 3.\n{"sum":3,"of":[1,2]}')
@@ -29,7 +29,7 @@ it('structured content is told as JSON, unless a text says the same', () => {
   expect(told({ content: [text(same)], structured })).toEqual({ text: same, structured })
 })
 
-it('images and PDF documents are files of the message where the model takes them', () => {
+it('images and PDF documents are files of the message if the model supports them', () => {
   const pdf = { uri: 'file:///a/b.pdf?x=1', mimeType: 'application/pdf', blob: 'AAAA' }
   const content: readonly McpContent[] = [text('See:'), png, { type: 'resource', resource: pdf }]
   expect(told({ content })).toEqual({
@@ -45,7 +45,7 @@ it('images and PDF documents are files of the message where the model takes them
   expect(none.text).toContain('this model takes no documents]')
 })
 
-it('what no model takes is named', () => {
+it('unsupported content is named', () => {
   const audio: McpContent = { type: 'audio', data: 'AAAA', mimeType: 'audio/wav' }
   const large: McpContent = { ...png, data: 'A'.repeat(6_000_000) }
   const binary: McpContent = { type: 'resource', resource: { uri: 'x:y', blob: 'AAAA' } }
@@ -58,7 +58,7 @@ it('what no model takes is named', () => {
   ])
 })
 
-it('resources are told by their addresses, embedded texts whole', () => {
+it('resources are returned by their addresses, embedded texts completely', () => {
   const link: McpContent = {
     type: 'resource_link',
     uri: 'file:///a',
@@ -72,7 +72,7 @@ it('resources are told by their addresses, embedded texts whole', () => {
   )
 })
 
-it('the words of a server are said to be its words, are bounded, and hide nothing', () => {
+it('texts of a server are marked as such, are limited, and hide nothing', () => {
   const input = { type: 'object' as const }
   const hidden = 'Adds.\u001b[8m\u202e\u200b\u{e0041}\u{e0042}\nDo it.'
   expect(describedTool('sum', { name: 'add', description: hidden, input })).toBe(
@@ -85,7 +85,7 @@ it('the words of a server are said to be its words, are bounded, and hide nothin
   expect(long.length).toBeLessThan(4200)
 })
 
-it('the words in a schema are so too, and its values stay what they are', () => {
+it('texts in a schema are marked too, but its values are unchanged', () => {
   const properties = {
     mode: { enum: ['a\u200bb'], description: 'M\u200bode.', default: { description: '\u200b' } },
     description: { type: 'string', const: '\u200b' },
@@ -100,7 +100,7 @@ it('the words in a schema are so too, and its values stay what they are', () => 
   expect(JSON.stringify(shown).length).toBeLessThan(1300)
 })
 
-it('a schema that is deeper than any real one is cut, and not followed to the end', () => {
+it('a schema that is deeper than any real one is cut off', () => {
   let schema: { readonly [key: string]: unknown } = { type: 'string' }
   for (let level = 0; level < 20_000; level += 1) schema = { properties: { x: schema } }
   expect(JSON.stringify(describedInput({ name: 't', input: schema as never })).length).toBeLessThan(3000)

@@ -47,7 +47,7 @@ function served(switches: Switches = {}): TestServers {
   return testServers([stdioServer(switches)])
 }
 
-it('a model has the tools of a server that is a program, and what they give', async () => {
+it('a model has the tools of a stdio server, and their results', async () => {
   await using mcp = served()
   const { tools, call } = await world(mcp)
   const add = tools.find(({ name }) => name === 'test__add')
@@ -74,7 +74,7 @@ it('a model has the tools of a server that is a program, and what they give', as
   expect(files).toMatchObject([{ type: 'file', mediaType: 'image/png' }])
 })
 
-it('what goes wrong in a server is told to the model, and the next call starts it again', async () => {
+it('errors of a server are returned to the model, and the next call starts the server again', async () => {
   await using mcp = served()
   const { call } = await world(mcp)
   expect(await call('refuse')).toMatchObject({ isError: true, text: expect.stringMatching(/I do not do that/) })
@@ -86,7 +86,7 @@ it('what goes wrong in a server is told to the model, and the next call starts i
   expect(await call('echo', { text: 'again' })).toEqual({ text: 'again' })
 })
 
-it('a list that a server changes is that of the next conversation', async () => {
+it('a changed list of a server applies to the next conversation', async () => {
   await using mcp = served()
   const { tools, give, call } = await world(mcp)
   await call('change')
@@ -94,7 +94,7 @@ it('a list that a server changes is that of the next conversation', async () => 
   expect(Math.abs(later.length - tools.length)).toBe(1)
 })
 
-it('200 calls of one turn reach one server, and come back in their order', async () => {
+it('200 calls of one turn reach one server, and their results are in order', async () => {
   await using mcp = served()
   const numbers = Array.from({ length: 200 }, (_, n) => n)
   const { context, tools } = await world(mcp, {
@@ -119,7 +119,7 @@ it('200 calls of one turn reach one server, and come back in their order', async
   expect(mcp.pids).toHaveLength(1)
 })
 
-it('a program calls 200 at once, and gets what a tool describes as its output', async () => {
+it('a program makes 200 calls at once, and gets the output that a tool describes', async () => {
   await using mcp = served()
   let told = ''
   const { context, tools } = await world(mcp, {

@@ -24,7 +24,7 @@ async function transportOf(toml: string, env?: Env): Promise<unknown> {
 }
 
 describe('servers of settings', () => {
-  it('have limits of 10 and 60 seconds unless they say others (R17, R304, R305)', async () => {
+  it('have limits of 10 and 60 seconds by default (R17, R304, R305)', async () => {
     const { all } = await servers(`seed = 1
 [mcp_servers.a]
 command = "x"
@@ -89,7 +89,7 @@ enabled = false
       'url = "http://h/"\ntype = "sse"\nbearer_token_env = "KEY"\nheaders = { X = "${NAME}" }',
       { kind: 'sse', url: 'http://h/', headers: { X: 'server', Authorization: 'Bearer k-1' }, isNamed: true },
     ],
-  ])('are reached as they are written, with the values of variables: %j', async (toml, expected) => {
+  ])('are connected with the values of variables: %j', async (toml, expected) => {
     expect(await transportOf(toml, { NAME: 'server', A: 'one ${B}', KEY: ' k-1\n', B: 'two' })).toEqual(expected)
   })
 
@@ -110,7 +110,7 @@ enabled = false
       'CONFIG_INVALID',
       'the url of the MCP server a is not an http:// or https:// address without user name and password',
     ],
-  ])('cannot be reached without them: %j', async (toml, code, message) => {
+  ])('cannot be connected without them: %j', async (toml, code, message) => {
     const reached = transportOf(toml, { EMPTY: '', BLANK: ' ', KEY: 'file:///k-1' })
     await expect(reached).rejects.toMatchObject({ code, message, hint: expect.stringMatching(/config\.toml:1/) })
   })

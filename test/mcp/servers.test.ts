@@ -4,7 +4,7 @@ import { stdioServer, testServers } from '../helpers/mcp-server.ts'
 const signal = new AbortController().signal
 
 describe('a server over stdio', () => {
-  it('is started once for all who ask, and lists, calls, reads and prompts', async () => {
+  it('is started once for all callers, and lists, calls, reads and prompts', async () => {
     await using mcp = testServers([stdioServer()])
     expect(mcp.pids).toEqual([])
     const [tools, resources, prompts] = await Promise.all([

@@ -26,7 +26,7 @@ async function start(script: string, maxBytes = 10_000) {
 }
 
 describe('a server over stdio', () => {
-  it('answers line by line, and other lines are told once', async () => {
+  it('answers line by line, and other lines are reported once', async () => {
     const script = `console.log('hello'); console.log('again'); console.error('on stderr')
     process.stdin.on('data', (line) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', id: 1, result: JSON.parse(line) }) + '\\n'))`
     const { server, heard } = await start(script)
@@ -38,12 +38,12 @@ describe('a server over stdio', () => {
     expect(heard.ends).toHaveLength(1)
   })
 
-  it('is stopped when one line is longer than the limit', async () => {
+  it('is stopped when a line exceeds the limit', async () => {
     const { heard } = await start(`process.stdout.write('x'.repeat(50_000)); setInterval(() => {}, 1000)`, 10_000)
     await expect.poll(() => heard.ends).toHaveLength(1)
   })
 
-  it('fails to start as a failure of the connection if the program does not exist', async () => {
+  it('that does not exist is a connection failure', async () => {
     const options = { args: [], cwd: import.meta.dirname, environment: {}, maxBytes: 1000 }
     const silent = { onStart: () => {}, onMessage: () => {}, onJunk: () => {}, onEnd: () => {} }
     await expect(startStdio({ command: '/nonexistent/server', ...options, ...silent })).rejects.toBeInstanceOf(

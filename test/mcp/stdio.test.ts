@@ -12,7 +12,7 @@ const eager = { ...systemClock, sleep: async () => {} }
 
 // Most of their time is waiting, for limits of time and for processes that end.
 describe.concurrent('a server over stdio that fails', () => {
-  it('ends in a call: an error with its words, and another one is started for the next call', async () => {
+  it('during a call: the error contains its output, and another one is started for the next call', async () => {
     await using mcp = testServers([stdioServer()], { clock: eager })
     const call = mcp.call('test', 'crash', {}, { signal })
     await expect(call).rejects.toMatchObject({
@@ -27,7 +27,7 @@ describe.concurrent('a server over stdio that fails', () => {
     expect(mcp.notices).toMatchObject([{ level: 'debug', text: expect.stringContaining('exit code 3') }])
   })
 
-  it('is killed in a call: all that were under way fail, and none is made again', async () => {
+  it('because it is killed during calls: all of them fail, and none is repeated', async () => {
     await using mcp = testServers([stdioServer()], { clock: eager })
     await mcp.tools('test', signal)
     const calls = [1, 2].map(() => mcp.call('test', 'slow', { ms: 60_000 }, { signal }))
@@ -40,7 +40,7 @@ describe.concurrent('a server over stdio that fails', () => {
     expect(await textOf(mcp.call('test', 'state', {}, { signal }))).toMatchObject({ calls: 1 })
   })
 
-  it('is started again after waits that double, and not at all while it waits after a start that failed', async () => {
+  it('is started again after waits that double, but not during the wait after a failed start', async () => {
     let now = 0
     const waits: number[] = []
     const clock = {
@@ -73,7 +73,7 @@ describe.concurrent('a server over stdio that fails', () => {
     expect(waits.filter((ms) => ms > 0)).toEqual([])
   })
 
-  it('waits after an end, and not any more after a call that was good', async () => {
+  it('is delayed after its end, but no longer after a successful call', async () => {
     const waits: number[] = []
     const clock = { ...systemClock, monotonic: () => 0, sleep: async (ms: number) => void waits.push(ms) }
     await using mcp = testServers([stdioServer()], { clock })
@@ -87,7 +87,7 @@ describe.concurrent('a server over stdio that fails', () => {
     expect(waits).toEqual([0, 1_000, 2_000, 4_000, 1_000])
   })
 
-  it('hangs at the start: it is given up in time, with its words, and is gone', async () => {
+  it('by hanging at the start: it is stopped in time, with its output', async () => {
     const server = stdioServer(
       { hang: true, words: 'waiting for the database, password hunter22hunter' },
       {
@@ -105,7 +105,7 @@ describe.concurrent('a server over stdio that fails', () => {
     expect(isAlive(mcp.pids[0])).toBe(false)
   })
 
-  it('cannot be started', async () => {
+  it('to start', async () => {
     const transport = {
       kind: 'stdio',
       command: 'no-such-program',
@@ -129,7 +129,7 @@ describe.concurrent('a server over stdio that fails', () => {
   it.sequential.each([
     ['one line', { bytes: 1_000_000_000, line: 0 }],
     ['lines that are no messages', { bytes: 1_000_000_000, line: 1_000 }],
-  ])('floods in %s: it is ended with one error, and little is kept of it', async (_, flood) => {
+  ])('floods in %s: it is stopped with one error, and little output is kept', async (_, flood) => {
     await using mcp = testServers([stdioServer()])
     await mcp.tools('test', signal)
     const before = process.memoryUsage().rss
@@ -160,7 +160,7 @@ describe.concurrent('a server over stdio that fails', () => {
     expect(await textOf(mcp.call('test', 'state', {}, { signal }))).toMatchObject({ calls: 1 })
   })
 
-  it('takes a large message, up to the limit', async () => {
+  it('accepts a large message, up to the limit', async () => {
     await using mcp = testServers([stdioServer()], { maxBytes: 1024 ** 2 })
     const { content } = await mcp.call('test', 'big', { bytes: 990_000 }, { signal })
     expect(content).toMatchObject([{ text: expect.stringMatching(/^x{990000}$/) }])
@@ -169,7 +169,7 @@ describe.concurrent('a server over stdio that fails', () => {
     })
   })
 
-  it('writes lines that are no messages: they are skipped with one warning', async () => {
+  it('by writing lines that are not messages: they are skipped with one warning', async () => {
     const junk = ['Server listening on stdio', '{"level":"info"}', '{broken', '', '["no","message"]']
     await using mcp = testServers([stdioServer({ junk })])
     expect(await mcp.tools('test', signal)).not.toEqual([])
@@ -177,7 +177,7 @@ describe.concurrent('a server over stdio that fails', () => {
     expect(mcp.notices).toEqual([{ server: 'test', level: 'warning', text }])
   })
 
-  it('does not answer in time', async () => {
+  it('to answer in time', async () => {
     await using mcp = testServers([stdioServer({}, { toolMs: 200 })])
     const call = mcp.call('test', 'slow', { ms: 60_000 }, { signal })
     await expect(call).rejects.toMatchObject({
@@ -188,7 +188,7 @@ describe.concurrent('a server over stdio that fails', () => {
     expect(mcp.pids).toHaveLength(1)
   })
 
-  it('does not list its tools in time: the hint names the limit for that', async () => {
+  it('to list its tools in time: the hint names the limit', async () => {
     await using mcp = testServers([stdioServer({ silentList: true }, { startMs: 3000, toolMs: 60_000 })])
     await expect(mcp.tools('test', signal)).rejects.toMatchObject({
       message: 'the MCP server test did not answer within 3 s when asked for its tools',
@@ -198,7 +198,7 @@ describe.concurrent('a server over stdio that fails', () => {
 })
 
 describe.concurrent('processes of servers', () => {
-  it('are gone when the service is closed, also those that they have started', async () => {
+  it('have ended when the service is closed, with their child processes', async () => {
     const mcp = testServers([stdioServer()])
     const child = Number(await textOf(mcp.call('test', 'child', {}, { signal })))
     expect([mcp.pids[0], child].map(isAlive)).toEqual([true, true])
@@ -209,7 +209,7 @@ describe.concurrent('processes of servers', () => {
     })
   })
 
-  it('are gone when the run is stopped, and whoever waits is told', async () => {
+  it('have ended when the run is stopped, and waiting callers are told', async () => {
     const stop = new AbortController()
     await using mcp = testServers([stdioServer({ hang: true })], { signal: stop.signal })
     const tools = mcp.tools('test', signal)
@@ -223,9 +223,7 @@ describe.concurrent('processes of servers', () => {
     expect(isAlive(mcp.pids[0])).toBe(false)
   })
 
-  it('are gone when this process was killed: when their server leaves, and soon if it stays', async ({
-    onTestFinished,
-  }) => {
+  it('have ended when this process was killed: with their server, or soon if it stays', async ({ onTestFinished }) => {
     const host = join(import.meta.dirname, '../helpers/mcp-host.ts')
     // its parent never collects its exit status, so the killed process remains as a zombie
     const script = '"$@" & exec sleep 60'
@@ -245,7 +243,7 @@ describe.concurrent('processes of servers', () => {
     expect(processStatus(pid)?.state).toBe('Z')
   })
 
-  it('get the variables that commands get, and those of their own', async () => {
+  it('get the variables that commands get, and their own', async () => {
     const access = { SSH_AUTH_SOCK: '/run/agent', KUBECONFIG: '/home/a/kube', DOCKER_HOST: 'unix:///run/d' }
     const env = { PATH: process.env['PATH'], OPENAI_API_KEY: 'sk-secret-of-ours', LANG: 'C', ...access }
     const own = { SERVER_KEY: 'of-the-server', KUBECONFIG: access.KUBECONFIG }

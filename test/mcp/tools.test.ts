@@ -79,7 +79,7 @@ const files: FakeServer = { tools: [{ name: 'read' }, { name: 'write' }] }
 const issues: FakeServer = { tools: [{ name: 'create' }] }
 
 describe('the tools of servers', () => {
-  it('are those that are named, and only their servers are started', async () => {
+  it('are the named ones, and only their servers are started', async () => {
     const here = world({ files, issues })
     expect(names(await here.give(['read', 'glob']))).toEqual([])
     expect(here.mcp.started).toEqual([])
@@ -92,7 +92,7 @@ describe('the tools of servers', () => {
     expect((await here.give(['files__read'])).map(({ server }) => server)).toEqual(['files'])
   })
 
-  it('are within the rights of the agent, and none is offered that a rule denies', async () => {
+  it('are restricted to the rights of the agent, and none is offered that a rule denies', async () => {
     const filters = [{ tools: ['files__*', 'issues__*'] }, { disallowed_tools: ['issues__*'] }]
     expect(names(await world({ files, issues }, { filters }).give(['*']))).toEqual(['files__read', 'files__write'])
     const deny = (tool: string, pattern?: string): ToolRule =>
@@ -111,7 +111,7 @@ describe('the tools of servers', () => {
     expect(names(await again.give(['*']))).toEqual(['files__read'])
   })
 
-  it('are left out with one warning where their server cannot be started and only a pattern for all means it', async () => {
+  it('are omitted with one warning if their server cannot be started and only a catch-all pattern matches it', async () => {
     const here = world({ files, issues: { tools: [], broken: 'no such program' } })
     expect(names(await here.give(['*']))).toEqual(['files__read', 'files__write'])
     expect(names(await here.give(['mcp__*']))).toEqual(['files__read', 'files__write'])
@@ -125,7 +125,7 @@ describe('the tools of servers', () => {
     await checkServers({ tools: ['*'] }, here.context)
   })
 
-  it('that are named have to be there', async () => {
+  it('must exist if they are named', async () => {
     const here = world({ files })
     const missing = { code: 'CONFIG_INVALID', message: 'the MCP server files has no tool "raed"' }
     await expect(here.give(['files__raed'])).rejects.toMatchObject({ ...missing, hint: 'Did you mean "files__read"?' })
@@ -133,7 +133,7 @@ describe('the tools of servers', () => {
     await checkServers({ tools: ['files__read', 'files__nothing_*'] }, here.context)
   })
 
-  it('are recorded with each conversation, so that a change shows in the next one', async () => {
+  it('are recorded with each conversation, so that a change applies to the next one', async () => {
     const tools = [{ name: 'one' }]
     const here = world({ s: { tools } })
     expect(names(await here.give(['s__*']))).toEqual(['s__one'])
@@ -145,7 +145,7 @@ describe('the tools of servers', () => {
 })
 
 describe('a call', () => {
-  it('is one effect with what the server calls the tool, and its input is checked by the schema of the server', async () => {
+  it("is one effect with the server's tool name, and its input is checked by the schema of the server", async () => {
     const input = {
       type: 'object',
       properties: { n: { type: 'number' } },
@@ -167,7 +167,7 @@ describe('a call', () => {
     ])
   })
 
-  it('is made again after a crash only where a trusted server says that it reads', async () => {
+  it('is repeated after a crash only if a trusted server declares it as read-only', async () => {
     const tools = [{ name: 'look', readOnly: true }, { name: 'act' }]
     const here = world({ known: { tools, isTrusted: true }, other: { tools } })
     for (const tool of await here.give(['*'])) await call(here, tool)
@@ -175,7 +175,7 @@ describe('a call', () => {
     expect(repeats).toEqual(['safe', 'unsafe', 'unsafe', 'unsafe'])
   })
 
-  it('is asked about when nobody says otherwise, and the model is told which rule would allow it', async () => {
+  it('is asked about by default, and the model is told which rule would allow it', async () => {
     const here = world({ github: { tools: [{ name: 'create_issue' }] } }, { rules: [] })
     const [tool] = await here.give(['*'])
     expect(await call(here, tool)).toEqual({
@@ -229,7 +229,7 @@ describe('a call', () => {
     expect((await call(here, other)).isDenied).toBe(tool === 'mcp' && pattern === undefined ? undefined : true)
   })
 
-  it('that fails is told with why and what to do, and what a tool says of itself is a result', async () => {
+  it('that fails returns the reason and the remedy, and an error reported by a tool is a result', async () => {
     const broken: FakeServer = {
       tools: [{ name: 't' }],
       answer: () => ({ content: [{ type: 'text', text: 'no' }], isError: true }),
@@ -244,7 +244,7 @@ describe('a call', () => {
     })
   })
 
-  it('is cut like the output of any tool, and the whole is kept', async () => {
+  it('is truncated like the output of any tool, and stored completely', async () => {
     const line = `${'x'.repeat(99)}\n`
     const long = { content: [{ type: 'text', text: line.repeat(1000) }] } as const
     const here = world({ s: { tools: [{ name: 't' }], answer: () => long } })
@@ -255,7 +255,7 @@ describe('a call', () => {
     expect(here.box.outputs.find(id, undefined)).toBe(line.repeat(1000))
   })
 
-  it('in plan mode is made only where a trusted server says that the tool reads', async () => {
+  it('in plan mode is made only if a trusted server declares the tool as read-only', async () => {
     const tools = [{ name: 'look', readOnly: true }, { name: 'act' }]
     const here = world({ known: { tools, isTrusted: true }, other: { tools } })
     const offered = await here.give(['*'])
@@ -268,7 +268,7 @@ describe('a call', () => {
     expect(here.mcp.calls).toEqual(['known look {}', 'known look {}'])
   })
 
-  it('of 200 at once reaches the server once each', async () => {
+  it('is one of 200 at once that reach the server once each', async () => {
     const here = world({ s: { tools: [{ name: 't' }] } })
     const [tool] = await here.give(['*'])
     const results = await Promise.all(Array.from({ length: 200 }, (_, n) => call(here, tool, { n })))
@@ -277,7 +277,7 @@ describe('a call', () => {
   })
 })
 
-describe('a pack that is held to its capabilities', () => {
+describe('a pack with capabilities', () => {
   const pack = (...mcp: readonly string[]): LimitedPack => ({
     identity: 'demo@tools',
     granted: { read: [], write: [], hosts: [], commands: [], env: [], models: [], mcp },
@@ -287,7 +287,7 @@ describe('a pack that is held to its capabilities', () => {
     allow: [],
   })
 
-  it('is given tools of the servers that they name', async () => {
+  it('gets tools of the servers that they name', async () => {
     const here = world({ files, issues }, { packs: [pack('files')] })
     expect(names(await here.give(['files__read']))).toEqual(['files__read'])
     await expect(here.give(['issues__*'])).rejects.toMatchObject({
@@ -299,7 +299,7 @@ describe('a pack that is held to its capabilities', () => {
     expect(names(await world({ files, issues }, { packs: [pack('*')] }).give(['*']))).toHaveLength(3)
   })
 
-  it('cannot call one that it was given before', async () => {
+  it('cannot call a tool that an earlier version was given', async () => {
     const here = world({ files })
     const [tool] = await here.give(['files__read'])
     const held = narrow(here.context, { pack: pack() })

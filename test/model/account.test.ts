@@ -44,7 +44,7 @@ function lastRequest(): ModelServer['requests'][number] {
 describe('a provider of Azure OpenAI', () => {
   const azure = { api_version: '2026-10-21' }
 
-  it('gets the key in its own header, at the path of the deployment, with the version', async () => {
+  it('gets the key in its own header, at the path of the deployment, with the API version', async () => {
     const provider = await providerOf({ ...azure, api_key_env: 'AZURE_KEY' }, { AZURE_KEY: 'k-1' })
     expect(await ask(provider)).toBe('Hi')
     const { path, headers } = lastRequest()
@@ -60,7 +60,7 @@ describe('a provider of Azure OpenAI', () => {
     expect(headers).not.toHaveProperty('api-key')
   })
 
-  it('gets no header with a key if there is none, and long bodies go to the deployment too', async () => {
+  it('gets no header without a key, and long bodies are sent to the deployment too', async () => {
     const provider = await providerOf(azure)
     const long = textMessage('user', 'words '.repeat(100_000))
     await collectModelEvents(provider.stream({ ...request, messages: [long] }, new AbortController().signal))
@@ -72,12 +72,12 @@ describe('a provider of Azure OpenAI', () => {
 })
 
 describe('the organization and the project of an account', () => {
-  it('are sent as the config file says', async () => {
+  it('are sent as the config file sets them', async () => {
     await ask(await providerOf({ organization: 'org-1', project: 'proj-1' }))
     expect(lastRequest().headers).toMatchObject({ 'openai-organization': 'org-1', 'openai-project': 'proj-1' })
   })
 
-  it('of variables belong to the address of OpenAI only', async () => {
+  it('from variables are sent only to OpenAI', async () => {
     const env = { OPENAI_API_KEY: 'k', OPENAI_ORG_ID: 'org-1', OPENAI_PROJECT_ID: 'proj-1' }
     const own = { env, providers: {}, aliases: {} }
     expect(providerTarget('openai', own)).toMatchObject({ account: { organization: 'org-1', project: 'proj-1' } })
@@ -90,7 +90,7 @@ describe('the organization and the project of an account', () => {
 
 describe('a command that prints the key', () => {
   it.each(['chat', 'anthropic', 'gemini', 'responses'] as const)(
-    'runs once for all calls, and its key goes where the format %s wants it',
+    'runs once for all calls, and its key is sent as the format %s requires',
     async (format) => {
       const log = join(folder, 'log')
       const provider = await providerOf({ format, api_key_command: `echo run >> ${log}; echo secret-key-1` })
@@ -103,7 +103,7 @@ describe('a command that prints the key', () => {
     },
   )
 
-  it('that fails is named with what it has said, before anything is sent, and runs again for the next call', async () => {
+  it('that fails is reported with its output, before anything is sent, and runs again for the next call', async () => {
     const file = join(folder, 'key')
     const provider = await providerOf({ api_key_command: `cat ${file}` })
     await expect(ask(provider)).rejects.toMatchObject({
@@ -119,7 +119,7 @@ describe('a command that prints the key', () => {
     expect(lastRequest().headers.authorization).toBe('Bearer key-2')
   })
 
-  it('that fails is not shown, and of what it has said no key and no control character', async () => {
+  it('that fails is not shown, and its output is shown without keys and control characters', async () => {
     const said = String.raw`printf 'denied\nerror: \033[31mBearer abcdef123456 sk-live-abcdefgh' >&2`
     const provider = await providerOf({ api_key_command: `TOKEN=hunter2hunter2; ${said}; exit 4` })
     const error: unknown = await ask(provider).catch((thrown: unknown) => thrown)
@@ -129,7 +129,7 @@ describe('a command that prints the key', () => {
     expect(JSON.stringify(error)).not.toContain('hunter2')
   })
 
-  it('goes on for the other calls when the one that started it is cancelled', async () => {
+  it('continues for the other calls when the one that started it is cancelled', async () => {
     const [started, go] = [join(folder, 'started'), join(folder, 'go')]
     const line = `touch ${started}; until [ -e ${go} ]; do sleep 0.02; done; echo key-3`
     const provider = await providerOf({ api_key_command: line })
@@ -153,7 +153,7 @@ describe('a command that prints the key', () => {
     })
   })
 
-  it('is not run for a host of a trusted file', async () => {
+  it('is not run for a host in a trusted file', async () => {
     await ask(await providerOf({ api_key_command: `touch ${join(folder, 'ran')}; echo k`, keyless: true }))
     expect(lastRequest().headers).not.toHaveProperty('authorization')
   })

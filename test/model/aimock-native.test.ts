@@ -59,7 +59,7 @@ describe.each(hosts)('the format $format against another implementation of its s
     expect(events.at(-1)).toEqual({ type: 'finish', reason: 'stop' })
   })
 
-  it('is asked with the whole conversation', async () => {
+  it('sends the whole conversation', async () => {
     mock.onMessage('Again', { content: 'Yes' })
     const said = [
       { role: 'system', content: 'Be brief.' },
@@ -73,7 +73,7 @@ describe.each(hosts)('the format $format against another implementation of its s
     expect(body).toMatchObject({ model: host.model, stream: true, max_tokens: 2000, messages: said })
   })
 
-  it('calls tools in parallel and gets their results back', async () => {
+  it('calls tools in parallel and sends back their results', async () => {
     const toolCalls = [
       { id: 'call_a', name: 'read', arguments: '{"path":"a.txt"}' },
       { id: 'call_b', name: 'read', arguments: '{"path":"b.txt"}' },
@@ -102,13 +102,13 @@ describe.each(hosts)('the format $format against another implementation of its s
     ])
   })
 
-  it('fails with 429 and how long to wait', async () => {
+  it('fails with 429 and the time to wait', async () => {
     mock.onMessage('Hello', { error: { message: 'Slow down', type: 'rate_limit_error' }, status: 429, retryAfter: 3 })
     const failure = modelFailureOf(await ask(host, {}).catch((error: unknown) => error))
     expect(failure).toMatchObject({ class: 'rate_limit', retryable: true, isOverload: true, retryAfterMs: 3000 })
   })
 
-  it('fails when the stream is cut in the middle', async () => {
+  it('fails when the stream is cut off', async () => {
     mock.onMessage('Hello', { content: 'A long answer in many pieces' }, { chunkSize: 2, truncateAfterChunks: 4 })
     const failure = modelFailureOf(await ask(host, {}).catch((error: unknown) => error))
     expect(failure).toMatchObject({ class: 'network', retryable: true })

@@ -47,7 +47,7 @@ describe('a chat completion of aimock', () => {
     })
   })
 
-  it('asks for several tools at once, and takes their results by id', async () => {
+  it('calls several tools at once, and matches their results by id', async () => {
     const wanted = [
       { name: 'read', arguments: '{"path":"a"}' },
       { name: 'read', arguments: '{"path":"b"}' },
@@ -75,14 +75,14 @@ describe('a chat completion of aimock', () => {
     expect(textOf(answered)).toBe('Both read')
   })
 
-  it('names its price where the host does, as OpenRouter', async () => {
+  it('reports its price if the host does, like OpenRouter', async () => {
     const usage = { prompt_tokens: 9, completion_tokens: 3, cost: 0.5, prompt_tokens_details: { cached_tokens: 4 } }
     mock.onMessage('Hello', { content: 'Hi', usage })
     const events = await collectModelEvents(ask({}, '/api/v1'))
     expect(events.at(-2)).toMatchObject({ type: 'usage', usage: { input: 9, output: 3, cached: 4 }, costUsd: 0.5 })
   })
 
-  it('is an output schema as JSON', async () => {
+  it('returns JSON for an output schema', async () => {
     mock.on({ userMessage: 'Hello', responseFormat: 'json_schema' }, { content: '{"ok":true}' })
     const schema = { type: 'object', properties: { ok: { type: 'boolean' } } }
     const events = await collectModelEvents(ask({ output: { name: 'answer', schema } }))
@@ -91,7 +91,7 @@ describe('a chat completion of aimock', () => {
 })
 
 describe('a failure of aimock', () => {
-  it('429 with Retry-After is to be waited for', async () => {
+  it('429 with Retry-After is retried after a wait', async () => {
     mock.onMessage('Hello', { error: { message: 'slow down', type: 'rate_limit_error' }, status: 429, retryAfter: 7 })
     expect(await failureOf(ask())).toEqual({
       kind: 'model-failure',
@@ -107,13 +107,13 @@ describe('a failure of aimock', () => {
     [500, 'unavailable', false],
     [503, 'unavailable', true],
     [529, 'unavailable', true],
-  ])('%i is worth a retry', async (status, kind, isOverload) => {
+  ])('%i is retried', async (status, kind, isOverload) => {
     mock.onMessage('Hello', { error: { message: 'later', type: 'server_error' }, status })
     expect(await failureOf(ask())).toMatchObject({ class: kind, retryable: true, isOverload, status })
   })
 
   it.each([{ truncateAfterChunks: 3 }, { disconnectAfterMs: 20, latency: 8 }])(
-    'a stream that is cut (%j) is never an answer',
+    'a stream that is cut off (%j) is never an answer',
     async (cut) => {
       mock.onMessage('Hello', { content: 'word '.repeat(200) }, { chunkSize: 5, ...cut })
       expect(await failureOf(ask())).toMatchObject({ class: 'network', retryable: true })
@@ -126,7 +126,7 @@ describe('a failure of aimock', () => {
     expect(await failureOf(ask())).toMatchObject({ class: 'garbled', retryable: false })
   })
 
-  it('a connection that is dropped is worth a retry', async () => {
+  it('a dropped connection is retried', async () => {
     mock.onMessage('Hello', { content: 'Hi' })
     mock.setChaos({ disconnectRate: 1 })
     expect(await failureOf(ask())).toMatchObject({ class: 'network', retryable: true })

@@ -28,7 +28,7 @@ describe('an effort at the end of a name', () => {
     ['gpt-5-mini', 'gpt-5-mini', undefined],
     ['-high', '-high', undefined],
     ['high', 'high', undefined],
-  ])('%s is %s with %s', (name, model, reasoningEffort) => {
+  ])('is parsed from %s as %s with %s', (name, model, reasoningEffort) => {
     expect(splitEffort(name)).toEqual(reasoningEffort === undefined ? { model } : { model, reasoningEffort })
   })
 
@@ -41,7 +41,7 @@ describe('an effort at the end of a name', () => {
     'mistral-medium',
     'magistral-medium',
     'gpt-5.1-codex-max',
-  ])('is not cut off %s, whose own name ends so', (name) => {
+  ])('is not removed from %s, whose own name ends so', (name) => {
     expect(splitEffort(name)).toEqual({ model: name })
   })
 })

@@ -13,7 +13,7 @@ import type { ModelReply } from '../helpers/model-server.ts'
 
 const request = { model: 'm1', messages: [textMessage('user', 'Hello')] } as const
 
-describe('an answer that is none', () => {
+describe('an unusable answer', () => {
   const replies: readonly (readonly [string, ModelReply, string])[] = [
     [
       'HTML',
@@ -35,7 +35,7 @@ describe('an answer that is none', () => {
       'cannot be decompressed',
     ],
   ]
-  it.each(replies)('%s is garbled', async (_, reply, words) => {
+  it.each(replies)('is reported as garbled: %s', async (_, reply, words) => {
     const { error } = await failingReply(reply)
     expect(error.code).toBe('MODEL_FAILED')
     expect(error.message).toContain(words)
@@ -43,7 +43,7 @@ describe('an answer that is none', () => {
   })
 })
 
-describe('an answer is recognized by how it begins, whatever its content type is', () => {
+describe('an answer is recognized by its beginning, whatever its content type is', () => {
   const stream = chatEvents({ text: 'all of it' }).join('')
   const message = { role: 'assistant', content: 'all of it' }
   const whole = { id: 'c', choices: [{ index: 0, message, finish_reason: 'stop' }] }
@@ -69,7 +69,7 @@ describe('an answer is recognized by how it begins, whatever its content type is
     }
   })
 
-  it('and an error in it keeps its words', async () => {
+  it('and an error in it keeps its text', async () => {
     for (const type of types) {
       const rawChunks = [Buffer.from('{"detail":"the engine has stopped"}')]
       const { error } = await failingReply({ rawChunks, headers: { 'content-type': type } })
@@ -97,12 +97,12 @@ async function openSocketServer(answer: (socket: Socket) => void | Promise<void>
 
 const streamHead = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n'
 
-describe('a connection that is closed right behind the headers', () => {
+describe('a connection that is closed right after the headers', () => {
   it.each([
     ['without a length', `${streamHead}\r\n`],
     ['before the first chunk', `${streamHead}transfer-encoding: chunked\r\nconnection: close\r\n\r\n`],
     ['before any byte of the length that was said', `${streamHead}content-length: 10\r\n\r\n`],
-  ])('is a dropped connection, which may be tried again: %s', async (_, head) => {
+  ])('is a dropped connection, which may be retried: %s', async (_, head) => {
     const { error } = await failing(await openSocketServer((socket) => void socket.end(head)))
     expect(modelFailureOf(error)).toMatchObject({ class: 'network', retryable: true })
     expect(error.message).toContain('closed the connection')
@@ -120,7 +120,7 @@ describe('a server that only keeps the connection alive', () => {
     'data: \n\n',
   ]
 
-  it.each(pings)('is silent: %j', async (ping) => {
+  it.each(pings)('counts as silent: %j', async (ping) => {
     const url = await openSocketServer(async (socket) => {
       socket.write(`${streamHead}\r\n${chatEvents({ text: 'half ' })[0]}`)
       while (!socket.destroyed) {
@@ -134,7 +134,7 @@ describe('a server that only keeps the connection alive', () => {
     expect(error.message).toContain('sent only keep-alive messages and empty or incomplete events for 0.12 s')
   })
 
-  it('is silent as well when its JSON does not begin', async () => {
+  it('counts as silent also when its JSON does not begin', async () => {
     const url = await openSocketServer(async (socket) => {
       socket.write('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n')
       while (!socket.destroyed) {
@@ -146,7 +146,7 @@ describe('a server that only keeps the connection alive', () => {
     expect(error.message).toContain('sent only keep-alive messages and empty or incomplete events for 0.12 s')
   })
 
-  it('has its whole time again with each event, and with each piece of a long one', async () => {
+  it('gets the whole time limit again with each event, and with each piece of a long one', async () => {
     const events = chatEvents({ text: 'all of it' }).join('')
     const url = await openSocketServer(async (socket) => {
       socket.write(`${streamHead}\r\n`)
@@ -162,7 +162,7 @@ describe('a server that only keeps the connection alive', () => {
   })
 })
 
-it('reads what has arrived before it judges a limit: the process may have been stopped for longer', async () => {
+it('received data is read before a limit is applied, because the process may have been suspended', async () => {
   const url = await openSocketServer((socket) => {
     socket.end(`${streamHead}\r\n${chatEvents({ text: 'in time' }).join('')}`)
     // the whole process is blocked, including the client, which runs its timers before it reads
@@ -173,7 +173,7 @@ it('reads what has arrived before it judges a limit: the process may have been s
   expect(textOf(await collectModelEvents(provider.stream(request, new AbortController().signal)))).toBe('in time')
 })
 
-it('names headers that are too large', async () => {
+it('too large headers are reported', async () => {
   const url = await openSocketServer((socket) => void socket.end(`${streamHead}x-long: ${'x'.repeat(40_000)}\r\n\r\n`))
   const { error } = await failing(url)
   expect(error.message).toContain('sent headers that are larger than 16384 bytes')

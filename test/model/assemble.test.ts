@@ -12,7 +12,7 @@ function assembled(...events: readonly ModelEvent[]): ModelAnswer {
 const provider = { format: 'anthropic', data: { signature: 'x' } } as const
 
 describe('an answer', () => {
-  it('has its parts in the order of their blocks, each put together from its pieces', () => {
+  it('contains its parts in the order of their blocks, each assembled from its pieces', () => {
     const { parts } = assembled(
       { type: 'start', id: 'a1' },
       { type: 'tool_call', block: 2, id: 'c1', name: 'read', input: '' },
@@ -33,7 +33,7 @@ describe('an answer', () => {
     ])
   })
 
-  it('holds no arguments of a call that are too long, and says how long they were', () => {
+  it('drops arguments of a call that are too long, and reports their length', () => {
     const answer = assembleAnswer()
     const piece = 'x'.repeat(mostArguments / 4)
     const call = (block: number, input: string): ModelEvent => ({ type: 'tool_call', block, input })
@@ -50,7 +50,7 @@ describe('an answer', () => {
     expect(cutFrom('{"cut_arguments":"a"}')).toBeUndefined()
   })
 
-  it('keeps a part without text when something is to be sent back, and no other', () => {
+  it('keeps a part without text only if it must be sent back', () => {
     const { parts } = assembled(
       { type: 'text', block: 0, text: '' },
       { type: 'provider', block: 1, part: 'reasoning', provider },
@@ -58,7 +58,7 @@ describe('an answer', () => {
     expect(parts).toEqual([{ type: 'reasoning', text: '', provider }])
   })
 
-  it('has the usage, the price and the reason of its end; without an end the reason is unknown', () => {
+  it('contains the usage, the price and the finish reason, which is unknown without an end', () => {
     const usage = { calls: 1, input: 2, output: 3, cached: 0, reasoning: 0 }
     expect(assembled({ type: 'usage', usage, costUsd: 0.5 }, { type: 'finish', reason: 'stop' })).toEqual({
       parts: [],
@@ -69,7 +69,7 @@ describe('an answer', () => {
     expect(assembled().finish).toBe('other')
   })
 
-  it('knows how many characters came', () => {
+  it('counts the characters received', () => {
     const answer = assembleAnswer()
     answer.add({ type: 'reasoning', block: 0, text: 'ab' })
     answer.add({ type: 'text', block: 1, text: 'cd' })

@@ -14,7 +14,7 @@ function delta(content: Json, finish: string | null = null): Json {
 }
 
 describe('events that arrive together', () => {
-  it('give neighbouring text and neighbouring reasoning as one piece each, in their order', () => {
+  it('merge adjacent text and adjacent reasoning into one piece each, in order', () => {
     const { events } = together(
       delta({ reasoning: 'h' }),
       delta({ reasoning: 'm' }),
@@ -38,7 +38,7 @@ describe('events that arrive together', () => {
     expect(found).toMatchObject({ finish: 'stop', done: true })
   })
 
-  it('give what came before a fault with it', () => {
+  it('include those before a fault', () => {
     const batch = together(delta({ content: 'a' }), { error: 'lost' }, delta({ content: 'b' }))
     expect(batch).toMatchObject({ events: [{ type: 'text', text: 'a' }], fault: { detail: 'lost' } })
   })

@@ -35,7 +35,7 @@ function timers(): number {
 }
 
 describe('waiting within a call', () => {
-  it('gives what the work gives, and throws what it throws', async () => {
+  it('returns the result of the work, and rethrows its errors', async () => {
     const call = open()
     expect(await call.within(limit(5_000), () => Promise.resolve(1))).toBe(1)
     await expect(call.within(limit(5_000), () => Promise.reject(new Error('lost')))).rejects.toThrow('lost')
@@ -53,7 +53,7 @@ describe('waiting within a call', () => {
     }
   })
 
-  it('has the limit of each wait', async () => {
+  it('applies the limit to each wait', async () => {
     const call = open()
     await call.within(limit(20), () => Promise.resolve())
     await call.within(limit(5_000), () => wait(40))
@@ -61,13 +61,13 @@ describe('waiting within a call', () => {
     expect(call.fault()).toEqual(idleTimeout(10))
   })
 
-  it('counts each wait from its own start', async () => {
+  it('measures each wait from its own start', async () => {
     const call = open()
     for (let read = 0; read < 4; read += 1) await call.within(limit(60), () => wait(25))
     expect(call.fault()).toBeUndefined()
   })
 
-  it('counts no time in which nothing is waited for', async () => {
+  it('counts no time while nothing is awaited', async () => {
     const call = open()
     await call.within(limit(10), () => Promise.resolve())
     await wait(40)
@@ -78,7 +78,7 @@ describe('waiting within a call', () => {
     await expect(waiting).rejects.toThrow('stopped')
   })
 
-  it('rejects at once when the caller stops, although the work goes on', async () => {
+  it('rejects at once when the caller stops, although the work continues', async () => {
     const controller = new AbortController()
     const call = open(controller.signal)
     await call.within(limit(5_000), () => Promise.resolve())
@@ -89,7 +89,7 @@ describe('waiting within a call', () => {
     await expect(call.within(limit(5_000), () => Promise.resolve())).rejects.toThrow('stopped')
   })
 
-  it('calls what is to end with it once, at its stop or its close, and at once afterwards', () => {
+  it('runs its cleanup once, at its stop or its close, and at once afterwards', () => {
     const controller = new AbortController()
     const [stopped, closed] = [open(controller.signal), open()]
     const ended: string[] = []
@@ -134,7 +134,7 @@ describe('reading a body within a call', () => {
     }
   }
 
-  it('gives the bytes, and stops a sender that falls silent when the limit passes', async () => {
+  it('returns the bytes, and stops a sender that falls silent when the limit passes', async () => {
     const call = open()
     const body = bodyOf('a', 'b')
     expect([await call.read(body, limit(20)), await call.read(body, limit(20))].map(String)).toEqual(['a', 'b'])
@@ -154,7 +154,7 @@ describe('reading a body within a call', () => {
     expect(call.fault()).toBeUndefined()
   })
 
-  it('may be given another limit while it waits', async () => {
+  it('may get another limit while it waits', async () => {
     const call = open()
     const waiting = call.read(bodyOf(), limit(5_000))
     call.limit(limit(20))
@@ -162,7 +162,7 @@ describe('reading a body within a call', () => {
     expect(call.fault()).toEqual(idleTimeout(20))
   })
 
-  it('rejects with what reading throws', async () => {
+  it('rejects with the error of the read', async () => {
     const call = open()
     const broken: BodyReader = { read: () => Promise.reject(new Error('cut')), cancel: () => undefined }
     await expect(call.read(broken, limit(5_000))).rejects.toThrow('cut')

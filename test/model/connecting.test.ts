@@ -47,14 +47,14 @@ describe('a server that takes too long', () => {
     return `127.0.0.1:${port}`
   }
 
-  it('to agree on a secure connection is a timeout of connecting', async () => {
+  it('to agree on a secure connection is a connection timeout', async () => {
     const limits = { ...defaultTimeouts, connectMs: 60 }
     const { error } = await failing(`https://${await openSilent()}/v1`, { timeouts: limits })
     expect(error.message).toContain('did not accept a connection within 0.06 s')
     expect(modelFailureOf(error)).toMatchObject({ class: 'timeout', retryable: true, isOverload: false })
   })
 
-  it('to take a connection is a timeout of connecting', async () => {
+  it('to accept a connection is a connection timeout', async () => {
     const limits = { ...defaultTimeouts, connectMs: 60 }
     const { error } = await failing(`http://${await openFull()}/v1`, { timeouts: limits })
     expect(error.message).toContain('did not accept a connection within 0.06 s')
@@ -67,7 +67,7 @@ describe('a server that takes too long', () => {
     expect(error.message).toContain('did not start to answer within 0.12 s')
   })
 
-  it('to answer on a connection that was open already has that limit too', async () => {
+  it('to answer on a reused connection has that limit too', async () => {
     const replies: readonly ModelReply[] = [{ text: 'a' }, { gate: new Promise<void>(() => undefined) }]
     const server = await startModelServer(replies)
     onTestFinished(() => server.close())

@@ -28,7 +28,7 @@ async function ask(provider: ModelProvider, messages: readonly Message[]): Promi
 }
 
 it.each(formats)(
-  `a conversation of ${turns} turns keeps all that %s wants back, unchanged and in order`,
+  `a conversation of ${turns} turns sends back all that %s requires, unchanged and in order`,
   async (format) => {
     host = await startConversationHost(format, { turns })
     const provider = await createProvider(host.choice, { env: {} })
@@ -49,7 +49,7 @@ it.each(formats)(
   },
 )
 
-it('a host refuses a conversation that has lost a signature', async () => {
+it('a host refuses a conversation without a signature', async () => {
   host = await startConversationHost('anthropic', { turns: 3 })
   const provider = await createProvider(host.choice, { env: {} })
   const asked = textMessage('user', 'Read all files.')

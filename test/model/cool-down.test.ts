@@ -5,7 +5,7 @@ import { fakeClock } from '../helpers/fake-clock.ts'
 const signal = new AbortController().signal
 
 describe('a model that failed', () => {
-  it('rests for five minutes', async () => {
+  it('cools down for five minutes', async () => {
     const clock = fakeClock({ now: 1_000 })
     const coolDown = createCoolDown({ clock })
     coolDown.rest('a')
@@ -16,7 +16,7 @@ describe('a model that failed', () => {
     expect(coolDown.isResting('a')).toBe(false)
   })
 
-  it('rests for the whole time again when it fails while it rests', async () => {
+  it('cools down for the whole time again when it fails meanwhile', async () => {
     const clock = fakeClock()
     const coolDown = createCoolDown({ clock, ms: 100 })
     coolDown.rest('a')
@@ -28,24 +28,24 @@ describe('a model that failed', () => {
 })
 
 describe('the order in which models are tried', () => {
-  it('is as written when none rests', () => {
+  it('is the configured one when none cools down', () => {
     expect(candidates(['b', 'a', 'c'], createCoolDown({ clock: fakeClock() }))).toEqual(['b', 'a', 'c'])
   })
 
-  it('has those that rest at its end, in written order too', () => {
+  it('has those that cool down at its end, in the configured order', () => {
     const coolDown = createCoolDown({ clock: fakeClock() })
     coolDown.rest('c')
     coolDown.rest('a')
     expect(candidates(['a', 'b', 'c', 'd'], coolDown)).toEqual(['b', 'd', 'a', 'c'])
   })
 
-  it('has all of them when all rest', () => {
+  it('contains all of them when all cool down', () => {
     const coolDown = createCoolDown({ clock: fakeClock() })
     for (const model of ['a', 'b']) coolDown.rest(model)
     expect(candidates(['a', 'b'], coolDown)).toEqual(['a', 'b'])
   })
 
-  it('has a model that is named twice once', () => {
+  it('contains a model that is named twice once', () => {
     expect(candidates(['a', 'b', 'a'], createCoolDown({ clock: fakeClock() }))).toEqual(['a', 'b'])
   })
 })

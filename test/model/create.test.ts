@@ -34,7 +34,7 @@ function choiceOf(host: Partial<HostTarget>): ModelChoice {
   }
 }
 
-it('makes the provider of a choice, with the key of the environment', async () => {
+it('creates the provider of a choice, with the key of the environment', async () => {
   const server = await startModelServer([{ text: 'Hi there' }])
   servers.push(server)
   const choice = choiceOf({ baseUrl: server.url, headers: { 'X-Team': 'red' } })
@@ -47,7 +47,7 @@ it('makes the provider of a choice, with the key of the environment', async () =
   })
 })
 
-it('makes a provider without a key when none is needed', async () => {
+it('creates a provider without a key when none is needed', async () => {
   const server = await startModelServer([{ text: 'Hi there' }])
   servers.push(server)
   const provider = await createProvider(choiceOf({ baseUrl: server.url, keyRequired: false }), { env: {} })
@@ -65,14 +65,14 @@ it('is KEY_MISSING when a key is needed and its variable is not set, before anyt
   expect(modelFailureOf(error)).toMatchObject({ class: 'auth', retryable: false })
 })
 
-it('is KEY_REFUSED for a key that no header can carry, without showing it', async () => {
+it('is KEY_REFUSED for a key that is invalid in a header, without showing it', async () => {
   const env = { MY_KEY: 'abc…def' }
   const error: unknown = await createProvider(choiceOf({}), { env }).catch((thrown: unknown) => thrown)
   expect(error).toMatchObject({ code: 'KEY_REFUSED' })
   expect(String(error)).not.toContain('abc')
 })
 
-it('makes the offline model without any key', async () => {
+it('creates the offline model without any key', async () => {
   const choice = { provider: { kind: 'offline' }, model: 'extractive', label: 'offline::extractive' } as const
   expect((await createProvider(choice, { env: {} })).name).toBe('offline')
 })

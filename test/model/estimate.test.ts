@@ -16,7 +16,7 @@ describe('estimateTokens', () => {
     expect(estimateTokens([user('a'), user('b'), user('c')])).toBe(1)
   })
 
-  it('counts what tools are called with and what they are told as', () => {
+  it('includes tool calls and their results', () => {
     const call = callOf('1', 'read', 'x'.repeat(32))
     expect(estimateTokens([messageOf('assistant', '', call)])).toBe(10)
     expect(estimateTokens([resultOf('1', 'x'.repeat(36))])).toBe(10)
@@ -24,7 +24,7 @@ describe('estimateTokens', () => {
     expect(estimateTokens([], [tool])).toBe(Math.ceil(JSON.stringify(tool).length / 3.6))
   })
 
-  it('counts attachments by their size, and images never above what a large one costs', () => {
+  it('counts attachments by their size, and images at most like a large one', () => {
     const attached = (mediaType: string, bytes: number): Message =>
       messageOf('user', '', fileOf('a', mediaType, 'A'.repeat((bytes / 3) * 4)))
     expect(estimateTokens([attached('application/pdf', 36_000)])).toBe(10_000)
@@ -34,7 +34,7 @@ describe('estimateTokens', () => {
 })
 
 describe('reasoning in estimateTokens', () => {
-  it('counts as it is shown, and what is not shown as it is sent', () => {
+  it('counts as displayed, and hidden reasoning as sent', () => {
     const provider = { format: 'responses', data: { encrypted_content: 'x'.repeat(360) } } as const
     const shown: Message = { role: 'assistant', parts: [{ type: 'reasoning', text: 'a'.repeat(36), provider }] }
     expect(estimateTokens([shown])).toBe(10)
@@ -54,11 +54,11 @@ describe('estimateOf', () => {
     })
   })
 
-  it('takes 16384 tokens of output where no limit is set, and no dollars where no price is known', () => {
+  it('assumes 16384 tokens of output without a limit, and no dollars without a known price', () => {
     expect(estimateOf(request, undefined)).toEqual({ tokens: 100, output: { tokens: 16_384, least: 1024 } })
   })
 
-  it('counts the schema of the output, which goes along with the request', () => {
+  it('includes the schema of the output, which is sent with the request', () => {
     const output = { name: 'o', schema: { type: 'object', description: 'd'.repeat(360) } }
     expect(estimateOf({ ...request, output }, undefined).tokens).toBeGreaterThan(200)
   })
@@ -77,12 +77,21 @@ describe('usageOfFailedCall', () => {
     },
   )
 
-  it.each(['network', 'timeout', 'garbled'] as const)('has the input and what came of the answer: %s', (name) => {
-    const usage = usageOfFailedCall(failed(name), request, 'came')
-    expect(usage).toEqual({ ...noUsage, calls: 1, input: estimateTokens(request.messages), output: 2, estimated: true })
-  })
+  it.each(['network', 'timeout', 'garbled'] as const)(
+    'includes the input and the received part of the answer: %s',
+    (name) => {
+      const usage = usageOfFailedCall(failed(name), request, 'came')
+      expect(usage).toEqual({
+        ...noUsage,
+        calls: 1,
+        input: estimateTokens(request.messages),
+        output: 2,
+        estimated: true,
+      })
+    },
+  )
 
-  it('is a call and no tokens when the connection broke before anything came, or the error is not of a call', () => {
+  it('is a call and no tokens when the connection broke before anything was received, or the error is not of a call', () => {
     expect(usageOfFailedCall(failed('network'), request, '')).toEqual({ ...noUsage, calls: 1 })
     expect(usageOfFailedCall(new Error('x'), request, 'came')).toEqual({ ...noUsage, calls: 1 })
   })

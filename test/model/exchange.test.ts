@@ -40,7 +40,7 @@ async function textOf({ body }: HttpAnswer): Promise<string> {
 }
 
 describe('a request', () => {
-  it('carries all parts of its body with their length, and says when it is connected', async () => {
+  it('sends all parts of its body with their length, and reports when it is connected', async () => {
     const { url } = await serve(async (request, response) => {
       let text = ''
       for await (const piece of request) text += String(piece)
@@ -53,7 +53,7 @@ describe('a request', () => {
     expect(connected).toBe(1)
   })
 
-  it('is sent again when its kept connection was closed at that moment', async () => {
+  it('is sent again when its reused connection was closed at that moment', async () => {
     let asked = 0
     const server = await serve((request, response) => {
       asked += 1
@@ -65,7 +65,7 @@ describe('a request', () => {
     expect(server.connections()).toBe(2)
   })
 
-  it('finds the connections of hundreds of earlier ones again', async () => {
+  it('reuses the connections of hundreds of earlier ones', async () => {
     const { url, connections } = await serve((_, response) => setTimeout(() => response.end('x'), 100))
     for (let round = 0; round < 2; round += 1) {
       await Promise.all(Array.from({ length: 300 }, async () => textOf(await ask(url).answer)))
@@ -87,7 +87,7 @@ describe('a request', () => {
     expect(asked).toBe(4)
   })
 
-  it('is not sent again when it is closed here while it waits on a kept connection', async () => {
+  it('is not sent again when it is closed here while it waits on a reused connection', async () => {
     let asked = 0
     const server = await serve((_, response) => {
       asked += 1
@@ -102,7 +102,7 @@ describe('a request', () => {
     expect([asked, server.connections()]).toEqual([2, 1])
   })
 
-  it('is answered although the server does not read the whole of it', async () => {
+  it('is answered although the server does not read all of it', async () => {
     const { url } = await serve((_, response) => {
       response.writeHead(413).end('too much')
     })
@@ -124,7 +124,7 @@ describe('an answer', () => {
     expect(await textOf(await ask(url).answer)).toBe('all of it')
   })
 
-  it('that says it is compressed and is not is an error', async () => {
+  it('with a wrong compression header is an error', async () => {
     const { url } = await serve((_, response) => {
       response.writeHead(200, { 'content-encoding': 'gzip' }).end('plain')
     })
@@ -132,7 +132,7 @@ describe('an answer', () => {
     await expect(textOf(answer)).rejects.toMatchObject({ code: 'Z_DATA_ERROR' })
   })
 
-  it.each(['identity', 'gzip'])('that is cut is an error after what came (%s)', async (encoding) => {
+  it.each(['identity', 'gzip'])('that is cut off is an error after the received part (%s)', async (encoding) => {
     let cut = (): void => {}
     const { url } = await serve((_, response) => {
       const piece = encoding === 'gzip' ? gzipSync('begun').subarray(0, -1) : 'begun'
@@ -181,7 +181,7 @@ describe('an answer', () => {
     expect(Buffer.byteLength(await textOf(answer))).toBe(total)
   })
 
-  it('ends for its reader when the exchange is closed, and its connection with it', async () => {
+  it('ends for its reader when the exchange is closed, and closes its connection', async () => {
     const closed = new AbortController()
     const { url } = await serve((_, response) => {
       response.once('close', () => closed.abort())

@@ -10,7 +10,7 @@ describeModelProvider('createFakeProvider', async () => {
   return { provider: createFakeProvider(() => ({ text: ['one ', 'two'] })), request }
 })
 
-it('plays its turns in order and keeps the requests', async () => {
+it('plays its turns in order and stores the requests', async () => {
   const provider = createFakeProvider([{ text: ['a'] }, { text: ['b'], finish: 'length' }])
   expect(textOf(await collectModelEvents(provider.stream(request, never)))).toBe('a')
   const second = await collectModelEvents(provider.stream({ ...request, model: 'n' }, never))
@@ -18,7 +18,7 @@ it('plays its turns in order and keeps the requests', async () => {
   expect(provider.requests.map(({ model }) => model)).toEqual(['m', 'n'])
 })
 
-it('fails the call when its list is used up', async () => {
+it('fails the call when no turn is left', async () => {
   const provider = createFakeProvider([])
   await expect(collectModelEvents(provider.stream(request, never))).rejects.toMatchObject({ code: 'MODEL_FAILED' })
 })

@@ -10,7 +10,7 @@ function errorBody(message: string, code: string | null = null): Json {
   return { error: { message, code, type: null } }
 }
 
-describe('a status that is no success', () => {
+describe('an error status', () => {
   it.each([
     [400, 'invalid_request', 'permanent'],
     [402, 'quota', 'permanent'],
@@ -41,7 +41,7 @@ describe('a status that is no success', () => {
     expect(server.requests).toHaveLength(1)
   })
 
-  it.each([429, 500, 503, 529])('%i keeps how long the server asks to wait', async (status) => {
+  it.each([429, 500, 503, 529])('%i contains how long the server asks to wait', async (status) => {
     const body = errorBody('wait')
     for (const [name, value, ms] of [
       ['retry-after', '7', 7_000],
@@ -52,7 +52,7 @@ describe('a status that is no success', () => {
     }
   })
 
-  it('429 of Google keeps how long its details ask to wait', async () => {
+  it('429 of Google contains the wait in its details', async () => {
     const details = [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '34s' }]
     const body = { error: { code: 429, message: 'slow down', status: 'RESOURCE_EXHAUSTED', details } }
     for (const sent of [body, [body]]) {
@@ -62,7 +62,7 @@ describe('a status that is no success', () => {
     }
   })
 
-  it('400 for a key that Google does not know is KEY_REFUSED', async () => {
+  it('400 for an invalid Google key is KEY_REFUSED', async () => {
     const body = { error: { code: 400, message: 'API key not valid.', details: [{ reason: 'API_KEY_INVALID' }] } }
     const { error } = await failingReply({ status: 400, body })
     expect(error.code).toBe('KEY_REFUSED')
@@ -76,25 +76,25 @@ describe('a status that is no success', () => {
     expect(modelFailureOf(error)).toMatchObject({ class: 'auth', retryable: false, status })
   })
 
-  it('401 says that no key was sent when there is none', async () => {
+  it('401 reports a missing key', async () => {
     const { error } = await failingReply({ status: 401, body: '' }, { apiKey: undefined })
     expect(error.code).toBe('KEY_REFUSED')
     expect(error.hint).toBe('No key was sent: set the environment variable TEST_KEY.')
   })
 
-  it('400 for an account without credit is a matter of the quota', async () => {
+  it('400 for an account without credit is a quota error', async () => {
     const body = errorBody('Your credit balance is too low to access the API.', 'invalid_request_error')
     const { error } = await failingReply({ status: 400, body })
     expect(modelFailureOf(error)).toMatchObject({ class: 'quota', retryable: false })
     expect(error.hint).toContain('billing')
   })
 
-  it('names the place of the address where that may be wrong', async () => {
+  it('names the origin of the address if that may be wrong', async () => {
     const { error } = await failingReply({ status: 404, body: '' }, { baseUrlName: 'BATON_GATEWAY_URL' })
     expect(error.hint).toContain('the base URL (BATON_GATEWAY_URL)')
   })
 
-  it('429 with a used-up quota is not worth a retry', async () => {
+  it('429 with a used-up quota is not retried', async () => {
     const body = errorBody('pay', 'insufficient_quota')
     const { error } = await failingReply({ status: 429, body, headers: { 'retry-after': '9' } })
     expect(modelFailureOf(error)).toEqual({
@@ -114,21 +114,21 @@ describe('a status that is no success', () => {
     [400, 'Function calling is not enabled for models/gemma'],
     [400, 'Unrecognized request argument supplied: tools'],
     [422, 'tools: Extra inputs are not permitted'],
-  ])('%i because of tools says what to do: %s', async (status, words) => {
+  ])('%i because of tools explains the remedy: %s', async (status, words) => {
     const { error } = await failingReply({ status, body: errorBody(words) })
     expect(modelFailureOf(error)).toMatchObject({ class: 'invalid_request', retryable: false })
     expect(error.hint).toContain('remove tools, or use another model')
   })
 
   it.each(['tool_use ids were found without tool_result blocks', 'Invalid schema for function "read"'])(
-    '400 because of a call is no such thing: %s',
+    '400 because of a call is not a tool error: %s',
     async (words) => {
       const { error } = await failingReply({ status: 400, body: errorBody(words) })
       expect(error.hint).not.toContain('remove tools')
     },
   )
 
-  it('400 for a prompt that is too long says what to do', async () => {
+  it('400 for a prompt that is too long explains the remedy', async () => {
     const body = errorBody("This model's maximum context length is 8 tokens", 'context_length_exceeded')
     const { error } = await failingReply({ status: 400, body })
     expect(error.hint).toContain('too long')
@@ -140,17 +140,17 @@ describe('a status that is no success', () => {
     [{ error: 'just text' }, 'just text'],
     ['<html><head><title>502 Bad Gateway</title></head></html>', 'an HTML page titled "502 Bad Gateway"'],
     ['plain\u001b[31m words\nin lines', 'plain [31m words in lines'],
-  ])('shows the words of the server in %j', async (body, words) => {
+  ])('shows the message of the server in %j', async (body, words) => {
     const { error } = await failingReply({ status: 400, body })
     expect(error.message.endsWith(`: ${words}`)).toBe(true)
   })
 
-  it('shows at most 300 characters of them', async () => {
+  it('shows at most 300 characters of it', async () => {
     const { error } = await failingReply({ status: 500, body: 'x'.repeat(200_000) })
     expect(error.message.length).toBeLessThan(400)
   })
 
-  it('is reported although its body never ends', async () => {
+  it('is reported even if its body never ends', async () => {
     const { error } = await failingReply(
       { status: 500, rawChunks: [Buffer.alloc(70_000, 'x')], stallAfter: 1 },
       { timeouts: { ...defaultTimeouts, headersMs: 15_000 } },
@@ -171,7 +171,7 @@ describe('a status that is no success', () => {
 })
 
 describe('an error object', () => {
-  it('in the middle of the stream fails the call although text came', async () => {
+  it('during the stream fails the call, although text was received', async () => {
     const [first = ''] = chatEvents({ text: 'a b c' })
     const rawChunks = [first, `data: {"error":{"message":"lost ${testKey}","code":502}}\n\n`].map((text) =>
       Buffer.from(text),
@@ -189,7 +189,7 @@ describe('an error object', () => {
     [{ code: 'rate_limit_exceeded', message: 'slow down' }, 'rate_limit', true],
     [{ code: 'server_error', message: 'lost' }, 'unavailable', false],
     [{ type: 'timeout_error', message: 'late' }, 'timeout', false],
-  ])('%j in a stream is worth a retry', async (object, kind, isOverload) => {
+  ])('%j in a stream is retried', async (object, kind, isOverload) => {
     const { error } = await failingReply({ rawChunks: [Buffer.from(`data: ${JSON.stringify({ error: object })}\n\n`)] })
     expect(modelFailureOf(error)).toMatchObject({ class: kind, retryable: true, isOverload })
   })

@@ -49,7 +49,7 @@ async function find(ports: { readonly [provider: string]: number }): Promise<Hos
 }
 
 describe('a search for a local server', () => {
-  it('gives the first model of a server that lists one', async () => {
+  it('returns the first model of a server that lists one', async () => {
     const port = await models('first', 'second')
     expect(await find({ lmstudio: port })).toMatchObject({
       model: 'first',
@@ -63,12 +63,12 @@ describe('a search for a local server', () => {
     })
   })
 
-  it('prefers the order of the table to who answers first', async () => {
+  it('prefers the order of the table to the fastest answer', async () => {
     const [ollama, llamaServer] = await Promise.all([models('a'), models('b')])
     expect(await find({ 'llama-server': llamaServer, ollama })).toMatchObject({ model: 'a' })
   })
 
-  it('leaves out models that only embed text, and servers that have nothing else', async () => {
+  it('ignores embedding models, and servers that have nothing else', async () => {
     const [ollama, lmstudio] = await Promise.all([
       models('nomic-embed-text:latest'),
       models('text-embedding-x', 'chat'),
@@ -99,7 +99,7 @@ describe('a search for a local server', () => {
     expect(await find({ ollama: port })).toBeUndefined()
   })
 
-  it('asks the address in OLLAMA_HOST, and no other machine', async () => {
+  it('contacts the address in OLLAMA_HOST, and no other machine', async () => {
     const port = await models('mine')
     const asked: string[] = []
     const search = async (OLLAMA_HOST: string): Promise<HostModel | undefined> => {
@@ -124,7 +124,7 @@ describe('a search for a local server', () => {
     expect(asked).toContain('http://127.0.0.1:8080/v1/models')
   })
 
-  it('is left out when BATON_LOCAL_SERVERS is off', async () => {
+  it('is skipped when BATON_LOCAL_SERVERS is off', async () => {
     const search = { env: { BATON_LOCAL_SERVERS: 'off' }, signal: never, ports: { ollama: await models('m') } }
     expect(await findLocalModel({ ...search, fetch: () => Promise.reject(new Error('asked')) })).toBeUndefined()
     expect(await findLocalModel(search)).toBeUndefined()

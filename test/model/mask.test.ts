@@ -13,21 +13,21 @@ it.each([
 })
 
 it.each(['sk-proj-abc123def', 'gsk_abcdef123456', 'AIzaSyAbcdef123456', 'Bearer abcdef123456'])(
-  'masks %s although it is not ours',
+  'masks %s although it is not one of our keys',
   (text) => {
     expect(safeText(`wrong: ${text}.`, [])).toMatch(/^wrong: (Bearer )?«secret»/)
     expect(safeText(`wrong: \u001B[1;31m${text}.`, [])).toMatch(/^wrong: \[1;31m(Bearer )?«secret»/)
   },
 )
 
-it('masks before it cuts', () => {
+it('masks before it truncates', () => {
   expect(safeText(`${'x'.repeat(290)}${key}`, [key])).toBe(`${'x'.repeat(290)}«secret»`)
 })
 
-it('leaves other text as it is', () => {
+it('does not change other text', () => {
   expect(safeText('model task-list-2 is busy', [key])).toBe('model task-list-2 is busy')
 })
 
-it('takes out what could steer a terminal', () => {
+it('removes terminal control characters', () => {
   expect(safeText('a\u001b]0;x\u0007b\r\n\u202ec', [])).toBe('a ]0;x b c')
 })

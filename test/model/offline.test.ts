@@ -41,7 +41,7 @@ describeModelProvider('createOfflineProvider', async () => {
 })
 
 describe('the answer', () => {
-  it('quotes the function that fits best, with its true lines, and says first that no model wrote it', () => {
+  it('quotes the most relevant function, with its actual lines, and says first that no model wrote it', () => {
     const files = [block('src/auth.ts', tokenSource), block('src/color.ts', '// colors\nexport const red = 1\n')]
     expect(extractiveAnswer(ask('How are tokens refreshed?', ...files))).toBe(
       `These passages of the 2 given files were found by full-text ranking against the instruction and are quoted as they are; they were not written, chosen or checked by a model.
@@ -73,7 +73,7 @@ export function refreshToken(token) {
     expect(extractiveAnswer(ask('parse a color', ...files))).not.toContain('refreshToken')
   })
 
-  it('finds files in the message that holds the instruction as well', () => {
+  it('also finds files in the message that contains the instruction', () => {
     const messages: Message[] = [textMessage('user', `${block('a.ts', 'const alpha = 1')}\n\nWhat is alpha?`)]
     expect(extractiveAnswer(messages)).toContain('### a.ts:1-1')
   })
@@ -84,7 +84,7 @@ export function refreshToken(token) {
     expect(answer).not.toContain('###')
   })
 
-  it('says that nothing fits when no word is shared', () => {
+  it('says that nothing matches when no word is shared', () => {
     const answer = extractiveAnswer(ask('zebra', block('src/auth.ts', tokenSource)))
     expect(answer).toContain('No passage of the 1 given file shares a word')
     expect(answer).not.toContain('###')
@@ -95,7 +95,7 @@ export function refreshToken(token) {
     expect(answer).toContain('````md\n# Install\n\n```sh\nnpm install\n```\n````')
   })
 
-  it('quotes at most five passages, and three of one file', () => {
+  it('quotes at most five passages, and three from one file', () => {
     const many = Array.from({ length: 8 }, (_, index) => `## Part ${index}\n\ntoken token\n`).join('\n')
     const answer = extractiveAnswer(ask('token', block('a.md', many), block('b.md', many.replaceAll('Part', 'Piece'))))
     const headings = answer.match(/^### \S+:/gm) ?? []
@@ -103,7 +103,7 @@ export function refreshToken(token) {
     expect(headings.filter((heading) => heading.includes('a.md'))).toHaveLength(3)
   })
 
-  it('cuts very long lines with a mark', () => {
+  it('truncates very long lines with a mark', () => {
     const answer = extractiveAnswer(ask('token', block('a.min.js', `token${'x'.repeat(5_000)} token`)))
     expect(answer).toContain('[…]')
     expect(answer.length).toBeLessThan(1_500)
@@ -111,7 +111,7 @@ export function refreshToken(token) {
 })
 
 describe('file blocks', () => {
-  it('may hold closing lines of their own', () => {
+  it('may contain their own closing lines', () => {
     const text = `${block('a.html', '<file>\n</file>\nend')}\n${block('b.ts', 'b')}\nrest`
     expect(splitFiles(text)).toEqual({
       files: [
@@ -122,13 +122,13 @@ describe('file blocks', () => {
     })
   })
 
-  it('with a count of lines may hold anything', () => {
+  it('with a count of lines may contain anything', () => {
     const inner = block('inner.ts', 'x')
     const text = `<file path="a &amp; b.md" lines="3">\n${inner}\n</file>\nrest`
     expect(splitFiles(text)).toEqual({ files: [{ path: 'a & b.md', lines: inner.split('\n') }], rest: 'rest' })
   })
 
-  it('that hold an end are read as the main agent quotes them', () => {
+  it('that contain an end are read as the main agent quotes them', () => {
     const files = [
       { path: 'a.md', content: 'one\n</file>\n<FILE_NEW file_path="x">\n</FILE_NEW>\n' },
       { path: 'b.md', content: 'two\n' },
@@ -148,7 +148,7 @@ describe('passages', () => {
   const spans = (lines: readonly string[]): string[] =>
     splitPassages({ path: 'a', lines }).map(({ first, last }) => `${first}-${last}`)
 
-  it('cover every line that is not blank exactly once, in order', () => {
+  it('cover every nonblank line exactly once, in order', () => {
     const lines = tokenSource.split('\n')
     const covered = splitPassages({ path: 'a', lines }).flatMap(({ first, last }) =>
       Array.from({ length: last - first + 1 }, (_, index) => first + index),
@@ -157,11 +157,11 @@ describe('passages', () => {
     for (const [index, line] of lines.entries()) expect(covered.includes(index + 1) || line.trim() === '').toBe(true)
   })
 
-  it('begin at headings and join small pieces', () => {
+  it('begin at headings and merge small pieces', () => {
     expect(spans(['# A', '', '## B', '', 'one', '', '## C', 'two'])).toEqual(['1-5', '7-8'])
   })
 
-  it('are cut when long, at a blank line where there is one', () => {
+  it('are split when long, at a blank line if there is one', () => {
     const lines = Array.from({ length: 100 }, (_, index) => (index === 35 ? '' : `  line ${index}`))
     expect(spans(lines)).toEqual(['1-35', '37-75', '76-100'])
   })
@@ -171,7 +171,7 @@ describe('passages', () => {
   })
 })
 
-it('words of names are found by their parts', () => {
+it('words are found by the parts of names', () => {
   expect(wordsOf('refreshToken HTTPServer snake_case kebab-case')).toEqual(
     [
       'refreshToken',

@@ -14,21 +14,21 @@ describe('the price that the user gives a model', () => {
     ['vendor/glm', 3],
     ['a.b', 5],
     ['axb', 3],
-  ])('is found by name, else by the glob that says most: %s', (model, input) => {
+  ])('is found by name, otherwise by the most specific glob: %s', (model, input) => {
     expect(ownPrice(prices, { model, label: `gateway::${model}` })).toEqual(price(input))
   })
 
-  it('is none where no name and no glob fits', () => {
+  it('is unset if no name and no glob matches', () => {
     expect(ownPrice({ 'glm-*': price(1) }, { model: 'gpt', label: 'gateway::gpt' })).toBeUndefined()
     expect(ownPrice({}, { model: 'toString', label: 'toString' })).toBeUndefined()
   })
 
-  it('counts cached input as it says, else as other input', () => {
+  it('uses its rate for cached input, otherwise the one for input', () => {
     expect(costByOwnPrice({ input: 1, output: 10 }, usage)).toBeCloseTo(6, 9)
     expect(costByOwnPrice({ input: 1, output: 10, cached: 0.1 }, usage)).toBeCloseTo(5.64, 9)
   })
 
-  it('goes before the list, for a call and for an estimate', async () => {
+  it('overrides the list, for a call and for an estimate', async () => {
     const list = await loadPrices()
     const model = { provider: 'openai', baseUrl: 'https://api.openai.com/v1', model: 'gpt-4o', isFree: false }
     const own = { ...model, own: { input: 1, output: 10 } }

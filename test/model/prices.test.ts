@@ -51,7 +51,7 @@ describe('costOf', () => {
     expect(prices.costOf(priced('openai', 'gpt-5-mini'), usage(1000, 500))).toBeCloseTo(0.00125, 12)
   })
 
-  it('counts cached and written tokens as parts of the input, at their own rates', () => {
+  it('counts cached tokens and cache writes as parts of the input, at their own rates', () => {
     const rate = listed('anthropic', 'claude-sonnet-4-6')
     const dollars =
       100 * rate('input_mtok') +
@@ -65,25 +65,25 @@ describe('costOf', () => {
     expect(cost).toBeCloseTo(dollars / 1e6, 12)
   })
 
-  it('counts reasoning as a part of the output, not on top', () => {
+  it('counts reasoning as a part of the output, not additionally', () => {
     const model = priced('openai', 'gpt-5-mini')
     expect(prices.costOf(model, usage(1000, 500, { reasoning: 400 }))).toBe(prices.costOf(model, usage(1000, 500)))
   })
 
-  it('takes the rate for long inputs above its mark', () => {
+  it('uses the rate for long inputs above its threshold', () => {
     const model = priced('gemini', 'gemini-2.5-pro')
     const [short = 0, long = 0] = [200_000, 200_001].map((input) => prices.costOf(model, usage(input, 0)))
     expect(long).toBeGreaterThan(short * 1.9)
   })
 
-  it('takes the price of the day and the hour', async () => {
+  it('uses the price of the day and the hour', async () => {
     const model = priced('deepseek', 'deepseek-chat')
     const atNight = await loadPrices({ now: () => new Date('2026-10-01T20:00:00Z') })
     const byDay = prices.costOf(model, usage(1000, 500)) ?? 0
     expect(atNight.costOf(model, usage(1000, 500))).toBeCloseTo(byDay / 2, 12)
   })
 
-  it('finds the provider by the base URL first, then by its name', () => {
+  it('looks up the provider by the base URL first, then by its name', () => {
     const atRouter = prices.costOf(
       priced('openai', 'openai/gpt-5-mini', 'https://openrouter.ai/api/v1'),
       usage(1000, 0),
@@ -101,23 +101,23 @@ describe('costOf', () => {
     ['a provider with a name of an object', priced('constructor', 'gpt-5-mini')],
     ['a model that is in the list without a price', priced('cerebras', 'qwen-3-coder-480b')],
     ['a model with a price for its input only', priced('openai', 'text-embedding-3-small')],
-  ])('is not known, and not 0, for %s', (_, model) => {
+  ])('is unknown, and not 0, for %s', (_, model) => {
     expect(prices.costOf(model, usage(1000, 500))).toBeUndefined()
     expect(prices.perToken(model)).toBeUndefined()
   })
 
-  it('is not known when the host counted no tokens', () => {
+  it('is unknown when the host reported no tokens', () => {
     expect(prices.costOf(priced('openai', 'gpt-5-mini'), usage(0, 0))).toBeUndefined()
   })
 
-  it('is 0 for servers of one’s own, and for models that the list calls free', () => {
+  it('is 0 for self-hosted servers, and for models that the list marks as free', () => {
     const own = { ...priced('ollama', 'gpt-5-mini'), isFree: true }
     expect(prices.costOf(own, usage(1000, 500))).toBe(0)
     expect(prices.perToken(own)).toEqual({ input: 0, output: 0 })
     expect(prices.costOf(priced('openrouter', 'agentica-org/deepcoder-14b-preview:free'), usage(1000, 500))).toBe(0)
   })
 
-  it('never throws over counts that cannot be right', () => {
+  it('never throws for impossible counts', () => {
     const model = priced('anthropic', 'claude-sonnet-4-6')
     const all = usage(1000, 50, { cached: 5000, cache_write: 9000, reasoning: 80 })
     expect(prices.costOf(model, all)).toBe(prices.costOf(model, usage(1000, 50, { cached: 1000, reasoning: 50 })))
@@ -126,7 +126,7 @@ describe('costOf', () => {
 })
 
 describe('perToken', () => {
-  it('is the dearest that a token can cost: writing a cache costs more than plain input', () => {
+  it('is the maximum price of a token: writing to a cache costs more than plain input', () => {
     const rate = listed('anthropic', 'claude-sonnet-4-6')
     const perToken = prices.perToken(priced('anthropic', 'claude-sonnet-4-6'))
     expect(rate('cache_write_mtok')).toBeGreaterThan(rate('input_mtok'))
@@ -134,7 +134,7 @@ describe('perToken', () => {
     expect(perToken?.output).toBeCloseTo(rate('output_mtok') / 1e6, 15)
   })
 
-  it('takes the rate for long inputs unless the input is known to be short', () => {
+  it('uses the rate for long inputs unless the input is known to be short', () => {
     const model = priced('gemini', 'gemini-2.5-pro')
     const [unknown, short, near, long] = [undefined, 1000, 190_000, 300_000].map(
       (tokens) => prices.perToken(model, tokens)?.input,

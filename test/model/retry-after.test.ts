@@ -31,7 +31,7 @@ describe('the wait an error object asks for', () => {
   })
 
   it.each([undefined, 'text', {}, { details: 'x' }, { details: [{ retryDelay: '5' }, null] }])(
-    'is none in %j',
+    'is missing in %j',
     (error) => {
       expect(retryDelayOf(error)).toBeUndefined()
     },

@@ -71,7 +71,7 @@ function endlessly(error: unknown): unknown[] {
 describe.each([{ patienceMs: 0 }, { patienceMs: 10 * minutes }])(
   'with a patience of $patienceMs ms',
   ({ patienceMs }) => {
-    it('gives a first answer after one call', async () => {
+    it('returns a first answer after one call', async () => {
       expect(await run([], { patienceMs })).toEqual({ value: 'answer', calls: [1], notices: [], sleeps: [] })
     })
 
@@ -79,7 +79,7 @@ describe.each([{ patienceMs: 0 }, { patienceMs: 10 * minutes }])(
       { name: 'the network', error: down },
       { name: 'a time limit', error: failure({ class: 'timeout' }) },
       { name: 'a server', error: failure({ status: 500 }) },
-    ])('asks three times when it is $name that fails, and then says how often', async ({ error }) => {
+    ])('calls three times when $name fails, and then says how often', async ({ error }) => {
       const ending = await run(endlessly(error), { patienceMs })
       expect(ending).toMatchObject({ calls: [1, 2, 3], sleeps: [100, 200] })
       expect(ending.error).toMatchObject({
@@ -90,7 +90,7 @@ describe.each([{ patienceMs: 0 }, { patienceMs: 10 * minutes }])(
       })
     })
 
-    it('tells each failed call and the wait after it', async () => {
+    it('reports each failed call and the wait after it', async () => {
       const { value, notices } = await run([down, down], { patienceMs })
       expect(value).toBe('answer')
       expect(notices).toEqual([
@@ -107,7 +107,7 @@ describe.each([{ patienceMs: 0 }, { patienceMs: 10 * minutes }])(
       },
     )
 
-    it('ends at once when the quota is used up, also when the host says so as if it were an overload', async () => {
+    it('ends at once when the quota is used up, also when the host reports it as an overload', async () => {
       const error = failure({ class: 'quota', retryable: false, isOverload: true, status: 429 })
       expect(await run([error], { patienceMs })).toMatchObject({ error, calls: [1] })
     })
@@ -115,7 +115,7 @@ describe.each([{ patienceMs: 0 }, { patienceMs: 10 * minutes }])(
     it.each([
       { name: 'a missing key', error: new BatonError('KEY_MISSING', 'no key') },
       { name: 'a mistake in the program', error: new TypeError('x is undefined') },
-    ])('ends at once for an error that no model call made: $name', async ({ error }) => {
+    ])('ends at once for an error of anything but a model call: $name', async ({ error }) => {
       expect(await run([error], { patienceMs })).toMatchObject({ error, calls: [1], sleeps: [] })
     })
 
@@ -135,7 +135,7 @@ describe.each([{ patienceMs: 0 }, { patienceMs: 10 * minutes }])(
     it.each([
       { name: 'failure', error: down },
       { name: 'overload', error: limited },
-    ])('tells nothing of a call that was stopped, though it looks like a $name', async ({ error }) => {
+    ])('reports nothing for a stopped call, although it looks like a $name', async ({ error }) => {
       const stop = new AbortController()
       const reason = new Error('stop')
       const notices: RetryNotice[] = []
@@ -157,7 +157,7 @@ describe.each([{ patienceMs: 0 }, { patienceMs: 10 * minutes }])(
 )
 
 describe('without patience', () => {
-  it('asks a host that is overloaded three times, like one that fails', async () => {
+  it('calls an overloaded host three times, like one that fails', async () => {
     const ending = await run(endlessly(limited), { patienceMs: 0 })
     expect(ending).toMatchObject({ calls: [1, 2, 3], sleeps: [100, 200] })
     expect(ending.error).toMatchObject({ code: 'MODEL_FAILED', message: 'm: host failed (after 3 attempts)' })
@@ -176,13 +176,13 @@ describe('without patience', () => {
   })
 })
 
-describe('with another model to ask', () => {
-  it.each([limited, asking(0), asking(60 * minutes)])('waits for no overload', async (error) => {
+describe('with a fallback model', () => {
+  it.each([limited, asking(0), asking(60 * minutes)])('does not wait for an overload', async (error) => {
     const ending = await run([error], { leavesOverloads: true })
     expect(ending).toEqual({ error, calls: [1], notices: [], sleeps: [] })
   })
 
-  it('tries again what fails otherwise', async () => {
+  it('retries other failures', async () => {
     const { value, sleeps } = await run([down], { leavesOverloads: true })
     expect({ value, sleeps }).toEqual({ value: 'answer', sleeps: [100] })
   })
@@ -207,20 +207,20 @@ describe('with patience', () => {
     expect({ value, sleeps }).toEqual({ value: 'answer', sleeps: [200, 5 * minutes] })
   })
 
-  it('counts overloads apart from failures', async () => {
+  it('counts overloads separately from failures', async () => {
     const { value, sleeps, notices } = await run([down, limited, limited, down])
     expect(value).toBe('answer')
     expect(sleeps).toEqual([100, 5_000, 10_000, 200])
     expect(notices.map(({ attempt }) => attempt)).toEqual([1, 2, 3, 4])
   })
 
-  it('says the number of failures, not of calls, when those are too many', async () => {
+  it('reports the number of failures, not of calls, when those are too many', async () => {
     const { error, calls } = await run([down, limited, down, limited, down])
     expect(calls).toHaveLength(5)
     expect(error).toMatchObject({ message: 'm: host failed (after 3 attempts)' })
   })
 
-  it('ends as a limit when the patience is used up, after a last wait of what was left', async () => {
+  it('ends as a limit when the patience is used up, after a last wait for the rest', async () => {
     const { error, sleeps } = await run(endlessly(limited), { patienceMs: 2 * minutes })
     expect(sleeps).toEqual([5_000, 10_000, 20_000, 40_000, 45_000])
     expect(error).toMatchObject({
@@ -232,7 +232,7 @@ describe('with patience', () => {
     expect(modelFailureOf(error)).toMatchObject({ class: 'rate_limit', status: 429 })
   })
 
-  it('ends at once as a limit when the host asks for a longer wait than is left, and says until when', async () => {
+  it('ends at once as a limit when the host asks for a longer wait than the rest, and says until when', async () => {
     const { error, sleeps, calls, notices } = await run([asking(90 * minutes)])
     expect({ calls, sleeps, notices }).toEqual({ calls: [1], sleeps: [], notices: [] })
     expect(error).toMatchObject({
@@ -242,7 +242,7 @@ describe('with patience', () => {
     })
   })
 
-  it('takes off what the call has waited already', async () => {
+  it('subtracts what the call has waited already', async () => {
     const { error, sleeps } = await run([limited, asking(8 * minutes), asking(3 * minutes)])
     expect(sleeps).toEqual([5_000, 8 * minutes])
     const until = localTimeText(noon + 5_000 + 11 * minutes, noon)
@@ -252,7 +252,7 @@ describe('with patience', () => {
     })
   })
 
-  it('does not call without a pause a host that keeps asking for no wait', async () => {
+  it('pauses between calls even if a host keeps asking for no wait', async () => {
     const { error, sleeps } = await run(endlessly(asking(0)), { patienceMs: 1 * minutes })
     expect(sleeps.slice(0, 9)).toEqual([100, 200, 400, 800, 1_600, 3_200, 6_400, 10_000, 10_000])
     expect(sleeps.reduce((sum, ms) => sum + ms, 0)).toBe(1 * minutes)
@@ -264,7 +264,7 @@ const refused = failure({ class: 'network' })
 const broken = failure({ status: 500 })
 
 describe('in an outage', () => {
-  it('goes on after the usual attempts, with waits that grow up to 30 s, until the host answers', async () => {
+  it('continues after the usual attempts, with waits that grow up to 30 s, until the host answers', async () => {
     const { value, sleeps } = await run(
       Array.from({ length: 11 }, () => refused),
       { outageMs: 10 * minutes },
@@ -274,7 +274,7 @@ describe('in an outage', () => {
   })
 
   it.each([refused, broken])(
-    'ends after that time with the error of the host, how long it was tried, and the key',
+    'ends after that time with the error of the host, the time it was tried, and the setting',
     async (error) => {
       const ending = await run(endlessly(error), { outageMs: 30_000 })
       expect(ending.sleeps.reduce((sum, ms) => sum + ms, 0)).toBe(30_000)
@@ -288,7 +288,7 @@ describe('in an outage', () => {
     },
   )
 
-  it('tells with each wait how much longer it goes on', async () => {
+  it('reports with each wait how much longer it continues', async () => {
     const { notices } = await run([refused, refused, refused], { outageMs: 30_000 })
     expect(notices).toEqual([
       { attempt: 1, delayMs: 100, leftMs: 30_000, error: refused },
@@ -297,19 +297,19 @@ describe('in an outage', () => {
     ])
   })
 
-  it('waits as long as the host asks, but not longer than is left', async () => {
+  it('waits as long as the host asks, but not longer than the rest', async () => {
     const asks = (ms: number): BatonError => failure({ status: 500, retryAfterMs: ms })
     expect((await run([refused, refused, asks(8_000)], { outageMs: 30_000 })).sleeps).toEqual([100, 200, 8_000])
     const { error, calls } = await run([refused, refused, asks(60_000)], { outageMs: 30_000 })
     expect({ error, calls }).toMatchObject({ error: { code: 'MODEL_FAILED' }, calls: [1, 2, 3] })
   })
 
-  it('starts anew after the host has answered that it is overloaded', async () => {
+  it('starts again after the host has answered that it is overloaded', async () => {
     const { value, sleeps } = await run([refused, refused, limited, refused, refused], { outageMs: 1_000 })
     expect({ value, sleeps }).toEqual({ value: 'answer', sleeps: [100, 200, 5_000, 500, 500] })
   })
 
-  it('does not wait if there is another model to ask', async () => {
+  it('does not wait if there is a fallback model', async () => {
     const { error, calls } = await run(endlessly(refused), { outageMs: 30_000, leavesOverloads: true })
     expect({ error, calls }).toMatchObject({
       error: { message: 'm: host failed (after 3 attempts)' },
@@ -317,7 +317,7 @@ describe('in an outage', () => {
     })
   })
 
-  it('does not wait for a host that is slow, ends an answer in the middle, or only reports an error', async () => {
+  it('does not wait for a host that is slow, breaks off an answer, or only reports an error', async () => {
     const ended = failure({ class: 'network', isEnded: true })
     for (const error of [failure({ class: 'timeout' }), failure({ class: 'unavailable' }), ended]) {
       expect((await run(endlessly(error), { outageMs: 30_000 })).calls).toEqual([1, 2, 3])

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { createMask } from '../../src/journal/secrets.ts'
 import { secretsOf } from '../../src/model/choice.ts'
 
-it('hides keys of hosts and secrets in the queries of their addresses', async () => {
+it('masks keys of hosts and secrets in the queries of their addresses', async () => {
   const env = {
     BATON_GATEWAY_URL: 'https://g.example/v1?key=gateway-query-1&api-version=2026-01-01-preview',
     OPENAI_BASE_URL: 'https://o.example/v1?code=a%20code%2Fwith',
@@ -27,7 +27,7 @@ it('hides keys of hosts and secrets in the queries of their addresses', async ()
   expect(hide('2026-01-01-preview')).toBe('2026-01-01-preview')
 })
 
-it('hides what MCP servers are given', async () => {
+it('masks the variables and headers of MCP servers', async () => {
   const settings = { secrets: [], providers: {}, mcp_servers: { files: { env: { TOKEN: 'of-a-server-1' } } } }
   const { hide } = createMask({}, await secretsOf(settings, {}))
   expect(hide('of-a-server-1')).toBe('«secret:mcp_servers.files.env.TOKEN»')

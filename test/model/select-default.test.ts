@@ -38,7 +38,7 @@ function local(model: string): HostModel {
   return { provider, model }
 }
 
-describe('no model named anywhere', () => {
+describe('the default model', () => {
   it.each([
     [{ OPENAI_API_KEY: 'k' }, {}, `openai::gpt-6-sol | ${openai}`],
     [{ OPENAI_API_KEY: 'k', LAB_KEY: 'l' }, { lab }, `openai::gpt-6-sol | ${openai}`],
@@ -60,11 +60,11 @@ describe('no model named anywhere', () => {
       'openai::llama | chat https://lab.test/v1 OPENAI_API_KEY!',
     ],
     [{}, { lab }, 'offline::extractive | offline'],
-  ])('with %j and %j leads to the first default whose key is there', async (env, providers, expected) => {
+  ])('with %j and %j is the first default with a key', async (env, providers, expected) => {
     expect(shown(await choose(undefined, { env, providers }))).toBe(expected)
   })
 
-  it('asks for a local server only when no key decides, and says what it found', async () => {
+  it('is searched on a local server only when no key decides, and the result is reported', async () => {
     const found = local('llama3:8b')
     const choice = await choose(undefined, { local: found })
     expect(choice).toEqual({
@@ -78,7 +78,7 @@ describe('no model named anywhere', () => {
     expect(keyed).not.toHaveProperty('notice')
   })
 
-  it('leads to the offline model with one line that says so and how to get a real one', async () => {
+  it('is the offline model with one line that says so and how to get a real one', async () => {
     const { notice = '' } = await choose('')
     expect(notice).toContain('no model is configured')
     for (const way of ['-m', 'OPENAI_API_KEY', 'Ollama', 'BATON_GATEWAY_URL']) expect(notice).toContain(way)
@@ -87,7 +87,7 @@ describe('no model named anywhere', () => {
   })
 
   it.each([{ OPENAI_BASE_URL: 'http://here/v1' }, { BATON_GATEWAY_URL: 'https://gate/v1' }])(
-    'is an error that names -m when %j gives an endpoint without a default',
+    'is an error that mentions -m when %j sets an endpoint without a default',
     async (env) => {
       const { message, hint } = await errorOf(undefined, { env, local: local('m') })
       expect(message).toMatch(/^no model is named/)
@@ -95,7 +95,7 @@ describe('no model named anywhere', () => {
     },
   )
 
-  it('leads to the default of a configured gateway', async () => {
+  it('is the default of a configured gateway', async () => {
     const gateway = { base_url: 'https://mine/v1', default_model: 'small' }
     expect(shown(await choose(undefined, { gateway, aliases: { small: 'real-low' } }))).toBe(
       'gateway::real-low | chat https://mine/v1 BATON_GATEWAY_KEY',
@@ -116,12 +116,12 @@ describe('normal, high and fast', () => {
     expect([choice.label, choice.reasoningEffort]).toEqual([label, reasoningEffort])
   })
 
-  it('are what the config says before anything else', async () => {
+  it('are the configured ones first of all', async () => {
     const env = { ANTHROPIC_API_KEY: 'k' }
     expect((await choose('fast', { env, aliases: { fast: 'gpt-5-mini' } })).label).toBe('openai::gpt-5-mini')
   })
 
-  it.each(['normal', 'high', 'fast'])('are all the one model of a provider of the config: %s', async (name) => {
+  it.each(['normal', 'high', 'fast'])('are all the only model of a provider in the config: %s', async (name) => {
     expect((await choose(name, { env: { LAB_KEY: 'k' }, providers: { lab } })).label).toBe('lab::llama')
     const gateway = { base_url: 'https://mine/v1', default_model: 'only' }
     expect((await choose(name, { gateway })).label).toBe('gateway::only')
@@ -133,7 +133,7 @@ describe('normal, high and fast', () => {
     expect(choice).not.toHaveProperty('notice')
   })
 
-  it('are an error that names keys when nothing can be reached, and never the offline model', async () => {
+  it('are an error that names keys when nothing is available, and never the offline model', async () => {
     const { code, message, hint } = await errorOf('fast-low')
     expect([code, message]).toEqual([
       'CONFIG_INVALID',
@@ -142,13 +142,13 @@ describe('normal, high and fast', () => {
     for (const way of ['OPENAI_API_KEY', 'ANTHROPIC_API_KEY', 'Ollama', 'model_aliases']) expect(hint).toContain(way)
   })
 
-  it('are an error at an endpoint of which nothing is known', async () => {
+  it('are an error at an unknown endpoint', async () => {
     const { message } = await errorOf('high', { env: { OPENAI_BASE_URL: 'http://here/v1' } })
     expect(message).toBe('there is no model for "high" at the endpoint of OPENAI_BASE_URL')
   })
 })
 
-it('is an error where nobody looks on, unless the offline model is named', async () => {
+it('a missing model is an error in non-interactive use, unless the offline model is named', async () => {
   const error = await errorOf(undefined, { isAttended: false })
   expect(error).toMatchObject({ code: 'KEY_MISSING' })
   expect(error.message).toContain('no model is configured')

@@ -12,18 +12,18 @@ import { tempTree } from '../helpers/temp.ts'
 const remote = Object.entries(builtInProviders).filter(([, row]) => row.isLocal !== true)
 
 describe('the table of models', () => {
-  it('has models for every provider with a key, and for no other', () => {
+  it('has models for every provider with a key, and no others', () => {
     expect(Object.keys(modelTable.providers)).toEqual(remote.map(([name]) => name))
   })
 
-  it.each(Object.entries(modelTable.aliases))('gives %s a name that its provider takes: %s', (alias, target) => {
+  it.each(Object.entries(modelTable.aliases))('gives %s a name that its provider accepts: %s', (alias, target) => {
     const choice = choiceFor(alias)
     expect(choice.provider.kind).toBe('host')
     expect(choice.label).toBe(target.includes('::') ? target : `${choice.label.split('::')[0]}::${target}`)
     expect(choice).not.toHaveProperty('reasoningEffort')
   })
 
-  it.each(Object.entries(modelTable.providers))('gives %s names without an effort at their end', (provider, models) => {
+  it.each(Object.entries(modelTable.providers))('gives %s names without an effort suffix', (provider, models) => {
     for (const model of Object.values(models)) {
       expect(choiceFor(`${provider}::${model}`)).toMatchObject({ label: `${provider}::${model}` })
     }
@@ -53,14 +53,14 @@ describe('the table of models', () => {
 })
 
 describe('the table of providers', () => {
-  it('has a key variable for everyone whose calls are paid, and addresses that are encrypted', () => {
+  it('has a key variable for every paid provider, and encrypted addresses', () => {
     for (const [name, { apiKeyEnvs, baseUrl }] of remote) {
       expect(apiKeyEnvs.length, name).toBeGreaterThan(0)
       expect(baseUrl, name).toMatch(/^https:\/\/.*[^/]$/)
     }
   })
 
-  it('has prefixes that stand for one of its providers', () => {
+  it('has prefixes that each stand for one of its providers', () => {
     for (const { provider } of Object.values(providerPrefixes))
       expect(Object.keys(builtInProviders)).toContain(provider)
     expect(Object.keys(providerPrefixes).filter((prefix) => Object.hasOwn(builtInProviders, prefix))).toEqual([])
@@ -74,7 +74,7 @@ describe('the table of providers', () => {
   })
 })
 
-it('docs/models-and-keys.md has each provider with its keys, format and models, in this order', () => {
+it('docs/models-and-keys.md contains each provider with its keys, format and models, in this order', () => {
   const text = readFileSync(join(root, 'docs/models-and-keys.md'), 'utf8')
   const cells = (...names: readonly string[]): string => names.map((name) => `\`${name}\``).join(', ')
   const rows = [...text.matchAll(/^\| (`[a-z]+`) \| ([^|]*) \| (\w+) \| [^|]* \| ([^|]*) \|$/gm)]

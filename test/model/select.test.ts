@@ -40,13 +40,13 @@ describe('a bare name', () => {
     ['gpt-oss:20b', ollama],
     ['mistral:7b', ollama],
     ['deepseek-r1:8b', ollama],
-  ])('%s goes to whose it is: %s', (name, expected) => {
+  ])('%s selects its own provider: %s', (name, expected) => {
     const choice = choiceFor(name)
     expect(shown(choice).split(' | ')[1]).toBe(expected)
     expect(choice.model).toBe(name)
   })
 
-  it('goes to an endpoint in the place of OpenAI, unless its own provider can be asked', () => {
+  it('selects an endpoint configured for OpenAI, unless its own provider is available', () => {
     const env = { OPENAI_BASE_URL: 'http://here/v1' }
     const here = 'chat http://here/v1 OPENAI_API_KEY'
     expect(shown(choiceFor('llama', { env }))).toBe(`openai::llama | ${here}`)
@@ -56,7 +56,7 @@ describe('a bare name', () => {
     expect(shown(choiceFor('claude-x', { env: both }))).toBe(`anthropic::claude-x | ${anthropic}`)
   })
 
-  it("that is nobody's goes to OpenAI once its key is there", () => {
+  it('that is unknown selects OpenAI if its key is set', () => {
     expect(shown(choiceFor('newest', { env: { OPENAI_API_KEY: 'k' } }))).toBe(`openai::newest | ${openai}`)
   })
 })
@@ -80,11 +80,11 @@ describe('a name with its provider', () => {
     ['ollama/llama3', `ollama::llama3 | ${ollama}`],
     ['lmstudio::some/model', 'lmstudio::some/model | chat http://127.0.0.1:1234/v1 undefined'],
     ['offline::extractive', 'offline::extractive | offline'],
-  ])('%s leads to %s', (name, expected) => {
+  ])('%s selects %s', (name, expected) => {
     expect(shown(choiceFor(name, { providers: lab }))).toBe(expected)
   })
 
-  it('is asked for as the host wants it', () => {
+  it('is sent in the spelling of the host', () => {
     expect(choiceFor('fireworks::kimi-k3-high')).toMatchObject({
       model: 'accounts/fireworks/models/kimi-k3',
       label: 'fireworks::kimi-k3',
@@ -110,13 +110,13 @@ describe('a name with its provider', () => {
 describe('an id of the form vendor/model', () => {
   const env = { OPENROUTER_API_KEY: 'k' }
 
-  it('goes to OpenRouter whole, when the vendor has no key of its own here', () => {
+  it('selects OpenRouter with the whole id, when the vendor has no key here', () => {
     expect(shown(choiceFor('openai/gpt-5', { env }))).toBe(`openrouter::openai/gpt-5 | ${openrouter}`)
     expect(shown(choiceFor('z-ai/glm-5.3', { env }))).toBe(`openrouter::z-ai/glm-5.3 | ${openrouter}`)
     expect(shown(choiceFor('openai/gpt-5', { env: { ...env, OPENAI_API_KEY: 'k' } }))).toBe(`openai::gpt-5 | ${openai}`)
   })
 
-  it('is not taken by a vendor that does not serve it', () => {
+  it('does not select a vendor that does not serve it', () => {
     const both = { ...env, OPENAI_API_KEY: 'k' }
     expect(shown(choiceFor('openai/gpt-oss-120b', { env: both }))).toBe(
       `openrouter::openai/gpt-oss-120b | ${openrouter}`,
@@ -124,7 +124,7 @@ describe('an id of the form vendor/model', () => {
     expect(errorOf('openai/gpt-oss-120b', { env: { OPENAI_API_KEY: 'k' } }).message).toContain('unknown model')
   })
 
-  it('goes whole to an endpoint in the place of OpenAI', () => {
+  it('is sent whole to an endpoint configured for OpenAI', () => {
     const own = { OPENAI_BASE_URL: 'http://here/v1', GROQ_API_KEY: 'k' }
     expect(choiceFor('openai/gpt-5', { env: own })).toMatchObject({
       model: 'openai/gpt-5',
@@ -136,7 +136,7 @@ describe('an id of the form vendor/model', () => {
 })
 
 describe('the address of a provider', () => {
-  it('in the environment means another server, which speaks chat completions in the place of OpenAI', () => {
+  it('in the environment means another server, which speaks chat completions instead of OpenAI', () => {
     const { provider } = choiceFor('gpt-5', { env: { OPENAI_BASE_URL: 'http://here/v1' } })
     expect(provider).toMatchObject({ format: 'chat', keyRequired: false, quirks: { outputLimit: 'max_tokens' } })
     const official = choiceFor('gpt-5', { env: { OPENAI_BASE_URL: 'https://api.openai.com/v1/' } })
@@ -150,7 +150,7 @@ describe('the address of a provider', () => {
     ['https://host/api/anthropic/', 'https://host/api/anthropic/v1'],
     ['http://here/v1', 'http://here/v1'],
     ['https://api.anthropic.com', 'https://api.anthropic.com/v1'],
-  ])('in ANTHROPIC_BASE_URL may be written without the version: %s', (ANTHROPIC_BASE_URL, baseUrl) => {
+  ])('in ANTHROPIC_BASE_URL may omit the version: %s', (ANTHROPIC_BASE_URL, baseUrl) => {
     expect(choiceFor('claude-x', { env: { ANTHROPIC_BASE_URL } }).provider).toMatchObject({
       baseUrl,
       format: 'anthropic',
@@ -167,11 +167,11 @@ describe('the address of a provider', () => {
     ['http://box', 'http://box:80/v1'],
     ['https://box/deep/', 'https://box:443/deep/v1'],
     ['http://box:8000/v1', 'http://box:8000/v1'],
-  ])('in OLLAMA_HOST is read as Ollama does: %s', (OLLAMA_HOST, baseUrl) => {
+  ])('in OLLAMA_HOST is parsed like Ollama does: %s', (OLLAMA_HOST, baseUrl) => {
     expect(choiceFor('ollama::m', { env: { OLLAMA_HOST } }).provider).toMatchObject({ baseUrl, isFree: true })
   })
 
-  it('in the config keeps the format of the provider of that name, and takes another one', () => {
+  it('in the config keeps the format of the provider of that name, and may set another one', () => {
     const providers = {
       openai: { base_url: 'https://mine/v1', api_key_env: 'MINE' },
       anthropic: { base_url: 'https://mine/v1' },
@@ -188,7 +188,7 @@ describe('the address of a provider', () => {
     expect(shown(choiceFor('m', { providers, env }))).toBe('openai::m | chat http://here/v1 OPENAI_API_KEY')
   })
 
-  it('in the config has the quirks of the host it leads to', () => {
+  it('in the config has the quirks of its host', () => {
     const providers = { mine: { base_url: 'https://openrouter.ai/api/v1' }, other: { base_url: 'https://other/v1' } }
     expect(choiceFor('mine::m', { providers }).provider).toMatchObject({ quirks: { reasoning: 'object' } })
     expect(choiceFor('other::m', { providers }).provider).toMatchObject({ quirks: { reasoning: 'effort' } })
@@ -204,13 +204,13 @@ describe('an alias', () => {
     ['mine', 'openai::gpt-5-mini', 'low'],
     ['haiku', 'openai::gpt-5-mini', 'low'],
     ['second', 'anthropic::claude-sonnet-5', 'high'],
-  ])('%s stands for %s, those of the config before the built-in ones', (name, label, reasoningEffort) => {
+  ])('%s stands for %s, with those of the config before the built-in ones', (name, label, reasoningEffort) => {
     const aliases = { mine: 'gpt-5-mini-low', haiku: 'gpt-5-mini-low', second: 'sonnet-high' }
     const { label: actual, reasoningEffort: effort } = choiceFor(name, { aliases })
     expect([actual, effort]).toEqual([label, reasoningEffort])
   })
 
-  it('of a provider of the config is before a prefix of the same name', () => {
+  it('of a provider in the config has priority over a prefix of the same name', () => {
     const providers = { kimi: { base_url: 'https://mine/v1' } }
     expect(shown(choiceFor('kimi::m', { providers }))).toBe('kimi::m | chat https://mine/v1 undefined')
   })
@@ -223,7 +223,7 @@ describe('an effort word at the end of a name', () => {
   it.each([
     ['own-max', `openai::own-max | ${chat}`],
     ['gpt-5-high', `openai::gpt-5 | ${chat} | high`],
-  ])('%s is cut off at an address of your own only where the family is known', (name, expected) => {
+  ])('%s is removed at a custom address only if the family is known', (name, expected) => {
     expect(shown(choiceFor(name, { env: elsewhere }))).toBe(expected)
   })
 
@@ -232,7 +232,7 @@ describe('an effort word at the end of a name', () => {
     ['quick', 'openai::gpt-5-mini', 'high'],
     ['gpt-low', choiceFor('gpt').label, 'low'],
     ['ours-low', 'lab::lab-high', 'low'],
-  ])('%s asks for the effort the caller wants', (name, label, reasoningEffort) => {
+  ])('%s sets the effort of the caller', (name, label, reasoningEffort) => {
     const aliases = { quick: 'gpt-5-mini-high', ours: 'lab::lab-high' }
     const providers = { lab: { base_url: 'https://lab.test/v1' } }
     expect(choiceFor(name, { aliases, providers })).toMatchObject({ label, reasoningEffort })
@@ -240,7 +240,7 @@ describe('an effort word at the end of a name', () => {
 })
 
 describe('a gateway', () => {
-  it('gets every name as it is, whatever provider or built-in alias it names', () => {
+  it('receives every name unchanged, whatever provider or built-in alias it names', () => {
     const env = { BATON_GATEWAY_URL: 'https://gate/v1', OPENAI_API_KEY: 'k' }
     expect(shown(choiceFor('openai::gpt-5-high', { env }))).toBe(
       'gateway::openai::gpt-5-high | chat https://gate/v1 BATON_GATEWAY_KEY',
@@ -254,7 +254,7 @@ describe('a gateway', () => {
     expect(shown(choiceFor('offline::extractive', { env }))).toBe('offline::extractive | offline')
   })
 
-  it('of the config gets the key that belongs to it, the one of the environment does not', () => {
+  it('of the config uses its own key, not the one of the environment', () => {
     const gateway = {
       base_url: 'https://mine/v1',
       api_key_env: 'MINE',
@@ -272,7 +272,7 @@ describe('a gateway', () => {
   })
 })
 
-describe('a name nobody takes', () => {
+describe('an unknown name', () => {
   it.each(['llama3', 'nobody::m', 'offline::other', 'constructor::m', 'openai:gpt-5', 'vendor/model', 'toString'])(
     '%s is an error',
     (name) => {
@@ -283,7 +283,7 @@ describe('a name nobody takes', () => {
     },
   )
 
-  it('is told first what can be used as things are, then the rest in one line', () => {
+  it('is reported with the available names first, then the rest in one line', () => {
     const { hint = '' } = errorOf('nope-nope', { providers: lab, aliases: { tiny: 'x' }, env: { XAI_API_KEY: 'k' } })
     expect(hint).toBe(
       'Available: lab::NAME; xai::NAME; ollama::NAME; lmstudio::NAME; llama-server::NAME; offline::extractive; ' +
@@ -302,7 +302,7 @@ describe('a name nobody takes', () => {
     expect(errorOf(name, { aliases: { tiny: 'x' } }).hint).toContain(suggestion)
   })
 
-  it('is named together with the alias that stands for it', () => {
+  it('is reported together with the alias that stands for it', () => {
     expect(errorOf('mine', { aliases: { mine: 'nope' } }).message).toBe('unknown model "mine" (alias for "nope")')
   })
 

@@ -15,7 +15,7 @@ it.each(['\n', '\r\n', '\r'])('ends lines at %j', (end) => {
   expect(data(`data: a${end}${end}data: b${end}${end}`)).toEqual(['a', 'b'])
 })
 
-it.each(['\n', '\r\n', '\r'])('gives the same events for a stream with %j cut after every byte', (end) => {
+it.each(['\n', '\r\n', '\r'])('returns the same events for a stream with %j split after every byte', (end) => {
   const bytes = Buffer.from(`: hi${end}event: note${end}data: über${end}data: 漢字${end}${end}data: x${end}${end}`)
   expect(decode(...[...bytes].map((byte) => Uint8Array.of(byte)))).toEqual([
     { name: 'note', data: 'über\n漢字', complete: true },
@@ -27,15 +27,15 @@ it('skips a byte order mark and comments', () => {
   expect(data('\uFEFFdata: a\n\n', ': keep-alive\n\n', 'data: b\n\n')).toEqual(['a', 'b'])
 })
 
-it('takes one blank after the colon away and no more', () => {
+it('removes only one blank after the colon', () => {
   expect(data('data:a\n\ndata:  b\n\ndata\n\n')).toEqual(['a', ' b', ''])
 })
 
-it('ignores fields it has no use for', () => {
+it('ignores unused fields', () => {
   expect(decode('id: 7\nretry: 10\ndata: a\nother: b\n\n')).toEqual([{ name: '', data: 'a', complete: true }])
 })
 
-it('gives no event for a name without data', () => {
+it('returns no event for a name without data', () => {
   expect(decode('event: ping\n\ndata: a\n\n')).toEqual([{ name: '', data: 'a', complete: true }])
 })
 
@@ -46,7 +46,7 @@ it('marks a last event without its blank line as incomplete', () => {
   ])
 })
 
-it('takes a line of 10 MB that comes in small pieces', () => {
+it('accepts a line of 10 MB that arrives in small pieces', () => {
   const piece = Buffer.alloc(16 * 1024, 'x')
   const pieces = Array.from({ length: 640 }, () => piece)
   const [event, ...others] = data('data: ', ...pieces, '\n\n')
@@ -66,12 +66,12 @@ it.each([
   ['one id for all', ['7', '7', '7', '7', '7']],
   ['an id that comes again', ['1', '2', '1', '2', '1']],
   ['an id for each', ['1', '2', '3', '4', '5']],
-])('gives every event, also equal ones, whatever their ids are: %s', (_, ids) => {
+])('returns every event, also equal ones, whatever their ids are: %s', (_, ids) => {
   const texts = ['a', 'a', 'b', 'b', 'a']
   expect(data(...texts.map((text, index) => `id: ${ids[index]}\ndata: ${text}\n\n`))).toEqual(texts)
 })
 
-it('gives lines in which servers report failures as events, in their order', () => {
+it('returns lines in which servers report failures as events, in order', () => {
   const stream = 'data: a\n\nerror: {"code":1}\n\n{"detail":"b"}\nnoise: c\nInternal error\ndata: d\n\n'
   const events = [
     { name: '', data: 'a', complete: true },
@@ -83,7 +83,7 @@ it('gives lines in which servers report failures as events, in their order', () 
   expect(decode(...[...Buffer.from(stream)].map((byte) => Uint8Array.of(byte)))).toEqual(events)
 })
 
-it('knows a comment that is cut anywhere', () => {
+it('recognizes a comment that is split anywhere', () => {
   const decoder = createSseDecoder()
   for (const piece of ['data: a\n\n: data', ': b', '\n', ':', ' c\n\n']) decoder.push(Buffer.from(piece))
   expect(decoder.pending()).toBe(0)

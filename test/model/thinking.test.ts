@@ -130,7 +130,7 @@ const cases: readonly (readonly [string, string, string])[] = [
 ]
 
 describe.each(Object.entries(wires))('reasoning in the text of an answer, %s', (_, wire) => {
-  it.each(cases)('%j', (text, reasoning, said) => {
+  it.each(cases)('is separated: %j', (text, reasoning, said) => {
     const expected = { reasoning, said }
     const found = (message: Message): typeof expected => ({ reasoning: reasoningOf(message), said: textOf(message) })
     expect(found(whole(wire, text))).toEqual(expected)
@@ -139,7 +139,7 @@ describe.each(Object.entries(wires))('reasoning in the text of an answer, %s', (
   })
 })
 
-it.each(['length', 'content_filter'])('reasoning that was cut off stays reasoning: %s', (reason) => {
+it.each(['length', 'content_filter'])('truncated reasoning stays reasoning: %s', (reason) => {
   const cut = [
     { choices: [{ delta: { content: '<think>it never' } }] },
     { choices: [{ delta: {}, finish_reason: reason }] },
@@ -150,7 +150,7 @@ it.each(['length', 'content_filter'])('reasoning that was cut off stays reasonin
   expect([reasoningOf(message), textOf(message)]).toEqual(['it never', ''])
 })
 
-it('reasoning is shown as it comes, with at most a tag held back', () => {
+it('reasoning is shown as it arrives, with at most a tag held back', () => {
   const answer = readBatches(chatFormat)
   const events = chat
     .stream(['<thi', 'nk>a', 'b</', 'i></th', 'ink>\n', 'c', 'd'])
@@ -169,7 +169,7 @@ it('reasoning is shown as it comes, with at most a tag held back', () => {
   ])
 })
 
-it('a second text and the text behind a tool call are left as they are', () => {
+it('a second text and the text after a tool call are unchanged', () => {
   const assembly = assembleAnswer()
   const answer = readBatches(chatFormat)
   const call = { tool_calls: [{ index: 0, id: 't', function: { name: 'f', arguments: '{}' } }] }

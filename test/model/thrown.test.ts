@@ -5,8 +5,8 @@ import { faultOfThrown } from '../../src/model/faults.ts'
 import { failing, failingReply, openServer } from '../helpers/failing-call.ts'
 import { chatEvents, startModelServer, type ModelReply } from '../helpers/model-server.ts'
 
-describe('a connection that fails', () => {
-  it('by a limit of the system says which', () => {
+describe('a failed connection', () => {
+  it('because of a system limit names the limit', () => {
     const error = Object.assign(new Error('connect timed out'), { code: 'ETIMEDOUT' })
     const shared = { class: 'timeout', retryable: true, isUnreached: true }
     const [before, during] = [false, true].map((answering) => faultOfThrown(error, { answering }))
@@ -14,7 +14,7 @@ describe('a connection that fails', () => {
     expect(during).toEqual({ ...shared, what: 'stopped during the answer (ETIMEDOUT)' })
   })
 
-  it('by being refused is a network failure', async () => {
+  it('that was refused is a network failure', async () => {
     const server = await startModelServer([])
     await server.close()
     const { error } = await failing(server.url)
@@ -28,20 +28,20 @@ describe('a connection that fails', () => {
     })
   })
 
-  it('by having no address is a network failure', async () => {
+  it('without an address is a network failure', async () => {
     const { error } = await failing('http://no-such-host.invalid/v1')
     expect(error.message).toContain('no-such-host.invalid could not be resolved')
     expect(modelFailureOf(error)).toMatchObject({ class: 'network', retryable: true })
   })
 
-  it('by not speaking TLS is not worth a retry', async () => {
+  it('without TLS is not retried', async () => {
     const server = await openServer({ text: 'a' })
     const { error } = await failing(server.url.replace('http:', 'https:'))
     expect(error.message).toContain('cannot be reached securely')
     expect(modelFailureOf(error)).toMatchObject({ class: 'network', retryable: false })
   })
 
-  it('by not speaking HTTP is garbled', async () => {
+  it('that does not speak HTTP is garbled', async () => {
     const server = createServer((socket) => {
       socket.on('error', () => undefined)
       socket.resume()
@@ -53,7 +53,7 @@ describe('a connection that fails', () => {
     expect(modelFailureOf(error)).toMatchObject({ class: 'garbled' })
   })
 
-  it('before the headers is a network failure', async () => {
+  it('that breaks before the headers is a network failure', async () => {
     const { error, events } = await failingReply({ reset: true })
     expect(error.message).toContain('closed the connection before it answered')
     expect(modelFailureOf(error)).toMatchObject({ class: 'network', retryable: true })

@@ -32,7 +32,7 @@ describeModelProvider('createTransport', async () => {
 })
 
 describe('a request', () => {
-  it('carries the settings that are given, and nothing else', async () => {
+  it('contains the given settings, and nothing else', async () => {
     const server = await open([{ text: 'a' }, { text: 'b' }])
     const settings = { temperature: 0.5, top_p: 0.9, max_tokens: 7, reasoning_effort: 'low', seed: 3 }
     await collectModelEvents(providerOf(server).stream({ ...request, ...settings }, never))
@@ -50,7 +50,7 @@ describe('a request', () => {
     expect(names.filter((name) => name.startsWith('x-') || name.startsWith('openai'))).toEqual(['x-team'])
   })
 
-  it('sends nothing that variables of the openai package name', async () => {
+  it('ignores variables of the openai package', async () => {
     const variables = {
       OPENAI_CUSTOM_HEADERS: 'Authorization: Bearer other\nX-Other: 1',
       OPENAI_ORG_ID: 'org-1',
@@ -70,7 +70,7 @@ describe('a request', () => {
     }
   })
 
-  it('sends a long body as it is, with its length', async () => {
+  it('sends a long body unchanged, with its length', async () => {
     const server = await open([{ text: 'a' }])
     const text = `${'a "line" of 漢字 😀\n'.repeat(50_000)}end`
     const events = await collectModelEvents(
@@ -93,7 +93,7 @@ describe('a request', () => {
 })
 
 describe('an answer', () => {
-  it('arrives piece by piece, while the server is still writing', async () => {
+  it('arrives incrementally, while the server is still writing', async () => {
     const server = await open([{ text: 'a b c', stallAfter: 2 }])
     let seen = ''
     for await (const event of providerOf(server).stream(request, never)) {
@@ -104,7 +104,7 @@ describe('an answer', () => {
     await server.closedByClient()
   })
 
-  it('is read whatever the line ends, with a byte order mark, comments, split data and UTF-8 cut between bytes', async () => {
+  it('is read with any line endings, a byte order mark, comments, split data and split UTF-8 characters', async () => {
     const events = chatEvents({ chunks: ['Grüße', ' 漢字 🎉'] }).join(': comment\n\n')
     const split = events.replace('"choices"', '\ndata: "choices"')
     const bytes = (end: string): Buffer[] =>
@@ -116,13 +116,13 @@ describe('an answer', () => {
     }
   })
 
-  it('is whole without the last blank line', async () => {
+  it('is complete without the last blank line', async () => {
     const raw = chatEvents({ text: 'all of it', usage: null, doneMark: false }).join('').trimEnd()
     const server = await open([{ rawChunks: [Buffer.from(raw)] }])
     expect(textOf(await collectModelEvents(providerOf(server).stream(request, never)))).toBe('all of it')
   })
 
-  it('may hold a line of 1 MB', async () => {
+  it('may contain a line of 1 MB', async () => {
     const server = await open([{ chunks: ['x'.repeat(1024 * 1024)] }])
     expect(textOf(await collectModelEvents(providerOf(server).stream(request, never)))).toHaveLength(1024 * 1024)
   })
@@ -133,14 +133,14 @@ describe('an answer', () => {
     expect(events.at(-2)).toEqual({ type: 'usage', usage: { calls: 1, input: 0, output: 0, cached: 0, reasoning: 0 } })
   })
 
-  it('is whole when the connection breaks after the finish reason', async () => {
+  it('is complete when the connection breaks after the finish reason', async () => {
     const server = await open([{ text: 'a b', doneMark: false, usage: null, cutAfter: 3 }])
     const events = await collectModelEvents(providerOf(server).stream(request, never))
     expect(textOf(events)).toBe('a b')
     expect(events.at(-1)).toEqual({ type: 'finish', reason: 'stop' })
   })
 
-  it('is whole when the server falls silent after the finish reason, and when it leaves the connection open after the end mark', async () => {
+  it('is complete when the server falls silent after the finish reason, or leaves the connection open after the end mark', async () => {
     const server = await open([
       { text: 'a b', doneMark: false, usage: null, stallAfter: 3 },
       { text: 'a b', stallAfter: 5 },
@@ -152,14 +152,14 @@ describe('an answer', () => {
     await server.closedByClient(2)
   })
 
-  it('gives the pieces that arrive together as one', async () => {
+  it('merges pieces that arrive together', async () => {
     const server = await open([{ rawChunks: [Buffer.from(chatEvents({ text: 'a b c', usage: null }).join(''))] }])
     const events = await collectModelEvents(providerOf(server).stream(request, never))
     expect(events.map(({ type }) => type)).toEqual(['start', 'text', 'usage', 'finish'])
     expect(textOf(events)).toBe('a b c')
   })
 
-  it('begins with its id, and ends with its usage, the cost that the server names, and its finish', async () => {
+  it('begins with its id, and ends with its usage, the reported cost, and its finish', async () => {
     const usage = { prompt_tokens: 3, completion_tokens: 2, cost: 0.25 }
     const server = await open([{ text: 'a', usage, finish: 'length' }])
     const events = await collectModelEvents(providerOf(server).stream(request, never))
@@ -171,7 +171,7 @@ describe('an answer', () => {
     ])
   })
 
-  it('holds tool calls in pieces', async () => {
+  it('may contain tool calls in pieces', async () => {
     const server = await open([
       { toolCalls: [{ id: 't1', name: 'read', pieces: ['{"a":', '1}'] }], finish: 'tool_calls' },
     ])
@@ -183,7 +183,7 @@ describe('an answer', () => {
     ])
   })
 
-  it('may hold no text at all', async () => {
+  it('may contain no text at all', async () => {
     const server = await open([{ text: '' }])
     const events = await collectModelEvents(providerOf(server).stream(request, never))
     expect(events.map(({ type }) => type)).toEqual(['start', 'usage', 'finish'])
@@ -195,7 +195,7 @@ describe('an answer', () => {
     expect(textOf(await collectModelEvents(providerOf(server).stream(request, never)))).toBe('at once')
   })
 
-  it('leaves the connection ready for the next request', async () => {
+  it('leaves the connection usable for the next request', async () => {
     const server = await open(() => ({ text: 'a' }))
     const provider = providerOf(server)
     for (let round = 0; round < 10; round += 1) await collectModelEvents(provider.stream(request, never))
@@ -205,7 +205,7 @@ describe('an answer', () => {
 })
 
 describe('stopping', () => {
-  it('closes the connection at once when aborted in the middle of a silent answer', async () => {
+  it('closes the connection at once when aborted during a silent answer', async () => {
     const server = await open([{ text: 'a b c', stallAfter: 1 }])
     const controller = new AbortController()
     const reason = new Error('enough')
@@ -218,7 +218,7 @@ describe('stopping', () => {
     await server.closedByClient()
   })
 
-  it('gives nothing more of what has arrived already', async () => {
+  it('returns no more data that has arrived already', async () => {
     const raw = chatEvents({ reasoning: ['hm'], text: 'a b c' }).join('')
     const server = await open([{ rawChunks: [Buffer.from(raw)] }])
     const controller = new AbortController()

@@ -23,7 +23,7 @@ function unsent(
 const unknown = 'is not known to support it'
 
 describe('settings that are not sent', () => {
-  it('are none where the format has a place for all of them', () => {
+  it('do not exist if the format supports all of them', () => {
     const all = { temperature: 0.3, top_p: 0.5, max_tokens: 9, reasoning_effort: 'high', seed: 1 }
     expect(unsent(chatFormat, { model: 'm', ...all })).toEqual([])
     expect(unsent(geminiFormat, { model: 'gemini-2.5-pro', ...all })).toEqual([])
@@ -56,7 +56,7 @@ describe('settings that are not sent', () => {
     expect(unsent(anthropicFormat, { model: 'claude-haiku-4-5', ...settings })).toEqual(expected)
   })
 
-  it('are those that a model refuses or a name does not tell of', () => {
+  it('are those that a model refuses or that do not fit its name', () => {
     const effort = { reasoning_effort: 'high' }
     expect(unsent(anthropicFormat, { model: 'claude-sonnet-5', ...effort, temperature: 0.3 })).toEqual([
       `temperature ${unknown}`,

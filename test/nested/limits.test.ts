@@ -46,7 +46,7 @@ async function runNested(limits: Limits, peak: number): Promise<{ readonly outpu
 }
 
 // three levels, in the whole series with 200 inputs each
-describe('agents that run agents that run agents', () => {
+describe('nested agents', () => {
   it.each([
     { outer: 1, inner: 1, places: 1024, peak: 1 },
     { outer: 1, inner: 8, places: 1024, peak: 8 },

@@ -9,7 +9,7 @@ function capabilities(value: Json): Capabilities {
 }
 
 describe('[capabilities]', () => {
-  it('names nothing that is not written', () => {
+  it('contain only what is written', () => {
     const none = { read: [], write: [], hosts: [], commands: [], env: [], models: [], mcp: [] }
     expect(capabilities({})).toEqual(none)
     expect(capabilities({ hosts: ['api.example', '*.example', 'localhost:8080', '[::1]:80', '*'] }).hosts).toHaveLength(
@@ -39,7 +39,7 @@ describe('[capabilities]', () => {
     expect('problem' in read ? read.problem.message : 'nothing').toContain(message)
   })
 
-  it('is wider when it names something new, and when the table is gone', () => {
+  it('are wider when they name something new, and when the table is removed', () => {
     const some = capabilities({ read: ['a', 'b'], commands: ['git'] })
     expect(isWider(capabilities({ read: ['b'] }), some)).toBe(false)
     expect(isWider(capabilities({ read: ['a', 'b', 'c'] }), some)).toBe(true)

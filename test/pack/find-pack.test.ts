@@ -24,33 +24,33 @@ function dirOf(ref: string, { root, roots }: ReturnType<typeof world>): string |
 }
 
 describe('the search for packs', () => {
-  it('looks through five folders', () => {
+  it('checks five folders', () => {
     const { root, roots } = world()
     expect(roots.map((folder) => folder.slice(root.length + 1))).toEqual(order)
   })
 
   it.each(order.map((folder, index) => [folder, index] as const))(
-    'takes %s before all below it (vector 12)',
+    'prefers %s over everything after it (vector 12)',
     (folder, index) => {
       const packs = world(...order.slice(index).map((each) => `${each}/ns/p`))
       expect(dirOf('ns@p', packs)).toBe(`${folder}/ns/p`)
     },
   )
 
-  it('follows links, and gives the path of the link', () => {
+  it('follows links, and returns the path of the link', () => {
     const packs = world('elsewhere/p')
     mkdirSync(join(packs.root, 'wks/.baton/packs/ns'), { recursive: true })
     symlinkSync(join(packs.root, 'elsewhere/p'), join(packs.root, 'wks/.baton/packs/ns/p'))
     expect(dirOf('ns@p', packs)).toBe('wks/.baton/packs/ns/p')
   })
 
-  it('finds nothing where nothing is, and no files', () => {
+  it('finds nothing in missing folders or files', () => {
     const packs = world()
     expect(dirOf('ns@p', packs)).toBeUndefined()
     expect(findPack(parsePackRef('ns@p'), { packRoots: [tempTree({ 'ns/p': 'a file' })] })).toBeUndefined()
   })
 
-  it('knows the agents of the product as baton@core, whatever else has that name', () => {
+  it('finds the built-in agents as baton@core, even if another pack has that name', () => {
     const builtInDir = tempTree({ 'a.aip': '' })
     expect(findPack(parsePackRef('baton@core'), { packRoots: [], builtInDir })?.dir).toBe(builtInDir)
     const { roots, root } = world(...order.map((folder) => `${folder}/baton/core`))
@@ -63,7 +63,7 @@ describe('the search for packs', () => {
   })
 })
 
-it.each(['baton', 'Baton'])('no other pack is in the namespace %s, with or without its namespace', (namespace) => {
+it.each(['baton', 'Baton'])('finds no other pack in the namespace %s, with or without its namespace', (namespace) => {
   const { roots } = world(...order.map((folder) => `${folder}/${namespace}/tools`))
   for (const ref of [`${namespace}@tools`, '@tools']) {
     expect(findPack(parsePackRef(ref), { packRoots: roots })).toBeUndefined()
@@ -71,20 +71,20 @@ it.each(['baton', 'Baton'])('no other pack is in the namespace %s, with or witho
   expect(listPacks({ packRoots: roots })).toEqual([])
 })
 
-describe('a name without namespace', () => {
-  it('is the one pack that fits', () => {
+describe('a name without a namespace', () => {
+  it('is the only pack that matches', () => {
     expect(dirOf('@p', world('data/packs/ns/p', 'wks/.baton/packs/ns/p', 'data/packs/ns/q'))).toBe(
       'wks/.baton/packs/ns/p',
     )
   })
 
-  it('is an error naming all that fit', () => {
+  it('is an error that lists all matches', () => {
     const packs = world('data/packs/b/p', 'wks/.aipack/pack/custom/a/p')
     expect(() => dirOf('@p', packs)).toThrow('"@p" is ambiguous: it may be a@p or b@p')
   })
 })
 
-it('lists packs by identity, without those that another one hides', () => {
+it('packs are listed by identity, without shadowed ones', () => {
   const { root, roots } = world('data/packs/b/p', 'wks/.baton/packs/b/p', 'data/packs/a/x')
   expect(listPacks({ packRoots: roots }).map(({ identity, dir }) => `${identity} ${dir.slice(root.length)}`)).toEqual([
     'a@x /data/packs/a/x',
@@ -106,7 +106,7 @@ describe('the folder of a reference', () => {
     expect(packFolder(parsePackRef(ref), places)).toBe(folder)
   })
 
-  it('is an error for a pack that is nowhere, with the one that was meant', () => {
+  it('is an error for a missing pack, with a suggestion', () => {
     expect(() => packFolder(parsePackRef('ns@pp/x'), places)).toThrow(
       expect.objectContaining({
         code: 'AGENT_NOT_FOUND',

@@ -86,7 +86,7 @@ function git(cwd: string, ...args: readonly string[]): string {
 }
 
 describe('installing packs', () => {
-  it('puts a folder in place, says so in pack.toml, and locks it', async () => {
+  it('copies a folder into place, reports the data of pack.toml, and locks it', async () => {
     const [folder, to] = [packTree(), place()]
     const { digest } = await put(folder, to)
     const target = join(to.root, 'demo/notes')
@@ -106,7 +106,7 @@ describe('installing packs', () => {
     expect(readdirSync(to.root)).toEqual(['demo'])
   })
 
-  it('gives the same digest for the folder, the archive, the installed pack and one installed again', async () => {
+  it('computes the same digest for the folder, the archive, the installed pack and a reinstalled one', async () => {
     const [folder, to] = [packTree('1.0.0', '\n[installed]\ntime = "2020-01-01"\nsource = "/elsewhere"\n'), place()]
     const pack = await put(folder, to)
     const archive = join(tempTree(), 'x.aipack')
@@ -130,7 +130,7 @@ describe('installing packs', () => {
       'more rights in pack.toml',
       (folder) => writeFileSync(join(folder, 'pack.toml'), `${manifest()}\n[capabilities]\n`),
     ],
-  ])('sees %s as a change', async (_, change) => {
+  ])('detects %s as a change', async (_, change) => {
     const to = place()
     await put(packTree(), to)
     change(join(to.root, 'demo/notes'))
@@ -153,7 +153,7 @@ describe('installing packs', () => {
     ['1.0.0-rc.1', 'is older than the installed 1.0.0'],
     ['1.1.0-alpha', 'is a pre-release without a number'],
     ['1.1.0-alpha.1', 'install'],
-  ])('decides about %s over 1.0.0: %s', async (version, outcome) => {
+  ])('when %s is installed over 1.0.0: %s', async (version, outcome) => {
     const to = place()
     await put(packTree(), to)
     const decided = planInstall(await get(packTree(version)), to, { force: false }).then(
@@ -164,7 +164,7 @@ describe('installing packs', () => {
     expect(await planInstall(await get(packTree(version)), to, { force: true })).toMatchObject({ kind: 'install' })
   })
 
-  it('refuses other content under the same version, and what was put there by hand', async () => {
+  it('refuses different content under the same version, and a folder that was copied manually', async () => {
     const to = place()
     await put(packTree(), to)
     const other = packTree('1.0.0', 'license = "MIT"\n')
@@ -174,7 +174,7 @@ describe('installing packs', () => {
     await expect(planInstall(await get(other), byHand, { force: false })).rejects.toThrow('not put there by')
   })
 
-  it('asks when it is new, wider, or from elsewhere, and not when it is narrower', async () => {
+  it('asks if the pack is new, needs more capabilities or has a different source, but not if it needs fewer', async () => {
     const to = place()
     const asks = async (folder: string): Promise<unknown> => planInstall(await get(folder), to, { force: false })
     const first = packTree('1.0.0', '[capabilities]\nread = ["a", "b"]\n')
@@ -189,7 +189,7 @@ describe('installing packs', () => {
     expect(await asks(packTree('1.0.1', '[capabilities]\nread = ["b"]\n'))).toMatchObject({ asks: 'source' })
   })
 
-  it('keeps what was there when the new one cannot be written', async () => {
+  it('keeps the old version when the new one cannot be written', async () => {
     const to = place()
     await put(packTree(), to)
     const pack = await get(packTree('2.0.0'))
@@ -202,7 +202,7 @@ describe('installing packs', () => {
     expect(readdirSync(to.root)).toEqual(['demo'])
   })
 
-  it('replaces a link itself, not the folder it leads to', async () => {
+  it('replaces a link itself, not its target', async () => {
     const [to, mine] = [place(), tempTree({ 'pack.toml': manifest(), 'mine.txt': 'kept' })]
     mkdirSync(join(to.root, 'demo'), { recursive: true })
     symlinkSync(mine, join(to.root, 'demo/notes'))
@@ -215,7 +215,7 @@ describe('installing packs', () => {
   })
 
   it.each(['baton@core', 'baton@new', 'Baton@core', 'nul@notes'])(
-    'refuses a pack that is called %s',
+    'refuses a pack with the name %s',
     async (identity) => {
       const [namespace = '', name = ''] = identity.split('@')
       const text = `[pack]\nnamespace = "${namespace}"\nname = "${name}"\nversion = "9.0.0"\n`
@@ -226,7 +226,7 @@ describe('installing packs', () => {
     },
   )
 
-  it('takes no file with secrets, from folders and from archives', async () => {
+  it('excludes files with secrets, from folders and from archives', async () => {
     const folder = packTree()
     const plain = await get(folder)
     const secret = ['.env', '.env.local', '.envrc', 'lua/.ENV.production']
@@ -241,7 +241,7 @@ describe('installing packs', () => {
     expect((await get(archive)).digest).toBe(plain.digest)
   })
 
-  it('refuses a lock that it has not written', async () => {
+  it('refuses a lock file that it has not written', async () => {
     const to = place()
     for (const text of ['', '[]', '{"version":2,"packs":{}}', '{"version":1,"packs":{"a@b":{"version":1}}}']) {
       mkdirSync(join(to.root, '..'), { recursive: true })
@@ -252,7 +252,7 @@ describe('installing packs', () => {
 })
 
 describe('packs over the network', () => {
-  it('downloads an archive, follows redirects, and locks no password', async () => {
+  it('downloads an archive, follows redirects, and stores no password in the lock', async () => {
     const bytes = await makeArchive((await get(packTree())).files)
     await serve(
       ({ url = '', headers }, response) => {
@@ -270,7 +270,7 @@ describe('packs over the network', () => {
     )
   })
 
-  it('locks no query of an address, and says so when the address without it leads elsewhere', async () => {
+  it('stores no query of an address in the lock, and reports if the address without it has different content', async () => {
     const bytes = await makeArchive((await get(packTree())).files)
     const other = await makeArchive((await get(packTree('2.0.0'))).files)
     const answers = new Map([
@@ -368,7 +368,7 @@ describe('packs in git', () => {
     return git(folder, 'rev-parse', 'HEAD')
   }
 
-  it('gives the password of a URL to git in no argument', async () => {
+  it('passes the password of a URL to git in no argument', async () => {
     const { folder } = repository()
     const commit = git(folder, 'rev-parse', 'HEAD')
     git(folder, 'update-server-info')
@@ -395,7 +395,7 @@ describe('packs in git', () => {
     expect(readFileSync(log, 'utf8')).not.toMatch(/Passw0rd|wr0ng|user:/)
   })
 
-  it('takes a tag, a branch or a commit, in a folder of the repository, without running anything of it', async () => {
+  it('installs a tag, a branch or a commit, from a folder of the repository, without executing anything in it', async () => {
     const { folder, url } = repository()
     const first = git(folder, 'rev-parse', 'HEAD')
     const second = commitMore(folder, { 'packs/notes/main.aip': 'two\n', 'packs/notes/pack.toml': manifest('1.1.0') })
@@ -410,7 +410,7 @@ describe('packs in git', () => {
     expect(await found('@main')).toEqual([second, '1.1.0'])
   })
 
-  it('installs the commit of the lock again, and nothing else', async () => {
+  it('installs exactly the locked commit again', async () => {
     const { folder, url } = repository()
     const to = place()
     await put(`${url}@main#packs/notes`, to)
@@ -431,7 +431,7 @@ describe('packs in git', () => {
     expect(existsSync(to.root)).toBe(false)
   })
 
-  it('asks about packs of a lock that nobody here has agreed to, once', async () => {
+  it('asks once about packs of a lock that nobody here has approved', async () => {
     const to = place()
     await put(packTree('1.0.0', '[capabilities]\ncommands = ["git"]\n'), to)
     const here = { ...to, agreedFile: join(tempTree(), 'data/agreed.json') }
@@ -450,7 +450,7 @@ describe('packs in git', () => {
     expect(asked).toEqual(['demo@notes', 'demo@notes'])
   })
 
-  it('asks before an address of the lock of a workspace is asked, unless the pack was installed from there', async () => {
+  it('asks before it contacts an address from the lock of a workspace, unless the pack was installed from there', async () => {
     const to = { ...place(), workspace: tempTree() }
     const archive = await makeArchive(readPackFiles(packTree()))
     let requests = 0
@@ -483,7 +483,7 @@ describe('packs in git', () => {
     })
   })
 
-  it('takes the lock of a workspace for an agreement only when it was agreed to here', async () => {
+  it('accepts the lock of a workspace as approval only if it was approved here', async () => {
     const [folder, to] = [packTree('1.0.0', '[capabilities]\ncommands = ["git"]\n'), place()]
     const own = { ...to, workspace: tempTree() }
     await put(folder, own)
@@ -496,7 +496,7 @@ describe('packs in git', () => {
     await expect(planInstall(next, elsewhere, { force: false })).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
   })
 
-  it('refuses a lock that grants more than the pack asks for', async () => {
+  it('refuses a lock that grants more than the pack requests', async () => {
     const to = place()
     await put(packTree('1.0.0', '[capabilities]\ncommands = ["git"]\n'), to)
     rmSync(to.root, { recursive: true })
@@ -554,7 +554,7 @@ describe('hostile packs', () => {
     expect([readdirSync(folder), existsSync(to.root)]).toEqual([['x.aipack'], false])
   })
 
-  it('refuses an archive that grows beyond all measure', async () => {
+  it('refuses an archive that expands excessively', async () => {
     const bomb = writeZip([
       file('pack.toml', manifest()),
       { ...file('big.bin'), content: new Uint8Array(4 * 1024 * 1024) } as never,
@@ -598,7 +598,7 @@ describe('hostile packs', () => {
     await expect(get(folder)).rejects.toThrow('is not a regular file')
   })
 
-  it('tells contents apart whose names and texts run into each other', () => {
+  it('distinguishes contents whose concatenated names and texts are equal', () => {
     const one = (path: string, text: string) => ({ path, isExecutable: false, bytes: bytes(text) })
     const digests = [
       contentDigest([one('a', 'b'), one('c', 'd')]),
@@ -612,7 +612,7 @@ describe('hostile packs', () => {
   })
 })
 
-it('the lock of a workspace is refused if it is a link out of it, and nothing of its target is shown', () => {
+it('the lock of a workspace is refused if it is a link to the outside, and its target is not shown', () => {
   const outside = tempTree({ 'keys.json': 'hidden = 1\n', 'whole/packs.lock': 'hidden = 1\n' })
   for (const [link, target] of [
     ['.baton/packs.lock', join(outside, 'keys.json')],

@@ -9,7 +9,7 @@ describe('pack references', () => {
     ['pro@coder$base/', { namespace: 'pro', name: 'coder', scope: 'base' }],
     ['pro@coder/a/b@2x.png', { namespace: 'pro', name: 'coder', scope: 'pack', subPath: 'a/b@2x.png' }],
     ['@coder/sub', { name: 'coder', scope: 'pack', subPath: 'sub' }],
-  ])('reads %s (vector 13)', (text, expected) => {
+  ])('parses %s (vector 13)', (text, expected) => {
     expect(parsePackRef(text)).toStrictEqual(expected)
   })
 
@@ -43,13 +43,13 @@ describe('pack references', () => {
     expect(() => parsePackRef(text)).toThrow('is not a pack reference')
   })
 
-  it.each(['pro@coder', 'pro@coder$base/x', '@coder', 'a@b$workspace'])('writes %s as it was', (text) => {
+  it.each(['pro@coder', 'pro@coder$base/x', '@coder', 'a@b$workspace'])('writes %s unchanged', (text) => {
     expect(packRefText(parsePackRef(text))).toBe(text)
   })
 })
 
-describe('what may be a reference', () => {
-  it.each(['pro@coder', 'pro@coder/x.md', 'pro@coder$base/x', 'pro@coder$wrong'])('a path: %s', (path) => {
+describe('the path of a pack reference', () => {
+  it.each(['pro@coder', 'pro@coder/x.md', 'pro@coder$base/x', 'pro@coder$wrong'])('is a path: %s', (path) => {
     expect(isPackPath(path)).toBe(true)
   })
 
@@ -62,11 +62,11 @@ describe('what may be a reference', () => {
     '.aipack/p@c',
     'a@b@c',
     '@a/b',
-  ])('not a path: %s', (path) => {
+  ])('is not a path: %s', (path) => {
     expect(isPackPath(path)).toBe(false)
   })
 
-  it('an agent name with an @ before its first slash', () => {
+  it('is an agent name with an @ before its first slash', () => {
     const names = ['pro@coder', '@coder', 'x@2.aip', './a@b', 'dir/a@b', '~/a@b', 'plain']
     expect(names.filter(mayBePackName)).toEqual(['pro@coder', '@coder', 'x@2.aip'])
   })

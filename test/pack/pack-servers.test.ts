@@ -82,13 +82,13 @@ describe('servers of a pack', () => {
     expect(await read()).toBeUndefined()
   })
 
-  it('of a pack without capabilities are for whoever works on it with other programs', async () => {
+  it('of a pack without capabilities are for people who work on it with other programs', async () => {
     const { read, trust } = world({ calc }, null)
     trust()
     expect(await read()).toMatchObject({ names: [], leftOut: [{ names: ['calc'], isUndeclared: true }] })
   })
 
-  it('are replaced by those of the settings, also where these are switched off', async () => {
+  it('are replaced by those of the settings, also if these are disabled', async () => {
     const { read, trust } = world({ calc, two: calc, off: { ...calc, enabled: false } }, manifest('"*"'))
     trust()
     const found = await read()
@@ -100,7 +100,7 @@ describe('servers of a pack', () => {
     })
   })
 
-  it('that are no JSON, or have names that none can have, are told to who looks for problems', async () => {
+  it('that are invalid JSON, or have invalid names, are reported by check', async () => {
     expect(await world('{').read()).toMatchObject({ leftOut: [], notes: [{ code: 'CONFIG_INVALID' }] })
     const odd = await world({ '../../x': calc }, manifest('"*"')).read()
     const problem = expect.stringContaining('"../../x" cannot be the name of a server')
@@ -113,14 +113,14 @@ describe('servers of a pack', () => {
     ['node', ['../../x']],
     ['node', ['${PACK_DIR}/lib/../../x']],
     ['node', ['${PACK_DIR:-x}/..']],
-  ])('that lead out of its folder are left out: %s %j', async (command, args) => {
+  ])('that lead out of its folder are omitted: %s %j', async (command, args) => {
     const { read, trust } = world({ calc: { command, args }, sums: calc }, manifest('"*"'))
     trust()
     const problem = expect.stringContaining('leads out of the folder of the pack')
     expect(await read()).toMatchObject({ names: ['sums'], leftOut: [{ names: ['calc'], problem }] })
   })
 
-  it.each(['..', '/tmp', '${PACK_DIR}/../..'])('that work elsewhere are left out: %s', async (cwd) => {
+  it.each(['..', '/tmp', '${PACK_DIR}/../..'])('that work in another folder are omitted: %s', async (cwd) => {
     const { read, trust } = world({ calc: { ...calc, cwd } })
     trust()
     const problem = expect.stringContaining('leads out of the folder of the pack')
@@ -129,7 +129,7 @@ describe('servers of a pack', () => {
     expect(found).toMatchObject({ names: [], leftOut: [{ names: ['calc'], problem }] })
   })
 
-  it('are found for all packs, and what is wrong with one does not hide the others', async () => {
+  it('are found for all packs, and errors in one do not hide the others', async () => {
     const { root, around, trust } = world('{')
     trust()
     const problems: unknown[] = []

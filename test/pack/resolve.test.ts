@@ -42,7 +42,7 @@ describe('local agents (vector 10)', () => {
     expect(() => world(...files).find(name)).toThrow(expect.objectContaining({ code: 'AGENT_AMBIGUOUS' }))
   })
 
-  it('is refused where a prompt file is a link that leads outside the workspace', () => {
+  it('are refused if a prompt file is a link that leads outside the workspace', () => {
     const outside = tempTree({ 'x.md': 'secret' })
     const { root, options } = world('real.md')
     symlinkSync(join(outside, 'x.md'), join(root, 'x.md'))
@@ -61,7 +61,7 @@ describe('local agents (vector 10)', () => {
     expect(resolveAgent(join(outside, 'x.md'), { ...options, guard }).text).toBe('secret')
   })
 
-  it('says what AIPack users know when there is none', () => {
+  it('are explained for AIPack users when there are none', () => {
     const { find, options } = world()
     expect(() => find('missing-agent')).toThrow(
       expect.objectContaining({
@@ -73,7 +73,7 @@ describe('local agents (vector 10)', () => {
     expect(findAgent('missing-agent', options)).toBeUndefined()
   })
 
-  it('puts the place the name is written at into every error', () => {
+  it('are named with the place of the name in every error', () => {
     const { options } = world()
     const place = { file: 'ask.md', line: 3 }
     for (const name of ['missing', 'no@pack', 'no@@pack', 'missing.md']) {
@@ -96,7 +96,7 @@ describe('agents of packs', () => {
     expect(world(...pack).find(name)).toBe(`packs/ns_a/pack_a_1/${expected}`)
   })
 
-  it('say which pack they were named through', () => {
+  it('know the pack through which they were named', () => {
     const { root, options } = world(...pack)
     expect(resolveAgent('@pack_a_1/sub', options)).toMatchObject({
       name: '@pack_a_1/sub',
@@ -117,7 +117,7 @@ describe('agents of packs', () => {
     expect(world(...pack, 'ns_a@pack_a_1.aip').find('ns_a@pack_a_1')).toBe('packs/ns_a/pack_a_1/main.aip')
   })
 
-  it('can be those of the product', () => {
+  it('can be built-in', () => {
     expect(resolveAgent('baton@core/context-builder', world().options)).toMatchObject({
       builtIn: true,
       file: join(builtInDir, 'context-builder.aip'),
@@ -148,11 +148,11 @@ describe('prompt files', () => {
     expect(agent.file.slice(root.length + 1)).toBe(expected)
   })
 
-  it.each(['prompts/tone', 'other/tone.md', 'README.md'])('%s is none', (name) => {
+  it.each(['prompts/tone', 'other/tone.md', 'README.md'])('%s is not one', (name) => {
     expect(() => world(...pack).find(name)).toThrow(expect.objectContaining({ code: 'AGENT_NOT_FOUND' }))
   })
 
-  it('are told from scripts by the ending', () => {
+  it('are distinguished from scripts by the extension', () => {
     const { options } = world(...pack)
     expect(resolveAgent('prompts/tone.md', options).kind).toBe('prompt')
     expect(resolveAgent('other/tone.md.aip', options).kind).toBe('aip')
@@ -176,12 +176,12 @@ describe('the default merge', () => {
     expect(await mergeOf('packs/ns/p/main.aip', '[baton]\nmerge = "deep"')).toBe('replace')
   })
 
-  it('is what pack.toml says', async () => {
+  it('is the one in pack.toml', async () => {
     expect(await mergeOf('ns@p', '[pack]\nname = "p"\n\n[baton]\nmerge = "deep"\n')).toBe('deep')
     expect(await mergeOf('ns@p', '[pack]\nname = "p"\n')).toBe('shallow')
   })
 
-  it('refuses a pack.toml that says something else, at its line', async () => {
+  it('refuses an invalid value in pack.toml, at its line', async () => {
     await expect(mergeOf('ns@p', '\n[baton]\nmerge = "most"\n')).rejects.toMatchObject({
       code: 'CONFIG_INVALID',
       place: { line: 3 },
@@ -213,7 +213,7 @@ describe('words of the command line', () => {
   })
 })
 
-describe('what finding an agent reads', () => {
+describe('the files that finding an agent reads', () => {
   function noted(name: string, ...files: readonly string[]): readonly string[] {
     const { root, options } = world(...files)
     const log: string[] = []
@@ -261,7 +261,7 @@ describe('what finding an agent reads', () => {
         'BatonError',
       ],
     ],
-  ])('is for %s among %j the file and those that would come before it', (name, files, expected) => {
+  ])('are for %s among %j the file and those that would be preferred', (name, files, expected) => {
     expect(noted(name, ...files)).toEqual(expected)
   })
 })

@@ -20,11 +20,11 @@ describe('sources of packs', () => {
     ['git@h.example:a/b.git@main#p', { kind: 'git', url: 'git@h.example:a/b.git', ref: 'main', subdir: 'p' }],
     ['ssh://git@h.example/a#x\\y/', { kind: 'git', url: 'ssh://git@h.example/a', subdir: 'x/y' }],
     ['git+file:///srv/a.git', { kind: 'git', url: 'file:///srv/a.git' }],
-  ])('reads %s', (text, source) => {
+  ])('parses %s', (text, source) => {
     expect(parseSource(text, around)).toEqual(source)
   })
 
-  it('takes other http addresses as archives', () => {
+  it('treats other http addresses as archives', () => {
     expect(parseSource('https://h.example/a@b.aipack?x=1', around)).toMatchObject({ kind: 'url' })
   })
 

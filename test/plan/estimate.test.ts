@@ -90,7 +90,7 @@ Explain.
 ]
 
 describe('the estimate of a plan', () => {
-  it.each(cases)('is what a run sets aside: %s', async (_, files, call) => {
+  it.each(cases)('equals what a run reserves: %s', async (_, files, call) => {
     const folder = workspaceOf(files)
     const { total, asks } = await planIn(folder, call)
     const estimates = await estimatesOfRun(folder, call)
@@ -109,7 +109,7 @@ describe('the estimate of a plan', () => {
     expect(total.input_tokens.at_least).toBe(total.input_tokens.as_written)
   })
 
-  it('counts the schema of [output], and up to two corrections of the answer', async () => {
+  it('includes the schema of [output], and up to two corrections of the answer', async () => {
     const folder = workspaceOf({
       'ask.md':
         '+++\nmodel = "offline::extractive"\n[output.schema]\ntype = "object"\nproperties = { name = { type = "string" } }\n+++\nHi\n',

@@ -10,8 +10,8 @@ async function requestsOf(files: { readonly [path: string]: string }, call: Para
   return [at_least, as_written, at_most]
 }
 
-describe('a plan of iterations', () => {
-  it('has what all of them ask, of all tasks', async () => {
+describe('the plan of iterations', () => {
+  it('includes the calls of all iterations, for all tasks', async () => {
     const ask = iterated('condition = "4"')
     expect(await requestsOf({ 'ask.md': ask })).toEqual([4, 4, 4])
     const each = iterated('condition = "4"', 'template = true')
@@ -22,14 +22,14 @@ describe('a plan of iterations', () => {
     expect(await requestsOf({ 'ask.md': iterated('condition = "150"') })).toEqual([150, 150, 150])
   })
 
-  it('grows with what later ones are told, unless they are told nothing', async () => {
+  it('grows by the summaries that later iterations get, unless they get none', async () => {
     const inputOf = async (iterate: string): Promise<number> =>
       (await planIn(workspaceOf({ 'ask.md': iterated(iterate) }))).total.input_tokens.at_most ?? 0
     const [none, some] = [await inputOf('condition = "9"\ncontext = false'), await inputOf('condition = "9"')]
     expect(some).toBeGreaterThan(none + 9 * 8 * 100)
   })
 
-  it('counts summaries of the model, with those that take its place', async () => {
+  it('includes summaries by the model, or what replaces them', async () => {
     const files = { 'ask.md': iterated('condition = "3"\nsummarizer = "llm"', 'fallback_models = ["ollama::x"]') }
     const { target, asks } = await planPromptIn(workspaceOf(files))
     expect(target.summaries).toMatchObject({ at: 'iteration/*/summary', agent: null })
@@ -40,7 +40,7 @@ describe('a plan of iterations', () => {
     ])
   })
 
-  it('counts what an agent asks that writes the summaries', async () => {
+  it('includes the calls of an agent that writes the summaries', async () => {
     const ask = iterated('condition = "3"\nsummarizer = "sum.md"')
     const sum = '+++\nmodel = "offline::extractive"\nretry.max_attempts = 1\n+++\nSum it up.\n'
     expect(await requestsOf({ 'ask.md': ask, 'sum.md': sum })).toEqual([6, 6, 6])
@@ -56,7 +56,7 @@ describe('a plan of iterations', () => {
     expect(open).toEqual([{ by: 'iteration/*/summary', what: ['the agents it runs'] }])
   })
 
-  it('has all runs of an agent', async () => {
+  it('includes all runs of an agent', async () => {
     const files = { 'a.aip': '# User\n\nSay it\n' }
     const call = {
       file: 'a.aip',

@@ -3,18 +3,18 @@ import { describe, expect, it } from 'vitest'
 import { reachOf } from '../../src/plan/planner.ts'
 import { tempTree } from '../helpers/temp.ts'
 
-describe('what Lua code may start', () => {
+describe('the agents that Lua code may start', () => {
   it.each([
     'return 1',
     'local text = aip.file.load("a").content\nreturn aip.text.trim(text)',
     'return aip.agent.extract_options(options)',
     'return { agent_result = input.agent_config }',
     '-- not what load and aip do\nreturn "see aip and _G"',
-  ])('%s runs no agent', (code) => {
+  ])('are none for %s', (code) => {
     expect(reachOf(code, [])).toMatchObject({ names: [], mayRunAgents: false })
   })
 
-  it('names the agents that are run by their names', () => {
+  it('include agents that are run by their names', () => {
     const code = 'aip.agent.run("a.aip")\naip.agent.run("pro@coder", { input = 1 })\naip.agent.run("a.aip")'
     expect(reachOf(code, [])).toMatchObject({ names: ['a.aip', 'pro@coder'], mayRunAgents: true })
   })
@@ -28,11 +28,11 @@ describe('what Lua code may start', () => {
     'return _G',
     'require(name)',
     'return "--" .. tostring(aip)',
-  ])('%s may run any agent', (code) => {
+  ])('may be any for %s', (code) => {
     expect(reachOf(code, [])).toMatchObject({ names: [], mayRunAgents: true })
   })
 
-  it('reads the modules that code names, and theirs, also when they name each other', () => {
+  it('include those in modules that the code requires, directly or through other modules, also in a cycle', () => {
     const folder = tempTree({
       'lua/a.lua': 'require("b")\nreturn 1\n',
       'lua/b.lua': 'require("a")\nreturn aip.agent.run("deep.aip")\n',

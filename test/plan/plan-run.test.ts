@@ -6,8 +6,8 @@ const offline = 'model = "offline::extractive"\n'
 const prompt = (front: string, text = 'Explain.'): string => `+++\n${front}\n+++\n${text}\n`
 const lua = 'return { agent_result = 1 }\n'
 
-describe('what is sure and what is at most', () => {
-  it('is everything when no script is there: each try and each second ask counts at most', async () => {
+describe('the minimum and the maximum of a plan', () => {
+  it('are complete without a script: retries and repeated questions count in the maximum', async () => {
     const folder = workspaceOf({
       'ask.md': prompt(`${offline}write_mode = true\nmax_tokens = 100\n[retry]\nmax_attempts = 2`),
     })
@@ -23,7 +23,7 @@ describe('what is sure and what is at most', () => {
     })
   })
 
-  it('is priced per model, from cached input at least to the dearest rate', async () => {
+  it('are priced per model, from cached input to the most expensive rate', async () => {
     const folder = workspaceOf({ 'ask.md': prompt('model = "openai::gpt-5-mini"\nmax_tokens = 1000') })
     const { total, asks } = await planIn(folder, { env: { OPENAI_API_KEY: 'k' } })
     const model = { provider: 'openai', baseUrl: 'https://api.openai.com/v1', model: 'gpt-5-mini', isFree: false }
@@ -39,7 +39,7 @@ describe('what is sure and what is at most', () => {
     expect(total.usd.at_least).toBeLessThan(total.usd.as_written)
   })
 
-  it('has no upper limit and nothing sure behind a pre script', async () => {
+  it('have no upper limit and a minimum of zero after a pre script', async () => {
     const folder = workspaceOf({ 'ask.md': prompt(`${offline}sub_agents = ["a.lua"]`), 'a.lua': lua })
     const { total, open, target } = await planPromptIn(folder)
     expect(total.requests).toEqual({ at_least: 0, as_written: 1, at_most: null })
@@ -49,13 +49,13 @@ describe('what is sure and what is at most', () => {
     expect(target).toMatchObject({ decided_by: ['pre/0:a.lua'], answer: { decided_by: ['pre/0:a.lua'] } })
   })
 
-  it('leaves the model to nobody where a flag names it', async () => {
+  it('ignore the model of the file when a flag names one', async () => {
     const folder = workspaceOf({ 'ask.md': prompt('sub_agents = ["a.lua"]'), 'a.lua': lua })
     const { open } = await planIn(folder, { model: 'offline::extractive' })
     expect(open[0]?.what).not.toContain('model')
   })
 
-  it('is sure of what was asked before a script, and of the tasks before a post script, which may begin again', async () => {
+  it('include what is asked before a script, and the tasks before a post script, which may start them again', async () => {
     const agents = `sub_agents = ["./p.md", { name = "a.lua", stage = "post" }]`
     const files = { 'ask.md': prompt(`${offline}${agents}`), 'p.md': prompt(offline, 'Plan.'), 'a.lua': lua }
     const { total, limits } = await planIn(workspaceOf(files))
@@ -63,7 +63,7 @@ describe('what is sure and what is at most', () => {
     expect(limits.redo).toBe(20)
   })
 
-  it('adds the longest answer of a prompt file to what is asked after it', async () => {
+  it('include the longest answer of a prompt file in what is asked after it', async () => {
     const plan = (as: string): Promise<Awaited<ReturnType<typeof planPromptIn>>> =>
       planPromptIn(
         workspaceOf({
@@ -88,7 +88,7 @@ describe('what is sure and what is at most', () => {
     expect(params?.open).toEqual([{ by: 'pre/0:.%2Fp.md', what: ['params', 'files', 'model'] }])
   })
 
-  it('may ask fallback models, at most', async () => {
+  it('include fallback models in the maximum', async () => {
     const folder = workspaceOf({ 'ask.md': prompt(`${offline}fallback_models = ["ollama::x"]`) })
     const { asks } = await planIn(folder)
     expect(asks.map(({ model, requests }) => [model, requests])).toEqual([
@@ -99,7 +99,7 @@ describe('what is sure and what is at most', () => {
 })
 
 describe('the tree', () => {
-  it('holds the agents of all stages in order, those that are off too, over all tasks', async () => {
+  it('contains the agents of all stages in order, including disabled ones, over all tasks', async () => {
     const agents = `sub_agents = [
   { name = "off.lua", enabled = false },
   { name = "a.lua", stage = ["pre_task", "post"], depth = 2 },
@@ -121,7 +121,7 @@ describe('the tree', () => {
     expect(target.tasks).toMatchObject({ from: 'working_globs', list: [{ label: 'src/1' }, { label: 'src/2' }] })
   })
 
-  it('says what the code of an agent leaves open, and what it runs by name', async () => {
+  it('says what the code of an agent leaves open, and which agents it runs by name', async () => {
     const folder = workspaceOf({
       'say.aip':
         '# Before All\n\n```lua\naip.agent.run("a.lua")\n```\n\n# User\n\nSay {{before_all.x.y}}.\n\n# Output\n\n```lua\nreturn 1\n```\n',
@@ -138,14 +138,14 @@ describe('the tree', () => {
     expect(total.requests).toEqual({ at_least: 0, as_written: 1, at_most: null })
   })
 
-  it('counts the request of a prompt that is nothing without its code', async () => {
+  it('counts the request of a prompt that is empty without its code', async () => {
     const code = '# Data\n\n```lua\nreturn { text = "x" }\n```\n\n# User\n\n{{data.text}}\n'
     const folder = workspaceOf({ 'say.aip': code })
     const { total } = await planIn(folder, { file: 'say.aip', model: 'offline::extractive', inputs: ['a', 'b'] })
     expect(total.requests).toEqual({ at_least: 0, as_written: 2, at_most: null })
   })
 
-  it('is sure of an agent without prompt sections that it asks nobody', async () => {
+  it('shows that an agent without prompt sections asks no model', async () => {
     const folder = workspaceOf({ 'a.aip': '# Output\n\n```lua\nreturn aip.text.trim(input or "")\n```\n' })
     const { total, open } = await planIn(folder, { file: 'a.aip', inputs: ['x', 'y'] })
     expect({ open, requests: total.requests }).toEqual({
@@ -155,8 +155,8 @@ describe('the tree', () => {
   })
 })
 
-describe('what stands in the way', () => {
-  it('is skipped without an instruction, unless an agent may write one', async () => {
+describe('problems of a plan', () => {
+  it('are skipped tasks without an instruction, unless an agent may write one', async () => {
     const empty = await planPromptIn(workspaceOf({ 'ask.md': prompt(offline, '') }))
     expect(empty.target.skipped).toMatchObject({ reason: 'the instruction is empty' })
     expect(empty.total.requests.at_most).toBe(0)
@@ -166,7 +166,7 @@ describe('what stands in the way', () => {
     expect(open.total.requests).toMatchObject({ at_least: 0, at_most: null })
   })
 
-  it('fails as the run would, where no script can change it, else says so', async () => {
+  it('are errors of the run if no script can prevent them, and notes otherwise', async () => {
     const big = { 'big.txt': 'x'.repeat(3000) }
     const front = `${offline}context_globs = ["*.txt"]\nmax_files_size_kb = 1\n`
     await expect(planIn(workspaceOf({ ...big, 'ask.md': prompt(front) }))).rejects.toMatchObject({ code: 'LIMIT' })
@@ -175,7 +175,7 @@ describe('what stands in the way', () => {
     expect(target.tasks.list).toMatchObject([{ problem: expect.stringContaining('max_files_size_kb') }])
   })
 
-  it('refuses a model that nobody takes at its place, and notes one of an agent', async () => {
+  it('are a model that no provider accepts, at its place, and a note for a model of an agent', async () => {
     const wrong = workspaceOf({ 'ask.md': prompt('model = "nobody::x"') })
     await expect(planIn(wrong)).rejects.toMatchObject({ code: 'CONFIG_INVALID', place: { line: 2 } })
     const folder = workspaceOf({
@@ -187,18 +187,18 @@ describe('what stands in the way', () => {
     expect(asks[0]).toMatchObject({ model: 'nobody::x', model_kind: 'unknown', usd: null })
   })
 
-  it('knows no limit for a team that works on a list: its leader and its workers ask as often as they want', async () => {
+  it('include no limit for a team with a task list: its leader and workers may ask any number of times', async () => {
     const { asks } = await planIn(workspaceOf({ 'ask.md': prompt(`${offline}[delegate]\nteam = "docs"`) }))
     expect(asks).toMatchObject([{ requests: { at_least: 1, as_written: 1, at_most: null } }])
   })
 
-  it('asks no server for a model when none is named', async () => {
+  it('do not ask a server for a model when none is named', async () => {
     const { asks, total } = await planIn(workspaceOf({ 'ask.md': 'Hi\n' }))
     expect(asks).toMatchObject([{ model: 'a local server, else offline::extractive', model_kind: 'at_start' }])
     expect(total.usd.at_most).toBe(0)
   })
 
-  it('notes a missing key, and a budget in dollars that an unpriced model cannot keep', async () => {
+  it('include a missing key, and a budget in dollars that an unpriced model cannot keep', async () => {
     const folder = workspaceOf({ 'ask.md': prompt('model = "openai::no-such-model"') })
     const { notes } = await planIn(folder, { overrides: ['budget.usd=1'] })
     expect(notes).toEqual([

@@ -26,7 +26,7 @@ async function planned(files: Readonly<Record<string, string>>, file = 'ask.md')
 const prompt = (keys: string): string => `+++\nmodel = "gpt-5-mini"\n${keys}\n+++\nLook.\n`
 
 describe('the plan of a file with tools', () => {
-  it('says what calls of each need, or why it is not offered', async () => {
+  it('says what calls of each tool need, or why it is not offered', async () => {
     const rules = '[permission.webfetch]\n"secret.example" = "deny"\n'
     const all = prompt('write_mode = false\ntools = ["todo", "webfetch", "read"]\ndisallowed_tools = ["read"]')
     const { lines, plan } = await planned({ 'ask.md': all, 'baton.toml': rules })
@@ -49,7 +49,7 @@ describe('the plan of a file with tools', () => {
     expect((await planned({ 'ask.md': prompt('') })).lines).toEqual([])
   })
 
-  it('counts what is told of the agents that a model may start, and names the first of many', async () => {
+  it('includes the descriptions of the agents that a model may start, and names the first ones of many', async () => {
     const tokens = async (agents: Readonly<Record<string, string>>) => {
       const { lines, plan } = await planned({ 'ask.md': prompt('tools = ["task"]'), ...agents })
       return { lines, input: plan.total.input_tokens.as_written }
@@ -62,7 +62,7 @@ describe('the plan of a file with tools', () => {
     expect(line).toMatch(/task \(starts Bash, .*, a\d+, and 14 more\)/)
   })
 
-  it('notes what a run would say of a missing sandbox, once', async () => {
+  it('reports a missing sandbox once, as a run would', async () => {
     const noted = async (files: Readonly<Record<string, string>>): Promise<readonly string[]> =>
       (await planned(files)).plan.notes.filter((note) => note.includes('sandbox'))
     const missing = 'there is no sandbox for "read-only": bwrap not found'
@@ -74,14 +74,14 @@ describe('the plan of a file with tools', () => {
     expect(await noted({ 'ask.md': prompt('tools = ["read"]') })).toEqual([])
   })
 
-  it('knows the tools of agents, which have at most those of who runs them', async () => {
+  it('includes the tools of agents, which have at most those of their caller', async () => {
     const agent = '# Options\n\n```toml\ntools = ["todo", "webfetch"]\n```\n\n# User\n\nLook.\n'
     expect((await planned({ 'a.aip': agent }, 'a.aip')).lines).toEqual(['tools  todo · webfetch (ask)'])
     const chain = prompt('tools = ["todo"]\nsub_agents = ["a.aip"]')
     expect((await planned({ 'ask.md': chain, 'a.aip': agent })).lines.length).toBe(2)
   })
 
-  it('knows those of the steps of a workflow, and that a file gives its agents no others', async () => {
+  it('includes the tools of workflow steps, and that a file gives its agents no others', async () => {
     const steps = [
       '[permission]\ngrep = "deny"',
       '[[workflow.step]]\nid = "one"\ninstructions = "Look."',
@@ -103,7 +103,7 @@ describe('the plan of a file with tools', () => {
     })
   })
 
-  it('counts what is said of tools, and says that nobody knows how often a model is asked', async () => {
+  it('includes the descriptions of tools, and says that the number of model calls is unknown', async () => {
     const without = (await planned({ 'ask.md': prompt('') })).plan.total
     const { total } = (await planned({ 'ask.md': prompt('tools = ["todo"]') })).plan
     expect(total.input_tokens.as_written).toBeGreaterThan(without.input_tokens.as_written)
@@ -120,7 +120,7 @@ describe('the plan of a file with tools of servers', () => {
     return planTools(filter, { names: ['github', 'docs'] }, { scope: { rights, folders }, services: {} })
   }
 
-  it('names servers by what the file names', async () => {
+  it('names servers by the names in the file', async () => {
     expect(await planned({ tools: ['github__*', 'mcp__docs__search'] })).toEqual([
       { name: 'github__*', permission: 'ask', patterns: 0, not_offered: null },
       { name: 'docs__search', permission: 'ask', patterns: 0, not_offered: null },
@@ -132,7 +132,7 @@ describe('the plan of a file with tools of servers', () => {
     ])
   })
 
-  it('says what calls need, how many rules are about some, and why none is offered', async () => {
+  it('says what calls need, how many rules apply to some of them, and why none is offered', async () => {
     const rule = (tool: string, effect: ToolRule['effect'], pattern?: string): ToolRule => {
       return { tool, effect, origin: 'baton.toml:3', ...(pattern && { pattern }) }
     }

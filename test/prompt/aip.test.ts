@@ -33,12 +33,12 @@ describe('headings', () => {
     expect(code(parseAip('a.aip', `#Data\n${lua('return 1')}`).data?.text)).toBe('return 1\n')
   })
 
-  it('are not seen inside fences (vector 3)', () => {
+  it('are ignored inside fences (vector 3)', () => {
     const { parts } = parseAip('a.aip', `# User\n${fence}\n# not a section\n${fence}\n`)
     expect(parts).toEqual([{ role: 'user', line: 1, content: `${fence}\n# not a section\n${fence}\n` }])
   })
 
-  it('end a part also when they are unknown, and hide the text below (vector 4)', () => {
+  it('end a part even if they are unknown, and hide the text below (vector 4)', () => {
     const { parts } = parseAip('a.aip', '# User\nkept\n# Whatever\ndropped\n#\ndropped\n')
     expect(parts.map(({ content }) => content)).toEqual(['kept\n'])
   })
@@ -48,7 +48,7 @@ describe('headings', () => {
     expect(part?.content).toBe('\n## Deeper\n')
   })
 
-  it('of code take no further words', () => {
+  it('of code allow no further words', () => {
     const document = parseAip('a.aip', `# Data \`x\`\n${lua('return 1')}# Constructor\n${lua('return 2')}`)
     expect(document).toEqual({ file: 'a.aip', parts: [] })
   })
@@ -75,12 +75,12 @@ describe('headings', () => {
 })
 
 describe('code', () => {
-  it('may hold shorter fences (vector 5)', () => {
+  it('may contain shorter fences (vector 5)', () => {
     const text = `# Data\n${fence}\`lua\nlocal s = [[\n${fence}\nx\n${fence}\n]]\n${fence}\`\n`
     expect(code(parseAip('a.aip', text).data?.text)).toBe(`local s = [[\n${fence}\nx\n${fence}\n]]\n`)
   })
 
-  it('of repeated headings is one script whose lines are those of the file (vector 7)', () => {
+  it('of repeated headings is one script with the line numbers of the file (vector 7)', () => {
     const text = `# Data\n${lua('local a = 1')}\n# Output\n${lua('return 0')}\n# Data\n${lua('return a')}`
     const { data, output } = parseAip('a.aip', text)
     const lines = text.split('\n')
@@ -92,12 +92,12 @@ describe('code', () => {
     expect(data?.text.split('\n').filter((line) => line !== '')).toEqual(['local a = 1', 'return a'])
   })
 
-  it('is taken from the first fence of a heading only', () => {
+  it('comes only from the first fence of a heading', () => {
     const { data } = parseAip('a.aip', `# Data\nwords\n${fence}js\n1\n${fence}\n${lua('return 1')}${lua('return 2')}`)
     expect(code(data?.text)).toBe('return 1\n')
   })
 
-  it('ends at any line of three backticks, as the format has no nesting', () => {
+  it('ends at any line of three backticks, because the format has no nesting', () => {
     const { data } = parseAip('a.aip', `# Data\n${fence}lua\nreturn 1\n${fence}json\n# Output\n${lua('return 2')}`)
     expect(code(data?.text)).toBe('return 1\n')
   })
@@ -121,7 +121,7 @@ describe('code', () => {
     })
   })
 
-  it('runs to the end of the file when its fence is not closed', () => {
+  it('extends to the end of the file if its fence is not closed', () => {
     expect(code(parseAip('a.aip', `# Data\n${fence}lua\nreturn 1\n# Output`).data?.text)).toBe('return 1\n# Output\n')
   })
 })
@@ -139,7 +139,7 @@ describe('options', () => {
     })
   })
 
-  it('with an error name its line in the agent file', async () => {
+  it('with an error are reported at their line in the agent file', async () => {
     const twice = text.replace('input_concurrency', 'model')
     const { options } = parseAip('a.aip', twice)
     const error: unknown = await readTable('a.aip', twice, options ?? { text: '', line: 1 }).catch(
@@ -153,7 +153,7 @@ describe('options', () => {
   })
 })
 
-it('ignores text before the first heading, and every text is a valid file', () => {
+it('text before the first heading is ignored, and every text is a valid file', () => {
   expect(parseAip('a.aip', `intro\n${lua('return 1')}`)).toEqual({ file: 'a.aip', parts: [] })
   expect(parseAip('a.aip', '')).toEqual({ file: 'a.aip', parts: [] })
   expect(parseAip('a.aip', '# User').parts).toEqual([{ role: 'user', line: 1, content: '\n' }])

@@ -30,7 +30,7 @@ describe('front matter that is not in the first line', () => {
     ['a line for the system', '#!/usr/bin/env baton\n'],
     ['two byte order marks', '\uFEFF\uFEFF'],
     ['a byte order mark and a comment with other line ends', '\uFEFF<!-- c -->\r\n'],
-  ])('is read below %s, with the lines of the file', async (_, above) => {
+  ])('is read below %s, with the line numbers of the file', async (_, above) => {
     for (const [, block] of blocks) {
       const document = await parsePrompt('p.md', `${above}${block}\nDo it.\n\n====\nsaid\n`)
       expect(document.meta.data).toEqual({ model: 'm' })
@@ -124,7 +124,7 @@ describe('the three forms of front matter', () => {
     expect(document).toMatchObject({ instructionLine: 2 })
   })
 
-  it('tolerates a byte order mark, leading empty lines, CRLF and blanks behind the marks', async () => {
+  it('allows a byte order mark, leading empty lines, CRLF and blanks after the marks', async () => {
     const document = await parsePrompt('p.md', '\uFEFF\r\n \r\n+++ \r\nmodel = "m"\r\n+++\t\r\nA\r\nB\r\n')
     expect(document.meta.data).toStrictEqual({ model: 'm' })
     expect(document).toMatchObject({ instruction: 'A\nB', instructionLine: 6 })
@@ -152,7 +152,7 @@ describe('the three forms of front matter', () => {
 })
 
 describe('errors in front matter', () => {
-  it('names +++ that is not closed', async () => {
+  it('report an unclosed +++', async () => {
     expect(await failure('+++\nmodel = "m"\n\nText')).toMatchInlineSnapshot(`
       "PROMPT_SYNTAX the front matter starts with +++ but is not closed
       > 1 | +++
@@ -162,11 +162,11 @@ describe('errors in front matter', () => {
     `)
   })
 
-  it('names --- that is not closed', async () => {
+  it('report an unclosed ---', async () => {
     expect(await failure('---\nmodel: m')).toMatch(/^PROMPT_SYNTAX the front matter starts with --- but is not closed/)
   })
 
-  it('shows a TOML error where it stands in the Markdown file', async () => {
+  it('have the position of a TOML error in the Markdown file', async () => {
     expect(await failure('\n+++\nmodel = "m"\ntemperature = \n+++\n')).toMatchInlineSnapshot(`
       "PROMPT_SYNTAX the front matter is not valid TOML: invalid value
         3 | model = "m"
@@ -177,7 +177,7 @@ describe('errors in front matter', () => {
     `)
   })
 
-  it('shows a YAML error where it stands in the Markdown file', async () => {
+  it('have the position of a YAML error in the Markdown file', async () => {
     expect(await failure(`Text\n\n${fence}yaml\n#!meta\nmodel: [m\n${fence}\n`)).toMatchInlineSnapshot(`
       "PROMPT_SYNTAX the front matter is not valid YAML: Flow sequence in block collection must be sufficiently indented and end with a ]
         4 | #!meta
@@ -188,7 +188,7 @@ describe('errors in front matter', () => {
     `)
   })
 
-  it('names both places of two blocks', async () => {
+  it('name both places of two blocks', async () => {
     expect(await failure(`+++\n+++\nText\n${fence}toml\n#!meta\n${fence}\n`)).toMatchInlineSnapshot(`
       "PROMPT_SYNTAX the file has front matter twice: on line 1 and on line 4
         3 | Text
@@ -201,13 +201,13 @@ describe('errors in front matter', () => {
     expect(await failure(twice + twice)).toMatch(/front matter twice: on line 1 and on line 4\n/)
   })
 
-  it('refuses #!meta in another language or without an end', async () => {
+  it('include #!meta in another language or without an end', async () => {
     expect(await failure(`${fence}json\n#!meta\n{}\n${fence}\n`)).toMatch(/the #!meta block has the language "json"/)
     expect(await failure(`${fence}\n#!meta\n${fence}\n`)).toMatch(/the #!meta block has no language/)
     expect(await failure(`a\n${fence}toml\n#!meta\nx = 1\n`)).toMatch(/the #!meta block is not closed\n.*\n> 2/)
   })
 
-  it('refuses front matter that is far too long', async () => {
+  it('include front matter that is far too long', async () => {
     expect(await failure(`+++\n${'#\n'.repeat(600_000)}+++\n`)).toMatch(/the front matter is longer than 1 MB/)
   })
 })
@@ -242,7 +242,7 @@ describe('the transcript', () => {
     expect(document).toMatchObject({ instruction: 'Do it.', meta: { language: 'none' } })
   })
 
-  it('does not change the hash, which covers what stands above it', async () => {
+  it('does not change the hash, which covers only the text above it', async () => {
     const above = '+++\nmodel = "m"\n+++\nDo it.\n\n'
     const first = await parsePrompt('p.md', `${above}====\n> one`)
     const second = await parsePrompt('p.md', `${above}====\n> two\n\n====\nmore`)
@@ -252,7 +252,7 @@ describe('the transcript', () => {
   })
 })
 
-describe('the hash of what counts', () => {
+describe('the hash of the relevant text', () => {
   it.each([
     ['Ask.\n'],
     ['Ask.\n\n====\nanswer\n'],
@@ -264,12 +264,12 @@ describe('the hash of what counts', () => {
     expect(hashPrompt(text)).toBe((await parsePrompt('a.md', text)).hash)
   })
 
-  it('changes with what is above the line and not with what is below', () => {
+  it('changes with the text above the line but not with the text below', () => {
     expect(hashPrompt('Ask.\n\n====\none\n')).toBe(hashPrompt('Ask.\n\n====\ntwo\n'))
     expect(hashPrompt('Ask.\n\n====\none\n')).not.toBe(hashPrompt('Ask!\n\n====\none\n'))
   })
 
-  it('is of the whole text where the front matter is not closed', () => {
+  it('covers the whole text if the front matter is not closed', () => {
     expect(hashPrompt('+++\nmodel = "m"\n\n====\none\n')).not.toBe(hashPrompt('+++\nmodel = "m"\n\n====\ntwo\n'))
   })
 })

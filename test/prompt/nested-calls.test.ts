@@ -4,7 +4,7 @@ import { loadTemplates } from '../../src/prompt/template.ts'
 
 const nested = (levels: number): string => `{{eq ${'(eq a '.repeat(levels)}a${')'.repeat(levels)} false}}`
 
-it('calls in an expression are nested 100 levels at most, so that parsing them ends', async () => {
+it('calls in an expression can be nested at most 100 levels, so that parsing ends', async () => {
   const { render, problems } = await loadTemplates()
   expect(() => render(nested(5_000), {})).toThrow('its calls are nested deeper than 100 levels')
   expect(problems(nested(101))).toMatchObject([

@@ -18,16 +18,16 @@ function gives(template: string, data: JsonObject, expected: string): () => void
   return () => expect(render(template, data)).toBe(expected)
 }
 
-describe('as handlebars-rust', () => {
+describe('a template, as in handlebars-rust,', () => {
   it('escapes nothing', gives('{{x}} {{{x}}}', { x: '<a href="b">&</a>' }, '<a href="b">&</a> <a href="b">&</a>'))
-  it('prints nothing for what is missing', gives('[{{x}}{{a.b.c}}]', { a: null }, '[]'))
+  it('prints nothing for a missing value', gives('[{{x}}{{a.b.c}}]', { a: null }, '[]'))
   it(
     'prints lists and objects',
     gives('{{l}} {{o}} {{n}}', { l: [1, 'a', [2]], o: { a: 1 }, n: null }, '[1, a, [2]] [object] '),
   )
   it('prints numbers and booleans', gives('{{a}} {{b}} {{c}}', { a: 0, b: false, c: 1.5 }, '0 false 1.5'))
   it(
-    'takes an empty object and an empty list for false',
+    'treats an empty object and an empty list as false',
     gives(
       '{{#if o}}o{{else}}-{{/if}}{{#if l}}l{{else}}-{{/if}}{{#if f}}f{{/if}}',
       { o: {}, l: [], f: { a: 1 } },
@@ -35,19 +35,19 @@ describe('as handlebars-rust', () => {
     ),
   )
   it(
-    'turns it round in unless',
+    'negates conditions in unless',
     gives('{{#unless o}}none{{/unless}}{{#unless x}}none{{else}}some{{/unless}}', { o: {}, x: 1 }, 'nonesome'),
   )
   it(
-    'takes 0 for false unless includeZero',
+    'treats 0 as false unless includeZero is set',
     gives('{{#if z}}a{{/if}}{{#if z includeZero=true}}b{{/if}}', { z: 0 }, 'b'),
   )
   it(
     'reads list positions in paths',
     gives('{{l.0}} {{l.1.name}} {{#with l.1}}{{name}}{{/with}}', { l: ['a', { name: 'b' }] }, 'a b b'),
   )
-  it('reads an expression before a closing brace', gives('{ "a": {{x}}}', { x: 1 }, '{ "a": 1}'))
-  it('reads a triple expression before a closing brace', gives('{{{x}}}}', { x: 1 }, '1}'))
+  it('parses an expression before a closing brace', gives('{ "a": {{x}}}', { x: 1 }, '{ "a": 1}'))
+  it('parses a triple expression before a closing brace', gives('{{{x}}}}', { x: 1 }, '1}'))
   it(
     'compares',
     gives(
@@ -57,7 +57,7 @@ describe('as handlebars-rust', () => {
     ),
   )
   it('keeps raw blocks', gives('{{{{raw}}}}{{x}} {{y.0}}{{{{/raw}}}}', { x: 1 }, '{{x}} {{y.0}}'))
-  it('leaves comments and escaped braces', gives('a{{!-- {{x}}} --}}b{{! c }} \\{{x}}', { x: 1 }, 'ab {{x}}'))
+  it('handles comments and escaped braces', gives('a{{!-- {{x}}} --}}b{{! c }} \\{{x}}', { x: 1 }, 'ab {{x}}'))
   it(
     'loops',
     gives(
@@ -67,12 +67,12 @@ describe('as handlebars-rust', () => {
     ),
   )
   it('removes the lines of standalone blocks', gives('a\n{{#if x}}\nb\n{{/if}}\nc\n', { x: true }, 'a\nb\nc\n'))
-  it('does not read strings as paths', gives('{{lookup o "a.0"}}', { o: { 'a.0': 'v' } }, 'v'))
-  it('never puts a value through the template again', gives('{{x}}', { x: '{{y}}', y: 'no' }, '{{y}}'))
-  it('reaches nothing but data', gives('{{constructor.name}}{{__proto__.x}}{{o.toString}}', { o: {} }, ''))
+  it('does not parse strings as paths', gives('{{lookup o "a.0"}}', { o: { 'a.0': 'v' } }, 'v'))
+  it('never renders a value as a template again', gives('{{x}}', { x: '{{y}}', y: 'no' }, '{{y}}'))
+  it('can access nothing but data', gives('{{constructor.name}}{{__proto__.x}}{{o.toString}}', { o: {} }, ''))
 })
 
-describe('a template that is wrong', () => {
+describe('an invalid template', () => {
   it.each(['{{#if x}}', '{{x', '{{/if}}', '{{nope a b}}'])('is an error: %s', (template) => {
     expect(() => render(template, {})).toThrow(expect.objectContaining({ code: 'PROMPT_SYNTAX' }))
   })
@@ -87,7 +87,7 @@ function wrongWith(template: string, column?: number): readonly string[] {
   })
 }
 
-describe('what is wrong with a template', () => {
+describe('an error in a template', () => {
   const look = 'Check the expressions between {{ and }}.'
 
   it.each([
@@ -109,7 +109,7 @@ describe('what is wrong with a template', () => {
     expect(wrongWith(template)).toEqual(expected)
   })
 
-  it('is found all at once, in the order it is written', () => {
+  it('is reported with all others, in the order of the text', () => {
     expect(wrongWith('{{#if a}}\n{{/each}}\n{{#with b}}\n{{c').map((line) => line.split(' ')[0])).toEqual([
       '11:1-11:10',
       '12:1-12:12',
@@ -121,7 +121,7 @@ describe('what is wrong with a template', () => {
     ])
   })
 
-  it('counts columns from where the template begins', () => {
+  it('has columns from the start of the template', () => {
     expect(wrongWith('{{x', 9)).toEqual([expect.stringMatching(/^10:9-10:12 /)])
   })
 
@@ -133,12 +133,12 @@ describe('what is wrong with a template', () => {
     '{{#if z includeZero=true}}b{{/if}}',
     '{{{{raw}}}}{{nope a}}{{#if}}{{{{/raw}}}} \\{{nope a}} {{! {{#if x}} }}',
     '{{{x}}}} {{~x~}} {{#unless x~}} a {{~/unless}}',
-  ])('is nothing: %j', (template) => {
+  ])('does not occur in %j', (template) => {
     expect(wrongWith(template)).toEqual([])
   })
 })
 
-it('says in one line what is wrong when it renders, and where in the file', () => {
+it('an error while rendering is one line with the place in the file', () => {
   const place = { file: 'a.aip', line: 10, text: '\n'.repeat(11) + 'x' }
   expect(() => render('a\n{{#if x}}\nb', {}, place)).toThrow(
     expect.objectContaining({
@@ -149,11 +149,11 @@ it('says in one line what is wrong when it renders, and where in the file', () =
   expect(() => render('a\n{{nope a b}}', {}, place)).toThrow(/unknown helper "nope"$/)
 })
 
-it('renders what it never comes to, as published agents may have it', () => {
+it('unknown helpers in branches that are never reached are accepted, because published agents contain them', () => {
   expect(render('{{#if no}}{{nope a}}{{/if}}x', {})).toBe('x')
 })
 
-it('finds mistakes of a template without data', () => {
+it('errors of a template are found without data', () => {
   expect(() => check('{{#if x}}')).toThrow('cannot be rendered')
   expect(() => check('{{x}}}{{l.0}}')).not.toThrow()
 })
@@ -165,7 +165,7 @@ it('renders a megabyte of text with many values', () => {
   )
 })
 
-describe('beside a program that uses the same Handlebars', () => {
+describe('next to a program that uses the same Handlebars', () => {
   const html = { x: '<b>' }
   const host = (): string => Handlebars.compile('{{x}}')(html)
 
@@ -174,7 +174,7 @@ describe('beside a program that uses the same Handlebars', () => {
     Handlebars.unregisterPartial('part')
   })
 
-  it('leaves its escaping alone: loaded, rendered, and in turns', async () => {
+  it('escaping of the program does not change: loaded, rendered, and in turns', async () => {
     const early = Handlebars.compile('{{x}}')
     expect(host()).toBe('&lt;b&gt;')
     const own = await loadTemplates()
@@ -188,12 +188,12 @@ describe('beside a program that uses the same Handlebars', () => {
     expect(Handlebars.Utils.escapeExpression('<b>')).toBe('&lt;b&gt;')
   })
 
-  it('escapes nothing when a template of the program is rendered inside', () => {
+  it('nothing is escaped when a template of the program is rendered inside', () => {
     const data = { ...html, inner: host } as unknown as JsonObject
     expect(render('{{x}} {{inner}} {{#if x}}{{x}}{{/if}}', data)).toBe('<b> &lt;b&gt; <b>')
   })
 
-  it('prints as before when the program prints in another way', () => {
+  it('output does not change when the program sets its own output functions', () => {
     const { escapeExpression } = Handlebars.Utils
     Handlebars.Utils.escapeExpression = () => 'host'
     try {
@@ -203,7 +203,7 @@ describe('beside a program that uses the same Handlebars', () => {
     }
   })
 
-  it('shares no helpers and no partials', () => {
+  it('helpers and partials are not shared', () => {
     Handlebars.registerHelper('shout', (text: string) => text.toUpperCase())
     Handlebars.registerPartial('part', 'a partial')
     expect(Handlebars.compile('{{shout "a"}} {{> part}}')({})).toBe('A a partial')
@@ -215,7 +215,7 @@ describe('beside a program that uses the same Handlebars', () => {
 })
 
 describe('a template that would take long', () => {
-  it('is refused where the parser would: too many expressions, too deep blocks', async () => {
+  it('is refused before parsing: too many expressions, too deep blocks', async () => {
     const { render, problems } = await loadTemplates()
     const many = '{{a}}'.repeat(5001)
     const deep = '{{#a}}'.repeat(101)
@@ -225,14 +225,14 @@ describe('a template that would take long', () => {
     expect(render(`${'{{#if a}}'.repeat(100)}x${'{{/if}}'.repeat(100)}`, { a: 1 })).toBe('x')
   })
 
-  it('has its first 50 problems told', async () => {
+  it('has only its first 50 errors reported', async () => {
     const { problems } = await loadTemplates()
     expect(problems('{{foo a}}\n'.repeat(200))).toHaveLength(50)
     expect(problems('{{/a}}\n'.repeat(200))).toHaveLength(50)
     expect(problems('{{~}}\n'.repeat(200))).toHaveLength(1)
   })
 
-  it('is known by loops in loops, and by what they look at', () => {
+  it('is detected by nested loops, and by their data', () => {
     const loop = '{{#each a}}{{this}}{{/each}}'
     const list = Array.from({ length: 200 }, () => 'text')
     expect(isSlowTemplate(loop, { a: list })).toBe(false)

@@ -28,14 +28,14 @@ function replaced(text: string, transcript = '====\n> new\n\none\ntwo\n'): strin
 }
 
 describe('the text of a transcript', () => {
-  it('has one block for each task, in the given order, with an empty line between them', () => {
+  it('has one block for each task, in the given order, separated by empty lines', () => {
     const text = transcriptText([block(), block({ label: 'b', result: { kind: 'answer', text: 'One.\n\nTwo.\n\n' } })])
     const [, first = '', , , , , second = ''] = text.split('\n')
     expect(first).toMatch(/^> \S+ · src\/a\.ts · openai::gpt-5-mini · 1,234 in, 567 out · \$0\.0123 · run-1$/)
     expect(text).toBe(`====\n${first}\n\nDone.\n\n====\n${second}\n\nOne.\n\nTwo.\n`)
   })
 
-  it('gives the local time in seconds with its offset', () => {
+  it('contains the local time in seconds with its offset', () => {
     const written = transcriptText([block()]).split(' ')[1] ?? ''
     expect(written).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d$/)
     expect(new Date(written).getTime()).toBe(Math.floor(time.getTime() / 1000) * 1000)
@@ -52,7 +52,7 @@ describe('the text of a transcript', () => {
     expect(facts({ costUsd })).toBe(`src/a.ts · openai::gpt-5-mini · 1,234 in, 567 out · ${shown} · run-1`)
   })
 
-  it('says why a task has no answer, on one line', () => {
+  it('contains the reason why a task has no answer, on one line', () => {
     expect(transcriptText([block({ result: { kind: 'failed', message: 'refused\nby\tthe host' } })])).toMatch(
       /\n\nerror: refused by the host\n$/,
     )
@@ -64,15 +64,15 @@ describe('the text of a transcript', () => {
     )
   })
 
-  it('keeps its facts on one line whatever a label holds', () => {
+  it('keeps its metadata on one line, whatever a label contains', () => {
     expect(facts({ label: ' a\r\n====\u2028b\u0007\n' })).toMatch(/^a ==== b · openai/)
   })
 
-  it('ends an empty answer with its facts', () => {
+  it('ends an empty answer with its metadata', () => {
     expect(transcriptText([block({ result: { kind: 'answer', text: '\n' } })])).toMatch(/^====\n> .* · run-1\n$/)
   })
 
-  it('is the ==== line alone without blocks', () => {
+  it('is only the ==== line without blocks', () => {
     expect(transcriptText([])).toBe('====\n')
   })
 })
@@ -88,11 +88,11 @@ describe('replacing a transcript', () => {
     ['nothing above it', '====\r\nold', '====\r\n> new\r\n\r\none\r\ntwo\r\n'],
     ['CRLF', 'a\r\nb\n\r\n====\nold\n', 'a\r\nb\n\r\n====\n> new\n\none\ntwo\n'],
     ['mostly CRLF', 'a\r\nb\r\n\r\n====\nold\n', 'a\r\nb\r\n\r\n====\r\n> new\r\n\r\none\r\ntwo\r\n'],
-  ])('takes the line end of the file: %s', (_, text, expected) => {
+  ])('uses the line endings of the file: %s', (_, text, expected) => {
     expect(replaced(text)).toBe(expected)
   })
 
-  it('gives nothing when there is no such line', () => {
+  it('returns nothing if there is no such line', () => {
     expect(replaced('Do it.\n\n===\n')).toBeUndefined()
     expect(replaced('Title\n====\n')).toBeUndefined()
   })
@@ -101,7 +101,7 @@ describe('replacing a transcript', () => {
     expect(() => replaced('+++\nmodel = "m"\n\n====\n')).toThrow('the front matter starts with +++ but is not closed')
   })
 
-  it('is found again after an answer with ==== lines, fences and front matter', async () => {
+  it('is possible again after an answer with ==== lines, fences and front matter', async () => {
     const text = 'Do it.\r\n\r\n====\r\nold\r\n'
     const answer = 'Head\n\n====\n\n```toml\n#!meta\nmodel = "x"\n\n+++\n\0'
     const hostile = [block({ result: { kind: 'answer', text: answer } }), block()]

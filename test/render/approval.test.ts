@@ -11,7 +11,7 @@ function bash(command: string, more: { readonly [field: string]: string } = {}):
   return { kind: 'tool', tool: 'bash', input: { ...more, command }, subject: commandSubject(command) }
 }
 
-it('a call is shown with its command first, and each command that was read in it', () => {
+it('a call is shown with its command first, and each command that was parsed from it', () => {
   const { lines } = callLines(askedAction(bash('ls | xargs -n1 rm -f; env A=1 make', { description: 'Look' })), paint)
   expect(lines).toEqual([
     '  command: ls | xargs -n1 rm -f; env A=1 make',
@@ -25,13 +25,13 @@ it('a call is shown with its command first, and each command that was read in it
   ])
 })
 
-it('a command that is the only one is not repeated, unless its text says something else', () => {
+it('a single command is not repeated, unless its text differs', () => {
   expect(callLines(askedAction(bash('echo "a  b"')), paint).lines).toEqual(['  command: echo "a  b"'])
   const { lines } = callLines(askedAction(bash(String.raw`$'\x72m' -rf x`)), paint)
   expect(lines).toEqual([String.raw`  command: $'\x72m' -rf x`, '  commands in it:', '    rm -rf x'])
 })
 
-it('a shortened call keeps its beginning and its end, and says that it hides something', () => {
+it('a shortened call keeps its beginning and its end, and says that text is hidden', () => {
   const extent = { lines: 30, columns: 400 }
   const { lines, hides } = callLines(askedAction(bash(`ls ${'a '.repeat(6_000)}; touch end`)), paint, extent)
   expect(hides).toBe(true)
@@ -53,7 +53,7 @@ it('a shortened call keeps its beginning and its end, and says that it hides som
   ])
 })
 
-it('what cannot be seen is visible in the input, the diff, the commands and the target of a link', () => {
+it('invisible characters are shown in the input, the diff, the commands and the target of a link', () => {
   const { lines } = callLines(
     {
       input: { path: 'a\u200b.ts' },
@@ -83,7 +83,7 @@ it('a change of a manifest names the install scripts that it adds', () => {
   ])
 })
 
-it('what is allowed always names the folder of a command line', () => {
+it('a permission for a command line always names the folder', () => {
   const subject = commandSubject('make')
   const text = (folder: string): string => grantText({ tool: 'bash', subject, folder }, (path) => path)
   expect(text('.')).toBe('bash with exactly this command in the folder of the workspace')

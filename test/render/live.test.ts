@@ -61,7 +61,7 @@ function open(columns = 60, rows = 24): Opened {
 }
 
 describe('the live view', () => {
-  it('shows totals, tasks, what they do, and the end of what streams in', () => {
+  it('shows totals, tasks, their activity, and the end of the streamed text', () => {
     const { terminal, add, wait } = open()
     const total = { ...noUsage, calls: 1, input: 1200, output: 34 }
     add([started('prompt'), planned(3), ...asking(0), ...asking(1), ...answered(0), ...asking(2)])
@@ -77,7 +77,7 @@ describe('the live view', () => {
     ])
   })
 
-  it('stays small with a team of twenty agents: who works is shown, and the others are counted', () => {
+  it('stays small with a team of twenty agents: working agents are shown, and the others are counted', () => {
     const { terminal, add, wait } = open(70)
     add([started('prompt'), planned(1), ...asking(0, { label: 'lead.md' })])
     for (let index = 0; index < 20; index += 1) {
@@ -103,7 +103,7 @@ describe('the live view', () => {
     ])
   })
 
-  it('keeps lines back while a question stands on the terminal, and writes them in order behind it', () => {
+  it('holds back lines while a question is on the terminal, and writes them in order afterwards', () => {
     const { terminal, add, wait, say, hold, close } = open()
     add([started('prompt'), planned(1), ...asking(0)])
     wait(100)
@@ -134,7 +134,7 @@ describe('the live view', () => {
     expect(terminal.screen()[0]).toBe('1s · stopping')
   })
 
-  it('says that it is starting before there is anything else, and names the stage and agent that runs', () => {
+  it('shows that it is starting before there is anything else, and names the running stage and agent', () => {
     const { terminal, add, wait } = open()
     add([started('prompt')])
     wait(100)
@@ -148,7 +148,7 @@ describe('the live view', () => {
     expect(terminal.screen()).toEqual(['0s', '  pre  b.aip (+1)  0s'])
   })
 
-  it('takes a third of the screen at most, and eight lines, whatever runs', () => {
+  it('uses at most a third of the screen and at most eight lines', () => {
     for (const [rows, most] of [
       [1, 0],
       [3, 1],
@@ -165,7 +165,7 @@ describe('the live view', () => {
     }
   })
 
-  it('is written ten times a second at most, and not at all when nothing has changed', () => {
+  it('is drawn at most ten times a second, and not at all when nothing has changed', () => {
     const { writes, add, wait } = open()
     add([started('prompt'), planned(1), ...asking(0)])
     for (let count = 0; count < 500; count += 1) {
@@ -182,7 +182,7 @@ describe('the live view', () => {
     expect(writes.length).toBe(before + 1)
   })
 
-  it('draws nothing after it was closed, and leaves nothing', () => {
+  it('draws nothing after it was closed, and leaves nothing on the screen', () => {
     const { terminal, writes, add, wait, close, say } = open()
     add([started('prompt'), planned(1), ...asking(0)])
     wait(100)
@@ -202,7 +202,7 @@ describe('the live view', () => {
     ['cancelled', 'stopped · 1s · $0.020 · 1,200 tokens in, 34 out'],
     ['budget', 'failed · 1s · $0.020 · 1,200 tokens in, 34 out'],
     ['skipped', undefined],
-  ] as const)('says what a run took that ended as %s', (reason, line) => {
+  ] as const)('shows the usage of a run that ended as %s', (reason, line) => {
     const { terminal, add, wait, close } = open()
     add([started('prompt'), planned(1), ...asking(0)])
     wait(1500)
@@ -211,7 +211,7 @@ describe('the live view', () => {
     expect(terminal.everything()).toEqual(line === undefined ? [] : [line])
   })
 
-  it('says nothing about a run that asked nobody', () => {
+  it('shows nothing about a run that asked no model', () => {
     const { terminal, add, wait, close } = open()
     add([started('agent')])
     wait(1500)
@@ -220,7 +220,7 @@ describe('the live view', () => {
     expect(terminal.everything()).toEqual([])
   })
 
-  it('never flashes up in a run that is over at once', () => {
+  it('is not drawn for a run that ends at once', () => {
     const { writes, add, say, wait, close } = open()
     add([started('agent')])
     wait(50)
@@ -232,7 +232,7 @@ describe('the live view', () => {
 })
 
 describe('lines above the live view', () => {
-  it('are at once in the scroll-back, in order, and the view is back at once', () => {
+  it('are at once in the scroll-back, in order, and the view is redrawn immediately', () => {
     const { terminal, add, wait, say } = open(40, 12)
     add([started('prompt'), planned(50), ...asking(0), ...asking(1)])
     wait(100)
@@ -252,7 +252,7 @@ describe('lines above the live view', () => {
     expect(terminal.everything().at(-4)).toContain('/50 tasks')
   })
 
-  it('that come fast do not bring it back each time', () => {
+  it('in quick succession do not redraw it each time', () => {
     const { writes, terminal, add, wait, say } = open()
     add([started('prompt'), planned(1), ...asking(0)])
     wait(100)
@@ -267,7 +267,7 @@ describe('lines above the live view', () => {
     expect(terminal.screen().at(-1)).toContain('asking the model')
   })
 
-  it('are left alone by 1,000 tasks with long, wide and strange labels', () => {
+  it('are not affected by 1,000 tasks with long, wide and strange labels', () => {
     const { terminal, add, wait, say } = open(40, 20)
     const labels = [
       'src/日本語/ファイル.ts',
@@ -299,7 +299,7 @@ describe('lines above the live view', () => {
     expect(shown.at(-1)).toBe('  + 16 more')
   })
 
-  it('survive a screen that becomes narrow and wide again', () => {
+  it('survive a terminal that becomes narrow and wide again', () => {
     const { terminal, add, wait, say } = open(100, 30)
     add([started('prompt'), planned(9), ...Array.from({ length: 9 }, (_, index) => asking(index)).flat()])
     for (let index = 0; index < 9; index += 1) add([piece(index, 'a long text that fills the line '.repeat(4))])
@@ -325,7 +325,7 @@ describe('lines above the live view', () => {
     expect(terminal.everything().filter((line) => line.includes('tasks')).length).toBe(1)
   })
 
-  it('are not taken for the view when the shell has written below it', () => {
+  it('are not mistaken for the view when the shell has written below it', () => {
     const { terminal, add, wait, goOn } = open()
     add([started('prompt'), planned(1), ...asking(0)])
     wait(100)

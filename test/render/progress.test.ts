@@ -14,13 +14,13 @@ function laneNames({ lanes }: Progress): readonly string[] {
   return [...lanes.values()].map(({ label }) => label)
 }
 
-describe('agents that a model has given work to', () => {
+describe('agents that a model has started', () => {
   const cat = 'task/0/ask/turn/0/tool/0:task/agent/Explore'
   const dog = 'task/0/ask/turn/0/tool/1:task/agent/Explore'
   const begin = (description: string, at: string): RunEvent =>
     event({ type: 'agent.started', name: 'Explore', kind: 'prompt', id: 'a1', description, background: true }, at)
 
-  it('have lanes of their own behind that of their task until they end, or wait for a person', () => {
+  it('have their own lanes after the lane of their task until they end, also while they wait for a person', () => {
     const events = [
       started('prompt'),
       planned(1),
@@ -62,7 +62,7 @@ describe('agents of a team', () => {
     begin(1, two, 'read'),
   ]
 
-  it('have lanes with numbers, one that may not work yet is marked, and each has what it has cost', () => {
+  it('have numbered lanes with their costs, and a waiting agent is marked', () => {
     const call = { calls: 1, input: 1, output: 1, cached: 0, reasoning: 0 }
     const usage = { type: 'usage', model: 'm', call, total: call, cost_usd: 0.02, total_cost_usd: 0.02 } as const
     const progress = after([...working, event(usage, `${place(0)}/ask`)])
@@ -84,7 +84,7 @@ describe('agents of a team', () => {
     expect(progress.team).toBe('2 agents, 1 done')
   })
 
-  it('are named by whoever waits for them', () => {
+  it('are named by the agent that waits for them', () => {
     const call = { call_id: 'c', sender_id: 'root' }
     const waits = [
       event({ type: 'tool.started', id: 'c', name: 'wait', input: { ids: [one, two] } }, 'task/0/ask'),
@@ -134,7 +134,7 @@ describe('the tasks of a run', () => {
     expect([...(progress.lanes.get('task/0')?.agents.values() ?? [])]).toEqual(['', 'child.md'])
   })
 
-  it('start from none in another round', () => {
+  it('are reset in another round', () => {
     const progress = after([
       started('prompt'),
       planned(1),
@@ -148,7 +148,7 @@ describe('the tasks of a run', () => {
     expect(laneNames(progress)).toEqual(['again'])
   })
 
-  it('leave nothing behind, however many there were', () => {
+  it('use constant memory, however many there were', () => {
     const progress = createProgress(() => 0)
     progress.add(started('prompt'))
     progress.add(planned(1000))
@@ -167,7 +167,7 @@ describe('the tasks of a run', () => {
 })
 
 describe('iterations', () => {
-  it('are counted, and what the last one came to stays until the next has ended', () => {
+  it('are counted, and the result of the last one is shown until the next has ended', () => {
     const ended = (iteration: number, score?: number): RunEvent =>
       event(
         {
@@ -197,8 +197,8 @@ describe('iterations', () => {
   })
 })
 
-describe('what goes on in a task', () => {
-  it('is the end of the first answer that is not over, not of two at once', () => {
+describe('the activity of a task', () => {
+  it('shows the end of the first unfinished answer, not of two at once', () => {
     const other = 'task/0/pre_task/0:a.aip/task/1/ask'
     const events = [
       ...asking(0),
@@ -217,7 +217,7 @@ describe('what goes on in a task', () => {
     expect(after(over).lanes.get('task/0')).toMatchObject({ tail: 'goes on' })
   })
 
-  it('forgets what a model sent before it failed', () => {
+  it('discards what a model sent before it failed', () => {
     const error = { code: 'MODEL_FAILED', message: 'overloaded\u001b[2J' }
     const failed = [
       ...asking(0),
@@ -230,7 +230,7 @@ describe('what goes on in a task', () => {
     expect(after(other).lanes.get('task/0')).toMatchObject({ activity: { kind: 'asking', model: 'n' } })
   })
 
-  it('is told apart in thoughts and answer', () => {
+  it('distinguishes thoughts and answer', () => {
     const thought = event({ type: 'item.delta', item_id: '', text: 'hmm', reasoning: true }, 'task/0/ask')
     expect(after([...asking(0), thought]).lanes.get('task/0')).toMatchObject({
       tail: 'hmm',
@@ -245,7 +245,7 @@ describe('an agent as target', () => {
     event({ type: 'agent.started', name: 'a.aip', kind: 'llm' }, `main/task/${input}/ask`),
   ]
 
-  it('shows its inputs while they ask, and counts its outputs', () => {
+  it('shows its inputs while they wait for a model, and counts its outputs', () => {
     const progress = after([
       started('agent'),
       event({ type: 'agent.started', name: 'a.aip', kind: 'aip' }, 'main'),
@@ -267,7 +267,7 @@ describe('an agent as target', () => {
   })
 })
 
-it('shows stages of the whole run for as long as they last', () => {
+it('shows stages of the whole run while they last', () => {
   const begun = [
     started('prompt'),
     event({ type: 'stage.started', stage: 'pre', agents: ['a.lua'] }, 'pre'),
@@ -282,7 +282,7 @@ it('shows stages of the whole run for as long as they last', () => {
   expect(laneNames(after(ended))).toEqual([])
 })
 
-it('has the tokens and the price of the run', () => {
+it('shows the tokens and the price of the run', () => {
   const total = { ...noUsage, calls: 2, input: 10, output: 3 }
   const usage = event({ type: 'usage', model: 'm', call: noUsage, total, cost_usd: null, total_cost_usd: 0.5 })
   expect(after([started('prompt'), usage])).toMatchObject({ usage: total, costUsd: 0.5 })
@@ -303,7 +303,7 @@ describe('the steps of a workflow', () => {
     event({ type: 'agent.started', name: 'inner.md', kind: 'prompt' }, draft),
   ]
 
-  it('have a lane each below their task, with the items that are done', () => {
+  it('have a lane each below their task, with the finished items', () => {
     const progress = after([
       ...begun,
       event({ type: 'agent.started', name: 'main', kind: 'llm' }, 'task/0/step/list/item/0/ask'),
@@ -315,7 +315,7 @@ describe('the steps of a workflow', () => {
     expect(progress.steps).toEqual({ planned: 2, finished: 0 })
   })
 
-  it('are counted once each, without those of a workflow that a step runs', () => {
+  it('are counted once each, without those of a nested workflow', () => {
     const inner = `${draft}/task/0`
     const progress = after([
       ...begun,

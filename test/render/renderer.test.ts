@@ -38,7 +38,7 @@ describe('pins', () => {
   const pin = (content: string, agent: string): RunEvent =>
     event({ type: 'pin', scope: 'run', id: 'a', priority: 1, label: 'Round:', content }, agent)
 
-  it('of a round are shown when the next one begins, those of the last at the end', () => {
+  it('of a round are shown when the next one begins, those of the last round at the end', () => {
     let text = ''
     const renderer = createPinRenderer((part) => (text += part), { paint: plain })
     renderer.event(pin('0', 'main/output'))
@@ -57,13 +57,13 @@ describe('pins', () => {
 })
 
 describe('the result on stdout', () => {
-  it('is one answer as it is, with a newline at its end', () => {
+  it('is one unchanged answer, with a newline at its end', () => {
     expect(
       drawn(createAnswerRenderer, [started('prompt'), { type: 'answer', index: 0, count: 1, label: 'a', text: 'one' }]),
     ).toBe('one\n')
   })
 
-  it('is the text as it is where the event hides a secret, and in a file nothing is added', () => {
+  it('contains a secret that the event masks, and in a file nothing is added', () => {
     let text = ''
     const renderer = createAnswerRenderer((part) => (text += part), { lastLine: 'as it is' })
     const hidden = (index: number): EventBody => ({
@@ -78,7 +78,7 @@ describe('the result on stdout', () => {
     expect(text).toBe('==> l0 <==\nsesame\n\n==> l1 <==\n open ')
   })
 
-  it('heads several answers', () => {
+  it('has a heading for each of several answers', () => {
     const answers = ['one', 'two\n'].map((text, index): EventBody => ({
       type: 'answer',
       index,
@@ -89,7 +89,7 @@ describe('the result on stdout', () => {
     expect(drawn(createAnswerRenderer, [started('prompt'), ...answers])).toBe('==> l0 <==\none\n\n==> l1 <==\ntwo\n')
   })
 
-  it('has the prints and string outputs of an agent, and no prints of a prompt file', () => {
+  it('contains the prints and string outputs of an agent, but no prints of a prompt file', () => {
     const print: EventBody = { type: 'print', name: 'x', text: 'hello' }
     const outputs: EventBody[] = [
       { type: 'output', output: 'text' },
@@ -140,11 +140,11 @@ it('writes one JSON line for each event', () => {
   ).toEqual(['run.started', 'item.delta'])
 })
 
-describe('a plain run that takes long', () => {
+describe('a plain run that takes a long time', () => {
   beforeEach(() => void vi.useFakeTimers())
   afterEach(() => void vi.useRealTimers())
 
-  it('says every half minute how far it is, and nothing after its end', () => {
+  it('reports its progress every half minute, and nothing after its end', () => {
     let text = ''
     const pulse = createPulseRenderer((part) => (text += part), { now: () => Date.now() })
     pulse.event(event(started('prompt')))
@@ -178,18 +178,18 @@ describe('formats', () => {
     expect(formatClock(ms)).toBe(text)
   })
 
-  it('says nothing about tokens that were not counted', () => {
+  it('omit tokens that were not counted', () => {
     expect(formatUsage(noUsage)).toBe('')
     expect(formatUsage({ input: 1200, output: 34, estimated: true })).toBe('~1,200 tokens in, 34 out')
   })
 
-  it('makes one harmless line of anything', () => {
+  it('turn any text into one safe line', () => {
     expect(oneLine('a\n\tb\u001b[2Jc\u0007', 20)).toBe('a b[2Jc')
     expect(oneLine('äöü😀x', 4)).toBe('äöü…')
   })
 })
 
-describe('colour', () => {
+describe('colours', () => {
   it.each([
     [{}, true, true],
     [{}, false, false],
@@ -203,7 +203,7 @@ describe('colour', () => {
   })
 })
 
-describe('text of others on a terminal', () => {
+describe('foreign text on a terminal', () => {
   it.each([
     ['plain\n\ttext äöü 日本 😀', 'plain\n\ttext äöü 日本 😀'],
     ['a\r\nb', 'a\nb'],
@@ -221,7 +221,7 @@ describe('text of others on a terminal', () => {
     expect(harmless(shown)).toBe(shown)
   })
 
-  it('is harmless wherever an event has it', () => {
+  it('is escaped in every field of an event', () => {
     let text = ''
     const renderer = withHarmlessText(createAnswerRenderer((part) => (text += part)))
     renderer.event(event(started('prompt')))
@@ -234,7 +234,7 @@ describe('text of others on a terminal', () => {
   })
 })
 
-it('shows JSON on a terminal with the same meaning and no control character', () => {
+it('shows JSON on a terminal with the same meaning and without control characters', () => {
   let json = ''
   createJsonRenderer((text) => (json += text)).event(answer(0, 'a\u001b\u009b\u007f\u202e日'))
   const shown = escapeControls(json)
@@ -250,13 +250,13 @@ describe('the report of file changes', () => {
   ]
   const report: EventBody = { type: 'changes.applied', items, base_dir: 'sub' }
 
-  it('names what was replaced, both ends of a move, and files from the workspace', () => {
+  it('names replaced files, both ends of a move, and files relative to the workspace', () => {
     expect(drawn((write) => createStepRenderer(write, { paint: plain, level: 'normal' }), [report])).toBe(
       'replaced sub/a.js\nrename   sub/b.js to sub/d.js\nfailed   sub/c.js: 1 of 1 hunks failed\n',
     )
   })
 
-  it('is only what was left out when it is to be quiet', () => {
+  it('shows only omitted changes in quiet mode', () => {
     expect(drawn((write) => createStepRenderer(write, { paint: plain, level: 'quiet' }), [report])).toBe(
       'failed   sub/c.js: 1 of 1 hunks failed\n',
     )
@@ -285,7 +285,7 @@ describe('agents of a team in plain lines', () => {
       { type: 'agent.failed', ...agent, error: { code: 'X', message: 'no such model' } },
       'failed worker 1 (count): no such model\n',
     ],
-  ] as const)('say how a piece of work has ended: %j', (body, text) => {
+  ] as const)('show how a piece of work has ended: %j', (body, text) => {
     const draw = (level: 'normal' | 'quiet'): string => {
       let out = ''
       const renderer = createStepRenderer((piece) => (out += piece), { paint: plain, level })
@@ -298,7 +298,7 @@ describe('agents of a team in plain lines', () => {
   })
 })
 
-it('keeps the name of a tool, which a model chose, on its line and without escape sequences', () => {
+it('the name of a tool, which a model chose, stays on its line and contains no escape sequences', () => {
   const name = 'x\n::error file=a.ts::forged\u001b]0;T\u0007'
   const text = drawn(
     (write) => createStepRenderer(write, { paint: plain, level: 'normal' }),

@@ -31,20 +31,20 @@ function written(...events: readonly RunEvent[]): readonly string[] {
 }
 
 describe('an answer that is streamed', () => {
-  it('is written line by line, the last line when it ends, and not a second time', () => {
+  it('is written line by line, the last line at its end, and only once', () => {
     expect(written(planned(1), begun, piece(0, 'one\ntw'), piece(0, 'o'), ended, answer(0, 'one\ntwo', 1))).toEqual([
       'one\n',
       'two\n',
     ])
   })
 
-  it('is written whole instead if there are several tasks, or another agent says something', () => {
+  it('is written as a whole if there are several tasks, or another agent prints something', () => {
     expect(written(planned(2), begun, piece(0, 'one\n'), ended)).toEqual([])
     const elsewhere = event({ type: 'item.delta', item_id: 'x', text: 'aside\n' }, 'main/task/0/ask')
     expect(written(planned(1), begun, elsewhere)).toEqual([])
   })
 
-  it('has no reasoning of the model', () => {
+  it('contains no reasoning of the model', () => {
     const thought = inAsk({ type: 'item.delta', item_id: ask, text: 'hm\n', reasoning: true })
     expect(written(planned(1), begun, thought, piece(0, 'yes\n'))).toEqual(['yes\n'])
   })
@@ -56,7 +56,7 @@ describe('an answer that is streamed', () => {
     ])
   })
 
-  it('says that it starts over after a failed call, only if a part of it was written', () => {
+  it('reports a restart after a failed call, but only if a part of it was written', () => {
     const error = { code: 'MODEL', message: 'gone' }
     const retry = inAsk({ type: 'retry', item_id: ask, model: 'm', attempt: 1, delay_ms: 1, error })
     expect(written(planned(1), begun, piece(0, 'one'), retry)).toEqual([
@@ -65,7 +65,7 @@ describe('an answer that is streamed', () => {
     expect(written(planned(1), begun, retry)).toEqual([])
   })
 
-  it('consists in code mode of the outputs of the programs, with empty lines in between', () => {
+  it('consists of the outputs of the programs in code mode, separated by empty lines', () => {
     const prompt = inAsk({ type: 'prompt.created', prompt_id: 'p', user_id: 'u', mode: 'code' })
     const program = [begun, piece(0, 'print(1)\n'), ended]
     expect(written(planned(1), prompt, ...program, ...output, ...program, ...output)).toEqual([

@@ -14,7 +14,7 @@ async function recorded() {
   return { all, team, pauses: all.pauses }
 }
 
-it('draws who worked when as bars, as wide as the terminal, with waits, turns and what failed', async () => {
+it('draws the work of each member as bars in the width of the terminal, with waits, turns and failures', async () => {
   const { team, pauses } = await recorded()
   expect(timelineLines(team, pauses, { ...plain, width: 60 })).toEqual([
     'leader      ███░░░░░░░░███░█  completed  8.0s  $0.060',
@@ -30,7 +30,7 @@ it('draws who worked when as bars, as wide as the terminal, with waits, turns an
   expect(narrow[0]).toMatch(/ {2}completed$/)
 })
 
-it('leaves out the break between two sessions, and says so', async () => {
+it('omits the break between two sessions, and says so', async () => {
   const { team } = await recorded()
   const begin = team.members[0]?.spans[0]?.from ?? 0
   const pauses = [{ last: begin + 10_000, next: begin + 12_000 }]
@@ -46,7 +46,7 @@ it('shows a few members of a large team, and counts the others', async () => {
   expect(lines[5]).toBe('… 45 more agents (--all)')
 })
 
-it('tells who said what to whom in lines', async () => {
+it('lists messages with sender and receiver', async () => {
   const { team, pauses } = await recorded()
   expect(sequenceLines(team, pauses, { ...plain, width: 80 })).toEqual([
     '   2.0s  leader → worker 1  starts: Count the files.',
@@ -66,7 +66,7 @@ it('tells who said what to whom in lines', async () => {
   )
 })
 
-it('writes a gantt of Mermaid with a section for each member', async () => {
+it('writes a Mermaid gantt chart with a section for each member', async () => {
   const { all } = await recorded()
   const lines = ganttText(all, 'run 1: a;b').split('\n')
   expect(lines.slice(0, 7)).toEqual([
@@ -81,7 +81,7 @@ it('writes a gantt of Mermaid with a section for each member', async () => {
   expect(lines).toContain('    working :crit, 1800000006000, 1800000008000')
 })
 
-it('writes a sequenceDiagram of Mermaid, in which no text means anything', async () => {
+it('writes a Mermaid sequence diagram in which no text is interpreted', async () => {
   const { all } = await recorded()
   const hostile: Teams = {
     ...all,

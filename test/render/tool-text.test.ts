@@ -24,7 +24,7 @@ function end(
   return event({ type: 'tool.completed', id, name, output, is_error: false, ...how }, place)
 }
 
-it('shows a call by what says most of it', () => {
+it('shows the most significant argument of a call', () => {
   const calls: readonly (readonly [string, Json, string])[] = [
     ['read', { path: 'src/a.ts', offset: 3 }, 'read src/a.ts'],
     ['grep', { pattern: 'TODO:  now', path: 'src', output: 'count' }, 'grep "TODO: now" src'],
@@ -69,7 +69,7 @@ const calls = [
   end('3', 'webfetch', 'permission denied; to allow it set it', { is_error: true, denied: true }),
 ]
 
-it('writes one line for each call when it is over, with the reason where it failed or was denied', () => {
+it('writes one line for each finished call, with the reason if it failed or was denied', () => {
   expect(drawn('normal', calls)).toBe(`failed edit b.txt: b.txt has no such text.
 read a.txt
 denied webfetch https://a.example/: permission denied; to allow it set it
@@ -94,7 +94,7 @@ denied webfetch https://a.example/
 `)
 })
 
-it('shows the calls that are going on in the live view', () => {
+it('shows unfinished calls in the live view', () => {
   const answer = event({ type: 'item.completed', item: { id: place, type: 'agent_message', text: '' } }, place)
   const view = (events: readonly RunEvent[]): string => {
     const progress = createProgress(() => 0)

@@ -59,8 +59,8 @@ ${noting('{ stage = input.coder_stage, seen = seen }')}`,
   })
 })
 
-describe('what a sub-agent is given', () => {
-  it('names the absolute folder of the prompt file, wherever the run was started (R232)', async () => {
+describe('the input of a sub-agent', () => {
+  it('contains the absolute folder of the prompt file, wherever the run was started (R232)', async () => {
     const { folder } = await run({
       'prompts/deep/ask.md': '+++\nsub_agents = ["./a.lua"]\n+++\nHi\n',
       'prompts/deep/a.lua': noting('input.coder_prompt_dir'),
@@ -68,7 +68,7 @@ describe('what a sub-agent is given', () => {
     expect(notes(folder)).toEqual([join(folder, 'prompts/deep')])
   })
 
-  it('is exactly one input, in every stage and however many tasks there are (R236)', async () => {
+  it('is exactly one input, in every stage and for any number of tasks (R236)', async () => {
     const agent = [
       '# Before All',
       '',
@@ -96,7 +96,7 @@ describe('what a sub-agent is given', () => {
     expect(seen.map(({ count }) => count)).toEqual([1, 1, 1, 1, 1, 1])
   })
 
-  it('starts with the front matter and the instruction as its one segment (R248)', async () => {
+  it('starts with the front matter, and the instruction as its only segment (R248)', async () => {
     const { folder } = await run({
       'ask.md': '+++\nmodel = "m"\ntone = "dry"\nsub_agents = ["a.lua"]\n+++\n\nFirst.\n\nSecond.\n',
       'a.lua': noting('{ params = input.coder_params, prompts = input.coder_prompts }'),
@@ -109,7 +109,7 @@ describe('what a sub-agent is given', () => {
     ])
   })
 
-  it('was read from the file before the first agent ran: what that writes there counts for the next run (R247)', async () => {
+  it('is read from the file before the first agent runs: what agents write there applies to the next run (R247)', async () => {
     const { folder, requests } = await run({
       'ask.md': '+++\nmodel = "before"\nsub_agents = ["a.lua", "b.lua"]\n+++\nOld.\n',
       'a.lua': 'aip.file.save("ask.md", "+++\\nmodel = \\"after\\"\\n+++\\nNew.\\n")',
@@ -121,12 +121,12 @@ describe('what a sub-agent is given', () => {
   })
 })
 
-describe('what a sub-agent returns', () => {
+describe('the result of a sub-agent', () => {
   const seen = noting('{ params = input.coder_params, prompts = input.coder_prompts }')
   const start = '+++\nmodel = "m"\ntone = "dry"\nsub_agents = ["a.lua", "b.lua"]\n+++\nHi\n'
   const lists = { context_globs: [], structure_globs: [], knowledge_globs: [] }
 
-  it('replaces the params when it holds coder_params, and keeps them when it does not (R239)', async () => {
+  it('replaces the params when it contains coder_params, and keeps them otherwise (R239)', async () => {
     const kept = await run({ 'ask.md': start, 'a.lua': 'return { coder_prompt = "Ho" }', 'b.lua': seen })
     expect(notes(kept.folder)).toEqual([{ params: { ...lists, model: 'm', tone: 'dry' }, prompts: ['Ho'] }])
     const replaced = await run({
@@ -138,7 +138,7 @@ describe('what a sub-agent returns', () => {
     expect(replaced.requests.map(({ model }) => model)).toEqual(['other'])
   })
 
-  it('loses keys and segments that a replacement leaves out, for later agents and the model (R241)', async () => {
+  it('removes keys and segments that a replacement omits, for later agents and the model (R241)', async () => {
     const { folder, requests } = await run({
       'ask.md': '+++\nmodel = "m"\ntone = "dry"\nsub_agents = ["more.lua", "less.lua", "b.lua"]\n+++\nHi\n',
       'more.lua': 'return { coder_prompts_append = { "and", "more" } }',
@@ -150,7 +150,7 @@ describe('what a sub-agent returns', () => {
     expect(requests.map(({ model }) => model)).not.toContain('m')
   })
 
-  it('decides which files are listed and whether they may be changed (R257)', async () => {
+  it('determines which files are listed and whether they may be changed (R257)', async () => {
     const files = {
       'ask.md': '+++\nwrite_mode = true\ncontext_globs = ["a.txt"]\nsub_agents = ["p.lua"]\n+++\nHi\n',
       'a.txt': 'alpha\n',

@@ -31,14 +31,14 @@ function tool(name: string, text: string): Tool {
 }
 
 describe('running an agent', () => {
-  it('takes a first prompt and gives a result, or the error of the agent (R21)', async () => {
+  it('takes a first prompt and returns a result, or the error of the agent (R21)', async () => {
     const { result, provider } = ask([{ text: ['There are 3.'] }])
     await expect(result).resolves.toMatchObject({ kind: 'model', end: 'done', text: 'There are 3.' })
     expect(provider.requests.map(({ messages }) => messages)).toEqual([[textMessage('user', 'Count the files.')]])
     await expect(ask([]).result).rejects.toMatchObject({ name: 'BatonError', code: 'MODEL_FAILED' })
   })
 
-  it('gives the whole conversation: what was asked, every answer and every result of a tool, in order (R27)', async () => {
+  it('returns the whole conversation: the prompt, every answer and every tool result, in order (R27)', async () => {
     const script = [{ text: ['I look.'], toolCalls: ['list', 'count'] }, { text: ['There are 3.'] }]
     const { result, provider } = ask(script, { tools: [tool('list', 'a b c'), tool('count', '3')] })
     const { messages } = await result
@@ -55,7 +55,7 @@ describe('running an agent', () => {
     expect(provider.requests[1]?.messages).toEqual(messages.slice(0, -1))
   })
 
-  it('counts the tools that were called (R25)', async () => {
+  it('counts the tool calls (R25)', async () => {
     const script = [{ text: [], toolCalls: ['list', 'list'] }, { text: [], toolCalls: ['list'] }, { text: ['3'] }]
     await expect(ask(script, { tools: [tool('list', 'a')] }).result).resolves.toMatchObject({
       calls: [{ name: 'list', output: 'a' }, { name: 'list' }, { name: 'list' }],
@@ -63,7 +63,7 @@ describe('running an agent', () => {
     })
   })
 
-  it('offers exactly the tools it is given, and runs no other one (R28)', async () => {
+  it('offers exactly the tools it is given, and runs no others (R28)', async () => {
     const script = [{ text: [], toolCalls: ['delete'] }, { text: ['No.'] }]
     const { result, provider } = ask(script, { tools: [tool('list', 'a'), tool('read', 'b')] })
     const { messages } = await result
@@ -74,7 +74,7 @@ describe('running an agent', () => {
     expect(messages[2]?.parts).toMatchObject([{ type: 'tool_result', is_error: true }])
     expect(JSON.stringify(messages[2])).toContain('Tool \\"delete\\" not found')
   })
-  it('has a model, tools, a config and a sender of events, each its own while two run at once (R13, R29)', async () => {
+  it('has its own model, tools, config and event sender, even when two agents run at once (R13, R29)', async () => {
     const provider = createFakeProvider(({ model }) => ({ text: [`said by ${model}`] }))
     const world = await sessionWorld({ provider })
     const { agents } = world.context.services
@@ -113,7 +113,7 @@ describe('running an agent', () => {
     await expect(ask(() => turn, { tools: [tool('list', 'a')], ...agent }).result).resolves.toMatchObject({ end })
   })
 
-  it('ends with an error, by its time limit, by an approval that is missing, or cancelled, and says which (R26)', async () => {
+  it('reports an error, a time limit, a missing approval or a cancellation as the reason why it stopped (R26)', async () => {
     const slow: FakeTurn = { text: [], gate: new Promise<void>(() => {}) }
     const failure = new BatonError('MODEL_FAILED', 'the server is away')
     const turns = { failed: { text: [], failure }, 'too slow': slow, cancelled: slow }

@@ -51,8 +51,8 @@ async function ask(
   return { answer, folder, models: provider.requests.map(({ model }) => model) }
 }
 
-describe('what the agent gets', () => {
-  it('is one input with all that the main agent would have had', async () => {
+describe('the input of an agent in place of the main agent', () => {
+  it('is one input with everything that the main agent would have had', async () => {
     const { answer, folder } = await ask('x.lua', { 'x.lua': 'return aip.json.stringify(input)' })
     expect(JSON.parse(answer.text)).toEqual({
       _display: 'a.txt',
@@ -82,7 +82,7 @@ describe('what the agent gets', () => {
     ['its own', '', [], 'own'],
     ['that of the front matter', 'model = "front"\n', [], 'front'],
     ['that of a flag', 'model = "front"\n', ['model=flag'], 'flag'],
-  ])('is asked with the model: %s', async (_, keys, overrides, model) => {
+  ])('is sent to the model: %s', async (_, keys, overrides, model) => {
     const prompt = `+++\n${keys}x = 1\nagent = "x"\n+++\nHi\n`
     const script = `${aip({ Options: 'model = "own"' })}\n# User\n\nhi\n`
     const config = { 'baton.toml': 'model = "configured"\n', 'ask.md': prompt }
@@ -106,13 +106,13 @@ describe('its answer', () => {
       (error: unknown) => error,
     )
 
-  it('is text', async () => {
+  it('can be text', async () => {
     const { text, response, fileChanges, spent } = await answerOf('return "Yes."')
     expect([text, fileChanges, spent.usage.calls]).toEqual(['Yes.', undefined, 0])
     expect(response).toMatchObject({ content: 'Yes.', usage: { prompt_tokens: 0 } })
   })
 
-  it('is a table with content, changes, and more for post_task agents', async () => {
+  it('can be a table with content, changes, and data for post_task agents', async () => {
     const { text, fileChanges, response } = await answerOf(
       'return { content = "Yes.", file_changes = "<F/>", score = 3 }',
     )
@@ -121,13 +121,13 @@ describe('its answer', () => {
     expect(response).not.toHaveProperty('file_changes')
   })
 
-  it('is that of After All before that of Output', async () => {
+  it('comes from After All rather than Output', async () => {
     const files = { 'x.aip': aip({ Output: 'return "out"', 'After All': 'return "all " .. outputs[1]' }) }
     expect((await ask('x.aip', files)).answer.text).toBe('all out')
     expect((await ask('x.aip', { 'x.aip': aip({ Output: 'return "out"' }) })).answer.text).toBe('out')
   })
 
-  it('counts what its model calls took', async () => {
+  it('includes the usage of its model calls', async () => {
     const { answer } = await ask('x.md', { 'x.md': 'Answer.\n' })
     expect(answer.spent.usage.calls).toBe(1)
   })
@@ -139,7 +139,7 @@ describe('its answer', () => {
     ['return {}', 'agent "x.lua" returned a table without text in "content"'],
     ['return { content = 1 }', 'agent "x.lua" returned a table without text in "content"'],
     ['return { content = "x", file_changes = { 1 } }', 'agent "x.lua" returned file_changes that are a list, not text'],
-  ])('%s is none', async (code, message) => {
+  ])('cannot be %s', async (code, message) => {
     expect(await failure(code)).toMatchObject({
       code: 'AGENT_FAILED',
       message,
@@ -160,7 +160,7 @@ describe('its answer', () => {
     await expect(ask('x.aip', files)).rejects.toThrow('agent "x.aip" gave no answer: too early')
   })
 
-  it('fails also where its options let failed inputs be', async () => {
+  it('fails even if its options tolerate failed inputs', async () => {
     const files = { 'x.aip': aip({ Options: 'allow_run_on_task_fail = true', Output: 'error("boom")' }) }
     await expect(ask('x.aip', files)).rejects.toThrow(/^agent "x\.aip" failed: .*boom/)
   })

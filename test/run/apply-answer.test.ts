@@ -96,8 +96,8 @@ const source = `${long}\nfunction greet(name) {\n  return 'hello ' + name\n}\n${
 const misfit = patch('a.js', `-  return "hello, " + someone\n+  return 'bonjour ' + name`)
 const fit = patch('a.js', `-  return 'hello ' + name\n+  return 'bonjour ' + name`)
 
-describe('changes that do not fit', () => {
-  it('go back to the model with what was wrong and the nearest place, and the corrected ones count', async () => {
+describe('changes that cannot be applied', () => {
+  it('are returned to the model with the problem and the nearest place, and the corrected ones are used', async () => {
     const answers = [`First.\n\n${changes(misfit, whole('b.md', 'new'))}`, `Second.\n\n${changes(fit)}`]
     const { answer, asked, tree, warnings } = await attempt({ files: { 'a.js': source }, answers })
     expect(answer?.text).toBe('Second.')
@@ -116,7 +116,7 @@ describe('changes that do not fit', () => {
     ])
   })
 
-  it('in a fence beside text are carried out when the model means them, and left alone when it does not', async () => {
+  it('in a fence next to text are applied if the model confirms them, and ignored otherwise', async () => {
     const fenced = `Like this:\n\n\`\`\`xml\n${changes(fit)}\n\`\`\`\n`
     const meant = await attempt({ files: { 'a.js': source }, answers: [fenced, changes(fit)] })
     expect(meant.asked[0]).toContain('if you mean it, write it outside a fence')
@@ -136,7 +136,7 @@ describe('changes that do not fit', () => {
     }
   })
 
-  it('fail the task when the corrected ones do not fit either; the error shows the hunk and the nearest place', async () => {
+  it('fail the task if the corrected ones cannot be applied either; the error shows the hunk and the nearest place', async () => {
     const answers = [changes(misfit), changes(misfit)]
     const { error, asked, tree } = await attempt({ files: { 'a.js': source }, answers })
     expect(asked).toHaveLength(1)
@@ -152,14 +152,14 @@ describe('changes that do not fit', () => {
   it.each([
     [0, 1],
     [2, 3],
-  ])('are asked for as often as changes.repair says: %i', async (repair, answered) => {
+  ])('are requested again as often as changes.repair says: %i', async (repair, answered) => {
     const settings = { changes: { ...defaults.changes, repair } }
     const answers = Array.from({ length: 9 }, () => changes(misfit))
     const { asked, error } = await attempt({ files: { 'a.js': source }, answers, settings })
     expect([asked.length + 1, error?.code]).toEqual([answered, 'CHANGES_FAILED'])
   })
 
-  it('are named from the workspace in the error, and from base_dir to the model', async () => {
+  it('are named relative to the workspace in the error, and to base_dir for the model', async () => {
     const answers = [changes(misfit), changes(misfit)]
     const files = { 'sub/a.js': source }
     const { asked, error } = await attempt({ files, shown: [], answers, settings: { base_dir: 'sub' } })
@@ -167,7 +167,7 @@ describe('changes that do not fit', () => {
     expect(error?.message).toContain('not applied: sub/a.js: 1 of 1 hunks failed')
   })
 
-  it('of a file that was never shown are sent back without what it holds', async () => {
+  it('of a file that was never shown are returned without its content', async () => {
     const secret = 'password = hunter2\nreturn hello someone\n'
     const answers = [changes(patch('a.env', '-return hello, someone else\n+x')), changes()]
     const { asked, error } = await attempt({ files: { 'a.env': secret }, shown: [], answers })
@@ -178,7 +178,7 @@ describe('changes that do not fit', () => {
     expect(error?.diff).toContain('nearest place: a.env:1\n password = hunter2')
   })
 
-  it('of a file that was changed meanwhile are sent back with the whole file as it is now', async () => {
+  it('of a file that was changed meanwhile are returned with its whole current content', async () => {
     const answers = [changes(patch('a.js', '-one\n+two')), changes(patch('a.js', '-uno\n+dos'))]
     const { asked, tree } = await attempt({
       files: { 'a.js': 'one\nlast\n' },
@@ -192,7 +192,7 @@ describe('changes that do not fit', () => {
   })
 })
 
-it('a dry run answers the diff of all changes, with paths from the workspace, and makes none', async () => {
+it('a dry run returns the diff of all changes, with paths relative to the workspace, and makes none', async () => {
   const files = { 'sub/a.js': 'a\nb\n', 'sub/b.js': 'x', 'sub/c.js': 'c\n' }
   const directives = [
     patch('a.js', ' a\n-b\n+B'),
@@ -220,7 +220,7 @@ it('a dry run answers the diff of all changes, with paths from the workspace, an
   expect(events).toMatchObject([{ type: 'changes.planned', base_dir: 'sub', diff }])
 })
 
-it('a dry run has changes corrected that do not fit', async () => {
+it('a dry run requests corrections of changes that cannot be applied', async () => {
   const answers = [changes(misfit), changes(fit)]
   const { answer, asked, tree } = await attempt({ files: { 'a.js': source }, answers, dry: 'changes' })
   expect(asked).toHaveLength(1)
@@ -228,7 +228,7 @@ it('a dry run has changes corrected that do not fit', async () => {
   expect(tree).toEqual({ 'a.js': source })
 })
 
-it('the report says what was replaced, both names of a move, and what paths start from', async () => {
+it('the report says what was replaced, both names of a move, and the base of the paths', async () => {
   const files = { 'sub/a.js': 'a\n', 'sub/b.js': 'b\n', 'sub/c.js': 'c\n' }
   const directives = [
     whole('a.js', 'A'),
@@ -256,15 +256,15 @@ it('the report says what was replaced, both names of a move, and what paths star
   expect(reports[0]?.items[1]).not.toHaveProperty('replaced')
 })
 
-describe('changes that are no edit', () => {
-  it('in a wrong form are sent back with what was wrong', async () => {
+describe('changes that are not edits', () => {
+  it('in a wrong format are returned with the problem', async () => {
     const wrong = changes('<FILE_PATCH file_path="a.js">\n@@\n-x', '<FILE_MOVE file_path="b"/>')
     const { asked, tree } = await attempt({ files: { 'a.js': source }, answers: [wrong, changes(fit)] })
     expect(asked[0]).toContain('FILE_PATCH is never closed')
     expect(tree).toEqual({ 'a.js': source.replace('hello', 'bonjour') })
   })
 
-  it('are no success when the model then sends none at all', async () => {
+  it('are a failure if the model then sends none at all', async () => {
     const answers = [changes(misfit), 'You are right, I will not change anything.']
     const { error, tree } = await attempt({ files: { 'a.js': source }, answers })
     expect(error?.message).toContain('a.js: 1 of 1 hunks failed')
@@ -272,8 +272,8 @@ describe('changes that are no edit', () => {
   })
 })
 
-describe('files that the model does not know as they are', () => {
-  it('are sent back by their names when they were never shown', async () => {
+describe('files that the model does not know in their current state', () => {
+  it('are returned by name if they were never shown', async () => {
     const files = { 'a.js': source, '.env': 'KEY=hunter2\n' }
     const answers = [changes(whole('.env', 'x')), changes(whole('b.env', 'x'))]
     const { asked, tree } = await attempt({ files, shown: ['a.js'], answers })
@@ -282,7 +282,7 @@ describe('files that the model does not know as they are', () => {
     expect(tree).toEqual({ ...files, 'b.env': 'x\n' })
   })
 
-  it('fail the task when they are replaced again', async () => {
+  it('fail the task if they are replaced again', async () => {
     const files = { '.env': 'KEY=hunter2\n' }
     const answers = [changes(whole('.env', 'x')), changes(whole('.env', 'x'))]
     const { error, tree } = await attempt({ files, shown: [], answers })
@@ -295,7 +295,7 @@ describe('files that the model does not know as they are', () => {
 describe('partial', () => {
   const settings = { partial: true }
 
-  it('applies what fits of the corrected changes, and only then', async () => {
+  it('applies what is valid of the corrected changes, and only then', async () => {
     const both = changes(misfit, whole('b.md', 'new'))
     const { answer, asked, tree } = await attempt({ files: { 'a.js': source }, answers: [both, both], settings })
     expect(asked).toHaveLength(1)
@@ -303,13 +303,13 @@ describe('partial', () => {
     expect(answer?.fileChanges.map(({ success }) => success)).toEqual([false, true])
   })
 
-  it('applies what fits of the first changes when no others come', async () => {
+  it('applies what is valid of the first changes if there is no correction', async () => {
     const answers = [changes(misfit, whole('b.md', 'new')), 'Sorry.']
     const { tree } = await attempt({ files: { 'a.js': source }, answers, settings })
     expect(tree).toEqual({ 'a.js': source, 'b.md': 'new\n' })
   })
 
-  it('asks for no correction of an answer that was truncated', async () => {
+  it('requests no correction of a truncated answer', async () => {
     const answers: readonly Reply[] = [{ end: 'max_tokens', text: changes(misfit, whole('b.md', 'new')) }]
     const { asked, tree } = await attempt({ files: { 'a.js': source }, answers, settings })
     expect(asked).toEqual([])
@@ -322,7 +322,7 @@ describe('write_mode = "ask"', () => {
   const files = { 'a.js': 'a\n', 'b.js': 'b\n' }
   const both = changes(patch('a.js', '-a\n+A'), patch('b.js', '-b\n+B'))
 
-  it('shows the diff of each change, and makes those that are agreed to', async () => {
+  it('shows the diff of each change, and makes the approved ones', async () => {
     const shown: string[] = []
     const approver: Approver = async (action) => {
       shown.push('diff' in action ? `${action.kind} ${action.diff}` : action.kind)
@@ -334,7 +334,7 @@ describe('write_mode = "ask"', () => {
     expect(answer?.fileChanges).toMatchObject([{ success: true }, { success: false, declined: true }])
   })
 
-  it('sends a remark back to the model, which does not count as a correction', async () => {
+  it('returns a remark to the model, which does not count as a correction', async () => {
     const said = [{ remark: 'Write AA.' }, 'allow', 'allow'] as const
     let count = 0
     const approver: Approver = async () => said[count++] ?? 'deny'
@@ -350,7 +350,7 @@ describe('write_mode = "ask"', () => {
     expect(tree).toEqual({ 'a.js': 'AA\n', 'b.js': 'B\n' })
   })
 
-  it('makes nothing that is another change by then', async () => {
+  it('does not make a change that differs by then', async () => {
     const approver: Approver = async (action) => {
       if ('named' in action) writeFileSync(action.named, 'new\na\n')
       return 'allow'
@@ -362,7 +362,7 @@ describe('write_mode = "ask"', () => {
     expect(tree).toMatchObject({ 'a.js': 'new\na\n' })
   })
 
-  it('fails where nobody can be asked, and changes nothing', async () => {
+  it('fails if nobody can be asked, and changes nothing', async () => {
     const { error, tree } = await attempt({ files, answers: [both], settings })
     expect([error?.code, error?.hint]).toEqual(['NEEDS_INPUT', 'Run it on a terminal, or use -y or --on-ask.'])
     expect(tree).toEqual(files)

@@ -43,7 +43,7 @@ function namesOf(tools: unknown): readonly string[] {
 }
 
 describe('the files of a task whose globs its pre_task agent changed', () => {
-  it('are its own after a resume that skips the tasks before it', async () => {
+  it('are the same after a resume that skips the earlier tasks', async () => {
     let isDown = true
     const { run, resume, prompts } = await workspace(
       {
@@ -71,12 +71,12 @@ describe('the files of a task whose globs its pre_task agent changed', () => {
   })
 })
 
-describe('a raised limit repays nothing', () => {
+describe('a raised limit repeats no paid work', () => {
   const chain =
     'sub_agents = [{ name = "./plan.md", stage = "pre", as = "append" }, { name = "again.lua", stage = "post" }]'
   const prompt = (calls: number): string => `+++\nmodel = "small"\n${chain}\n[budget]\ncalls = ${calls}\n+++\nSay it.\n`
 
-  it('of what pre agents did, in the first round and in a redo', async () => {
+  it('of pre agents, in the first round and in a redo', async () => {
     const { folder, run, resume, prompts } = await workspace(
       {
         'ask.md': prompt(3),
@@ -97,7 +97,7 @@ describe('a raised limit repays nothing', () => {
   })
 })
 
-it('aliases that a chain changes are those of the models of its tasks', async () => {
+it('aliases that a chain changes apply to the models of its tasks', async () => {
   const { run, models } = await workspace(
     {
       'ask.md':
@@ -110,7 +110,7 @@ it('aliases that a chain changes are those of the models of its tasks', async ()
   expect(models()).toEqual(['gateway::two'])
 })
 
-it('sub_agent_result is what an agent returned, under the names it used', async () => {
+it('sub_agent_result is the result of the agent, under the names it used', async () => {
   const { folder, run } = await workspace(
     {
       'ask.md': '+++\nmodel = "small"\nsub_agents = ["first.lua", "second.lua"]\n+++\nSay it.\n',
@@ -145,8 +145,8 @@ it('a task that fails after its answer is recorded with its own error', async ()
   expect(failed[0]).toContain('this answer will not do')
 })
 
-describe('what an agent of a chain gives up', () => {
-  it.each(['pre', 'pre_task'])('holds for the model of the file: tools, in %s', async (stage) => {
+describe('rights that an agent of a chain gives up', () => {
+  it.each(['pre', 'pre_task'])('apply to the model of the file: tools, in %s', async (stage) => {
     const { run, tools } = await workspace(
       {
         'ask.md': `+++\nmodel = "small"\ntools = ["read", "todo"]\nsub_agents = [{ name = "less.lua", stage = "${stage}" }]\n+++\nSay it.\n`,
@@ -159,23 +159,20 @@ describe('what an agent of a chain gives up', () => {
     expect(tools()).toEqual(stage === 'pre' ? [['todo']] : [['todo'], []])
   })
 
-  it.each(['pre', 'pre_task'])(
-    'holds for the calls that follow: a budget where there was none, in %s',
-    async (stage) => {
-      const { run, prompts } = await workspace(
-        {
-          'ask.md': `+++\nmodel = "small"\nsub_agents = [{ name = "less.lua", stage = "${stage}" }, { name = "more.md", stage = "post_task" }]\n+++\nSay it.\n`,
-          'less.lua': 'return { coder_params_patch = { budget = { calls = 1 } } }',
-          'more.md': 'Say more.\n',
-        },
-        () => ({ text: 'said' }),
-      )
-      expect(await run()).toMatchObject({ exitCode: 4, stopReason: 'budget' })
-      expect(prompts()).toHaveLength(1)
-    },
-  )
+  it.each(['pre', 'pre_task'])('apply to later calls: a budget where there was none, in %s', async (stage) => {
+    const { run, prompts } = await workspace(
+      {
+        'ask.md': `+++\nmodel = "small"\nsub_agents = [{ name = "less.lua", stage = "${stage}" }, { name = "more.md", stage = "post_task" }]\n+++\nSay it.\n`,
+        'less.lua': 'return { coder_params_patch = { budget = { calls = 1 } } }',
+        'more.md': 'Say more.\n',
+      },
+      () => ({ text: 'said' }),
+    )
+    expect(await run()).toMatchObject({ exitCode: 4, stopReason: 'budget' })
+    expect(prompts()).toHaveLength(1)
+  })
 
-  it('is refused if it is no budget', async () => {
+  it('are refused if the budget is invalid', async () => {
     const { run } = await workspace(
       {
         'ask.md': '+++\nmodel = "small"\nsub_agents = ["less.lua"]\n+++\nSay it.\n',
@@ -208,7 +205,7 @@ it.each(['pre', 'pre_task', 'post_task', 'post'])(
   },
 )
 
-it('an entry that a script returns has empty lists, though Lua does not know them from tables', async () => {
+it('an entry that a script returns has empty lists, although Lua cannot distinguish them from tables', async () => {
   const { run, prompts } = await workspace(
     {
       'ask.md': '+++\nmodel = "small"\nsub_agents = ["next.lua"]\n+++\nSay it.\n',

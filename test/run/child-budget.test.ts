@@ -21,29 +21,29 @@ function around(folder: string) {
   return { cwd: folder, env: { BATON_HOME: join(folder, '.state') }, home: folder }
 }
 
-describe('the budget of a prompt file that is run as an agent', () => {
-  it('holds for the calls below it, and not for those of the file that runs it', async () => {
+describe('the budget of a prompt file that runs as an agent', () => {
+  it('applies to the calls below it, but not to those of its caller', async () => {
     const folder = tempTree({ ...files, 'small.md': small('calls = 2') })
     const report = await startRun('ask.md', around(folder), () => {})
     expect(report.exitCode).toBe(0)
     expect(report.usage.calls).toBe(3)
   })
 
-  it('ends the run when it is spent, as the budget of the run does', async () => {
+  it('ends the run when it is used up, like the budget of the run', async () => {
     const folder = tempTree({ ...files, 'small.md': small('calls = 1') })
     const report = await startRun('ask.md', around(folder), () => {})
     expect(report).toMatchObject({ exitCode: 4, stopReason: 'budget' })
     expect(report.usage.calls).toBe(1)
   })
 
-  it('lies within that of the run', async () => {
+  it('is limited by that of the run', async () => {
     const folder = tempTree({ ...files, 'small.md': small('calls = 5') })
     const report = await startRun('ask.md', { ...around(folder), overrides: ['budget.calls=1'] }, () => {})
     expect(report).toMatchObject({ exitCode: 4, stopReason: 'budget' })
     expect(report.usage.calls).toBe(1)
   })
 
-  it('counts what was spent before a run goes on', async () => {
+  it('includes what was spent before a run was resumed', async () => {
     const folder = tempTree({ ...files, 'small.md': small('calls = 1') })
     const first = await startRun('ask.md', around(folder), () => {})
     const runs = join(folder, '.state/state/runs')
@@ -53,7 +53,7 @@ describe('the budget of a prompt file that is run as an agent', () => {
     expect(again.usage.calls).toBe(1)
   })
 
-  it('needs prices when it is in dollars', async () => {
+  it('needs prices if it is in dollars', async () => {
     const folder = tempTree({ ...files, 'small.md': small('usd = 1') })
     const report = await startRun('ask.md', around(folder), () => {})
     expect(report.exitCode).toBe(0)

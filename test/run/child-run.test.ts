@@ -65,7 +65,7 @@ function world(files: Files, { answer = echo, extra = {}, overrides: runOverride
 }
 
 describe('a prompt file as a sub-agent', () => {
-  it('is given the instruction as the message "Input" and appends its answer', async () => {
+  it('gets the instruction as the message "Input" and appends its answer', async () => {
     const { ask, requests } = world({
       'ask.md': '+++\nsub_agents = ["prompts/tone.md"]\n+++\nRewrite it.\n',
       'prompts/tone.md': 'Which tone?\n',
@@ -77,7 +77,7 @@ describe('a prompt file as a sub-agent', () => {
     ])
   })
 
-  it('has its own model and settings, over which the options of its entry win; BATON_MODEL and -m are not for it', async () => {
+  it('has its own model and settings, which the options of its entry override; BATON_MODEL and -m do not apply', async () => {
     const { ask, requests } = world({
       'baton.toml': 'model = "configured"\ntop_p = 0.5\n',
       'ask.md':
@@ -95,7 +95,7 @@ describe('a prompt file as a sub-agent', () => {
     ])
   })
 
-  it('has the settings of models that -c gives the run, below its own', async () => {
+  it('has the model settings that -c gives the run, below its own', async () => {
     const overrides = ['model="run"', 'max_tokens=9', 'context_globs=["b.md"]', 'write_mode=true']
     const files = {
       'baton.toml': 'model = "configured"\n',
@@ -118,7 +118,7 @@ describe('a prompt file as a sub-agent', () => {
     expect(seesFiles).toEqual([false, false, false, true])
   })
 
-  it('runs its own sub-agents, files and tasks, and answers with all answers in order', async () => {
+  it('runs its own sub-agents, files and tasks, and returns all answers in order', async () => {
     const { ask, requests } = world({
       'ask.md': '+++\nsub_agents = [{ name = "each.md", as = "result" }, "show.lua"]\n+++\nHi\n',
       'each.md': '+++\nworking_globs = ["src/*.txt"]\nsub_agents = ["twice.lua"]\n+++\nSum up.\n',
@@ -132,7 +132,7 @@ describe('a prompt file as a sub-agent', () => {
     expect(last(requests[2]!)).toBe('<Sum up.\n\nIn one line.>\n\n<Sum up.\n\nIn one line.>')
   })
 
-  it('has places of its own below those of its entry', async () => {
+  it('has its own places below those of its entry', async () => {
     const { ask, context } = world({
       'ask.md': '+++\nsub_agents = [{ name = "check.md", stage = "post_task" }]\n+++\nHi\n',
       'check.md': 'Is it right?\n',
@@ -170,7 +170,7 @@ describe('a prompt file as a sub-agent', () => {
     })
   })
 
-  it('leaves out tasks that failed where it allows that, and fails when none is left', async () => {
+  it('omits failed tasks if it allows that, and fails when none is left', async () => {
     const files = {
       'ask.md': '+++\nsub_agents = ["each.md"]\n+++\nHi\n',
       'each.md':
@@ -186,7 +186,7 @@ describe('a prompt file as a sub-agent', () => {
     expect(all.requests).toEqual([])
   })
 
-  it('asks nobody and changes nothing in a dry run', async () => {
+  it('asks no model and changes nothing in a dry run', async () => {
     const files = { 'ask.md': '+++\nsub_agents = ["a.md"]\n+++\nHi\n', 'a.md': 'A\n' }
     const { ask, requests } = world(files, { extra: { dry: 'req' } })
     expect(await ask()).toMatchObject([{ content: expect.stringMatching(/==== user\n\nHi$/) }])
@@ -206,7 +206,7 @@ describe('a prompt file that a script runs', () => {
     expect(requests[0]?.messages.slice(1).map(textOf)).toEqual([given, 'Do it.'])
   })
 
-  it('gets no message "Input" when it is given nothing', async () => {
+  it('gets no message "Input" without an input', async () => {
     const { run, requests } = world(one('"p.md"'))
     await run('a.lua')
     expect(requests[0]?.messages.slice(1).map(textOf)).toEqual(['Do it.'])
@@ -229,7 +229,7 @@ describe('a prompt file that a script runs', () => {
     ])
   })
 
-  it('takes options of the call, and says which it does not take', async () => {
+  it('accepts options of the call, and reports unsupported ones', async () => {
     const { run, requests } = world(one('"p.md", { options = { model = "given" } }'))
     await run('a.lua')
     expect(requests[0]?.model).toBe('given')
@@ -241,13 +241,13 @@ describe('a prompt file that a script runs', () => {
     )
   })
 
-  it('counts what it costs as its own and as the run’s', async () => {
+  it('counts its costs for itself and for the run', async () => {
     const { run, context } = world({ ...one('"p.md"'), 'q.md': '+++\nsub_agents = ["p.md"]\n+++\nQ\n' })
     expect((await run('q.md')).spent.usage.calls).toBe(2)
     expect(context.services.meter.total().usage.calls).toBe(2)
   })
 
-  it('is part of the one depth and of cycles', async () => {
+  it('counts for the depth limit and for cycles', async () => {
     const { run } = world({
       'a.lua': 'return aip.agent.run("p.md", { input = "x" })',
       'p.md': '+++\nsub_agents = ["b.lua"]\n+++\nP\n',
@@ -279,7 +279,7 @@ describe('tools', () => {
     expect(offered(requests)[0]).toEqual(expected)
   })
 
-  it('that the file that runs it does not have are told, when they are named', async () => {
+  it('that the calling file does not have are reported if they are named', async () => {
     const { ask, context } = world({
       'ask.md': parent('disallowed_tools = ["grep", "todo"]'),
       'c.md': child('tools = ["todo", "grep", "w*"]'),
@@ -290,7 +290,7 @@ describe('tools', () => {
     ])
   })
 
-  it('of the children of a child are those that both have', async () => {
+  it('of nested children are those that both have', async () => {
     const { ask, requests } = world({
       'ask.md': parent('tools = ["t*"]'),
       'c.md': '+++\nsub_agents = ["d.md"]\ndisallowed_tools = ["todo"]\n+++\nC\n',
@@ -309,7 +309,7 @@ describe('rights', () => {
   }
   const rules = (requests: readonly ModelRequest[]): string => textIn(requests.at(-1)?.messages[0])
 
-  it('are never more than those of the file that runs it', async () => {
+  it('never exceed those of the calling file', async () => {
     const { run, requests, context } = world(files, { extra: { rights: { ...allRights, write: false } } })
     await run('a.lua')
     const readOnly = rules(requests)
@@ -322,7 +322,7 @@ describe('rights', () => {
     expect(free.context.sent.filter(({ type }) => type === 'warning')).toEqual([])
   })
 
-  it('and keys that count for the whole run are named when they have no effect', async () => {
+  it('and keys that apply to the whole run are reported when they have no effect', async () => {
     const { run, context } = world({
       'a.lua': 'aip.agent.run("p.md")\naip.agent.run("p.md")',
       'p.md': '+++\n[retry]\nmax_attempts = 1\n[lua]\ntimeout = "1s"\n+++\nHi\n',
@@ -335,7 +335,7 @@ describe('rights', () => {
 })
 
 describe('a template', () => {
-  it('sees the input of its caller and gets no message "Input"', async () => {
+  it('gets the input of its caller as a variable, without the message "Input"', async () => {
     const { run, requests } = world({
       'a.lua': 'return aip.agent.run("p.md", { input = { name = "parser" } })',
       'p.md': '+++\ntemplate = true\ntone = "calm"\n+++\nExplain the {{input.name}}, {{params.tone}}.\n',
@@ -354,8 +354,8 @@ describe('a template', () => {
   })
 })
 
-describe('what scripts of a child see', () => {
-  it('is the input of its caller and the options of config files', async () => {
+describe('the variables of scripts in a child', () => {
+  it('include the input of its caller and the options of config files', async () => {
     const seen = (outputs: readonly Json[]): JsonObject =>
       JSON.parse(String((outputs[0] as JsonObject)['r'])) as JsonObject
     const { run } = world({
@@ -369,7 +369,7 @@ describe('what scripts of a child see', () => {
   })
 })
 
-it('its model is asked no more often than whoever runs it says', async () => {
+it('its model is asked no more often than its caller says', async () => {
   const answer = (): FakeTurn => ({ text: [], toolCalls: ['todo'], toolInput: ['{"todos": []}'], finish: 'tool_calls' })
   const made = world({ 'a.md': '+++\nmodel = "m"\ntools = ["todo"]\nmax_turns = 5\n+++\nFind.\n' }, { answer })
   const agent = resolveAgent('a.md', { baseDir: made.folder, builtInDir, packRoots: [] })

@@ -59,7 +59,7 @@ describe('the lines that led to an error of a script', () => {
   const places = ['agents/deep.lua:2', 'agents/deep.lua:5', 'agents/inner.aip:4', 'agents/outer.lua:2', 'ask.md:2:15']
 
   it.each([[[]], [['lua.engine="fengari"']]])(
-    'go from the raised error up to the prompt file (%j)',
+    'lead from the raised error up to the prompt file (%j)',
     async (overrides) => {
       expect(await failure(chain, overrides)).toMatchObject({ message: expect.stringContaining('boom'), places })
     },
@@ -73,7 +73,7 @@ describe('the lines that led to an error of a script', () => {
     })
   })
 
-  it('go through a module', async () => {
+  it('include lines in a module', async () => {
     const { places: through } = await failure({
       'ask.md': prompt('"a.lua"'),
       'a.lua': 'local m = require("m")\nlocal r = m.go()\nreturn r\n',
@@ -82,7 +82,7 @@ describe('the lines that led to an error of a script', () => {
     expect(through).toEqual(['lua/m.lua:4:10', 'a.lua:2', 'ask.md:2:15'])
   })
 
-  it('name the agent of a module that was called in a return, whose line Lua forgets', async () => {
+  it('name the agent of a module that was called in a tail call, whose line Lua loses', async () => {
     const { places: through } = await failure({
       'ask.md': prompt('"a.lua"'),
       'a.lua': 'return require("m").go()\n',
@@ -91,7 +91,7 @@ describe('the lines that led to an error of a script', () => {
     expect(through).toEqual(['lua/m.lua:1', 'a.lua', 'ask.md:2:15'])
   })
 
-  it('go through a module with a syntax error, and a pack', async () => {
+  it('include a module with a syntax error, and a pack', async () => {
     const { places: through } = await failure({
       'ask.md': prompt('"ns@tools/sub"'),
       '.baton/packs/ns/tools/sub.aip': '# Output\n\n```lua\n\nlocal m = require("m")\n```\n',
@@ -101,7 +101,7 @@ describe('the lines that led to an error of a script', () => {
     expect(through).toEqual([`${pack}/lua/m.lua:2:13`, `${pack}/sub.aip:5`, 'ask.md:2:15'])
   })
 
-  it('go through prompt files that are agents', async () => {
+  it('include prompt files that are agents', async () => {
     const { places: through } = await failure({
       'ask.md': prompt('"./middle.md"'),
       'middle.md': prompt('{ name = "a.lua" }'),
@@ -110,7 +110,7 @@ describe('the lines that led to an error of a script', () => {
     expect(through).toEqual(['a.lua:2:3', 'middle.md:2:24', 'ask.md:2:15'])
   })
 
-  it('begin with the line that called a host function which failed', async () => {
+  it('begin with the line that called a failed host function', async () => {
     const { places: through } = await failure({
       'ask.md': prompt('"a.lua"'),
       'a.lua':
@@ -119,7 +119,7 @@ describe('the lines that led to an error of a script', () => {
     expect(through).toEqual(['a.lua:2', 'a.lua:5', 'ask.md:2:15'])
   })
 
-  it('begin at the agent for what it returned, and at its entry for what cannot be used', async () => {
+  it('begin at the agent for an invalid result, and at its entry for an unusable one', async () => {
     expect((await failure({ 'ask.md': prompt('"a.lua"'), 'a.lua': 'return 42' })).places).toEqual([
       'a.lua',
       'ask.md:2:15',
@@ -133,8 +133,8 @@ describe('the lines that led to an error of a script', () => {
   })
 })
 
-describe('what a section returned that it may not', () => {
-  it('is shown where it is made', async () => {
+describe('an invalid return value of a section', () => {
+  it('is located where it is created', async () => {
     const { places } = await failure({
       'ask.md': prompt('"a.aip"'),
       'a.aip': '# Output\n\n```lua\nlocal x = 1\nreturn aip.flow.redo_run()\n```\n',
@@ -142,7 +142,7 @@ describe('what a section returned that it may not', () => {
     expect(places).toEqual(['a.aip:5:8', 'ask.md:2:15'])
   })
 
-  it('is shown at the section when that is not certain', async () => {
+  it('is located at the section when the line is uncertain', async () => {
     const { places } = await failure({
       'ask.md': prompt('"a.aip"'),
       'a.aip': '# Before All\n\n```lua\nlocal r = aip.flow.before_all_response\nreturn r({ inputs = 3 })\n```\n',
@@ -151,8 +151,8 @@ describe('what a section returned that it may not', () => {
   })
 })
 
-describe('a value that cannot leave its section', () => {
-  it.each([[[]], [['lua.engine="fengari"']]])('is shown at the only return (%j)', async (overrides) => {
+describe('a value that cannot be returned from its section', () => {
+  it.each([[[]], [['lua.engine="fengari"']]])('is located at the only return (%j)', async (overrides) => {
     const files = {
       'ask.md': prompt('"a.aip"'),
       'a.aip': '# Output\n\n```lua\n-- what to return\nlocal t = { print }\nreturn t\n```\n',
@@ -163,13 +163,13 @@ describe('a value that cannot leave its section', () => {
     })
   })
 
-  it('is shown so in a Lua agent, and for what JSON does not have', async () => {
+  it('is located the same way in a Lua agent, and for values that JSON lacks', async () => {
     const { message, places } = await failure({ 'ask.md': prompt('"a.lua"'), 'a.lua': '\nreturn { x = 0/0 }' })
     expect(message).toContain('the value.x is')
     expect(places).toEqual(['a.lua:2', 'ask.md:2:15'])
   })
 
-  it('is shown at the section, or in the file, when there are several', async () => {
+  it('is located at the section, or in the file, when there are several', async () => {
     const code = 'local x = 1\nif not x then return 1 end\nreturn print'
     const aip = { 'ask.md': prompt('"a.aip"'), 'a.aip': `# Output\n\n\`\`\`lua\n${code}\n\`\`\`\n` }
     expect((await failure(aip)).places).toEqual(['a.aip:4', 'ask.md:2:15'])
@@ -178,8 +178,8 @@ describe('a value that cannot leave its section', () => {
   })
 })
 
-describe('a model that nobody takes', () => {
-  it('is shown where it is named', async () => {
+describe('an unknown model', () => {
+  it('is located where it is named', async () => {
     const folder = tempTree({ '.git/HEAD': 'x\n', 'ask.md': '+++\nmodel = "opnai::gpt"\n+++\nDo it.\n' })
     const home = tempTree()
     const env = { BATON_HOME: join(home, 'baton'), BATON_LOCAL_SERVERS: 'off' }
@@ -190,7 +190,7 @@ describe('a model that nobody takes', () => {
     })
   })
 
-  it('is shown in the prompt file that is an agent, with the entry that led to it', async () => {
+  it('is located in the prompt file that is an agent, with the entry that led to it', async () => {
     const { places } = await failure({
       'ask.md': prompt('"./child.md"'),
       'child.md': '+++\nmodel = "opnai::gpt"\n+++\nDo it.\n',

@@ -25,7 +25,7 @@ async function world(files: Readonly<Record<string, string>>, answer: (index: nu
 }
 
 describe('the timeout of a run', () => {
-  it('ends it as a limit that was reached, with what is finished, and resume gives the whole time again', async () => {
+  it('ends it as a reached limit, with finished work kept, and resume grants the whole time again', async () => {
     const { start, resume, server, events } = await world(
       { 'main.md': '+++\ntemplate = true\n+++\nSay fine.\n' },
       (index) => (index === 1 ? { text: 'never', stallAfter: 1 } : { text: 'fine' }),
@@ -44,12 +44,12 @@ describe('the timeout of a run', () => {
     expect(server.requests).toHaveLength(3)
   })
 
-  it('may be written in the file, and does nothing to a run that is fast enough', async () => {
+  it('may be set in the file, and does not affect a run that is fast enough', async () => {
     const { start } = await world({ 'main.md': '+++\ntimeout = "1m"\n+++\nSay fine.\n' }, () => ({ text: 'fine' }))
     expect((await start()).exitCode).toBe(0)
   })
 
-  it('is not what ended a run that was stopped from outside', async () => {
+  it('is not reported for a run that was stopped from outside', async () => {
     const stop = new AbortController()
     const { start } = await world({ 'main.md': '+++\ntimeout = "1m"\n+++\nSay fine.\n' }, () => ({
       text: 'x',
@@ -65,7 +65,7 @@ describe('[prices]', () => {
   const config = '[prices]\n"m*" = { input = 100, output = 1000 }\n'
   const usage = { prompt_tokens: 1_000, completion_tokens: 100 }
 
-  it('give the cost of models behind a gateway, and let a limit in dollars hold', async () => {
+  it('set the cost of models behind a gateway, and apply to a limit in dollars', async () => {
     const files = { 'main.md': 'Say fine.\n', '.config/baton/config.toml': config }
     const { start, events, server } = await world(files, () => ({ text: 'fine', usage }))
     const { BATON_HOME: _, ...env } = { BATON_HOME: '', BATON_GATEWAY_URL: server.url }
@@ -76,7 +76,7 @@ describe('[prices]', () => {
     expect(limited).toMatchObject({ exitCode: 4, stopReason: 'budget' })
   })
 
-  it('are refused in files that come with a folder: they decide whether a budget holds', async () => {
+  it('are refused in files of a folder, because budgets depend on them', async () => {
     const { start, server } = await world({ 'main.md': 'Say fine.\n', 'baton.toml': config }, () => ({ text: 'fine' }))
     expect(await start()).toMatchObject({ exitCode: 6 })
     expect(server.requests).toEqual([])

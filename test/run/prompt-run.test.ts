@@ -43,13 +43,13 @@ function contents(tasks: readonly TaskOutcome[]): readonly string[] {
   return tasks.map((task) => (task.status === 'done' ? task.content : task.status))
 }
 
-describe('tasks', () => {
-  it('is one task named after the file without inputs and groups', async () => {
+describe('a prompt file', () => {
+  it('has one task named after the file if it has no inputs or groups', async () => {
     const { delivered } = await runFile('Hi\n')
     expect(delivered).toMatchObject([{ index: 0, label: 'ask.md', content: '<Hi>' }])
   })
 
-  it('is one task for each working file of a glob, and one for a list of globs', async () => {
+  it('has one task for each working file of a glob, and one for a list of globs', async () => {
     const files = { 'a.txt': 'A', 'b.txt': 'B', 'c.md': 'C' }
     const { delivered, requests } = await runFile(
       '+++\nworking_globs = ["*.txt", ["*.txt", "c.md"]]\ncontext_globs = ["*.txt"]\ninput_concurrency = 1\n+++\nHi\n',
@@ -81,7 +81,7 @@ describe('tasks', () => {
     })
   })
 
-  it('delivers outcomes in input order, whichever ends first', async () => {
+  it('returns results in input order, whichever ends first', async () => {
     let release = (): void => {}
     const gate = new Promise<void>((resolve) => {
       release = resolve
@@ -98,7 +98,7 @@ describe('tasks', () => {
     expect(contents(delivered)).toEqual(['slow', 'fast'])
   })
 
-  it('keeps no more under way than input_concurrency', async () => {
+  it('runs at most input_concurrency tasks at once', async () => {
     let open = 0
     let most = 0
     const inputs = Array.from({ length: 9 }, (_, n) => String(n))
@@ -135,7 +135,7 @@ describe('an empty instruction (R255, TV31)', () => {
     expect(requests).toEqual([])
   })
 
-  it('skips the one task whose pre_task agents leave none', async () => {
+  it('skips the only task if its pre_task agents leave none', async () => {
     const files = { 'e.lua': 'if input.input == "b" then return { coder_prompts = {} } end' }
     const { delivered } = await runFile('+++\nsub_agents = [{ name = "e.lua", stage = "pre_task" }]\n+++\nHi\n', {
       files,
@@ -149,15 +149,15 @@ describe('After All and Output of a sub-agent (TV31)', () => {
   it.each([
     ['{ coder_prompts = { "X" } }', '<X>'],
     ['nil', '<Y>'],
-  ])('takes After All %s', async (afterAll, answer) => {
+  ])('use After All %s', async (afterAll, answer) => {
     const agent = `# Output\n\n\`\`\`lua\nreturn { coder_prompts = { "Y" } }\n\`\`\`\n\n# After All\n\n\`\`\`lua\nreturn ${afterAll}\n\`\`\`\n`
     const { delivered } = await runFile('+++\nsub_agents = ["a.aip"]\n+++\nHi\n', { files: { 'a.aip': agent } })
     expect(contents(delivered)).toEqual([answer])
   })
 })
 
-describe('what a chain changes', () => {
-  it('changes the request of all tasks in pre and of one in pre_task', async () => {
+describe('changes by a chain', () => {
+  it('affect the request of all tasks in pre and of one in pre_task', async () => {
     const files = {
       'pre.lua': 'return { coder_params_patch = { model = "from-pre", temperature = 0.1 } }',
       'each.lua': 'if input.input == "b" then return { coder_params_patch = { model = "from-task" } } end',
@@ -173,7 +173,7 @@ describe('what a chain changes', () => {
     ])
   })
 
-  it('finds the files that changed globs name', async () => {
+  it('apply to globs, whose files are searched again', async () => {
     const files = {
       'pre.lua': 'return { coder_params_patch = { context_globs = { "b.txt" } } }',
       'a.txt': 'A',
@@ -193,7 +193,7 @@ describe('what a chain changes', () => {
 })
 
 describe('files of a request', () => {
-  it('orders messages: system, knowledge, structure, context, instruction', async () => {
+  it('are ordered: system, knowledge, structure, context, instruction', async () => {
     const files = { 'k.md': 'K', 'c.txt': 'C' }
     const { requests } = await runFile(
       '+++\nknowledge_globs = ["k.md"]\nstructure_globs = ["*.txt", "*.md"]\ncontext_globs = ["c.txt"]\n+++\nHi\n',
@@ -210,7 +210,7 @@ describe('files of a request', () => {
     expect(textIn(rest[1])).toContain('- c.txt\n- ask.md\n- k.md')
   })
 
-  it('says before the call which named file is missing, and ends there if nothing else matches', async () => {
+  it('that are named but missing are reported before the call, which is not made if nothing else matches', async () => {
     const files = { 'src/token.ts': 'T' }
     const { requests, context } = await runFile(
       '+++\ncontext_globs = ["src/*.ts", "src/tokn.ts", "none/*.md"]\n+++\nHi\n',
@@ -233,7 +233,7 @@ describe('files of a request', () => {
     })
   })
 
-  it('names a missing working file, which is an error if it was given on the command line', async () => {
+  it('that are missing working files are reported, as an error if the command line names them', async () => {
     const files = { 'a.txt': 'A' }
     const own = await runFile('+++\nworking_globs = ["a.txt", "b.txt"]\n+++\nHi\n', { files })
     expect(own.delivered).toHaveLength(1)
@@ -244,7 +244,7 @@ describe('files of a request', () => {
     await expect(given).rejects.toMatchObject({ code: 'FILE_UNREADABLE', message: 'there is no file b.txt' })
   })
 
-  it('leaves binary files out with a warning', async () => {
+  it('are skipped with a warning if they are binary', async () => {
     const { requests, context } = await runFile('+++\ncontext_globs = ["*.bin", "c.txt"]\n+++\nHi\n', {
       files: { 'x.bin': 'a\u0000b', 'c.txt': 'C' },
     })
@@ -254,14 +254,14 @@ describe('files of a request', () => {
     ])
   })
 
-  it('counts working files as well', async () => {
+  it('include working files', async () => {
     const ran = runFile('+++\nworking_globs = ["*.txt"]\nmax_files_size_kb = 1\n+++\nHi\n', {
       files: { 'a.txt': 'x'.repeat(2500) },
     })
     await expect(ran).rejects.toMatchObject({ code: 'LIMIT' })
   })
 
-  it('stops before the model when they are too large', async () => {
+  it('that are too large stop the run before the model is asked', async () => {
     const ran = runFile('+++\ncontext_globs = ["*.txt"]\nmax_files_size_kb = 1\n+++\nHi\n', {
       files: { 'a.txt': 'x'.repeat(2500) },
     })
@@ -288,7 +288,7 @@ describe('failing tasks', () => {
     )
   })
 
-  it('are outcomes where the file allows it, and post sees them', async () => {
+  it('are results if the file allows it, and post sees them', async () => {
     const { outcome, delivered } = await runFile(failing.replace('FLAG', 'allow_run_on_task_fail = true'), {
       files,
       inputs: ['a', 'b', 'c'],
@@ -297,7 +297,7 @@ describe('failing tasks', () => {
     expect(outcome).toMatchObject({ agentResult: ['<Hi>', 'Sub-agent [f.lua] failed: no b', '<Hi>'] })
   })
 
-  it('are recorded with what they were about and why they failed', async () => {
+  it('are recorded with their input and error', async () => {
     const { context } = await runFile(failing.replace('FLAG', 'allow_run_on_task_fail = true'), {
       files,
       inputs: ['a', 'b'],
@@ -309,7 +309,7 @@ describe('failing tasks', () => {
     ])
   })
 
-  it('take no finished answer away, also when a post agent fails', async () => {
+  it('do not discard a finished answer, even if a post agent fails', async () => {
     const delivered: TaskOutcome[] = []
     const post = { 'post.lua': 'error("boom")' }
     const ran = runFile('+++\nsub_agents = [{ name = "post.lua", stage = "post" }]\n+++\nHi\n', {
@@ -335,7 +335,7 @@ describe('failing tasks', () => {
 })
 
 describe('redo', () => {
-  it('starts from the front matter again and delivers only the last round', async () => {
+  it('starts from the front matter again and returns only the last round', async () => {
     const files = {
       'pre.lua': 'return { coder_prompt = input.coder_prompt .. input.coder_redo_count }',
       'post.lua': 'return { coder_redo = input.coder_redo_count < 2 }',

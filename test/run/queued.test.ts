@@ -7,7 +7,7 @@ function queued({ limit = 2, signal = new AbortController().signal }): QueuedWor
   return { queue: createLocalQueue(), run: 'run', taskOf, limit, signal }
 }
 
-it('gives results in the order of the items, and none for none', async () => {
+it('returns results in the order of the items, and none for none', async () => {
   expect(await mapQueued([30, 1, 10], queued({ limit: 3 }), (ms) => wait(ms, ms))).toEqual([30, 1, 10])
   expect(await mapQueued([], queued({}), async () => 1)).toEqual([])
 })

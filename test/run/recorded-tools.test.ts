@@ -24,8 +24,8 @@ async function load(names: readonly string[], more: Readonly<Record<string, stri
   return { gone, sent }
 }
 
-describe('tools that this version no longer has', () => {
-  it('may be named by the files of a recorded run, which is one warning', async () => {
+describe('tools that no longer exist in this version', () => {
+  it('may be named by the files of a recorded run, with one warning', async () => {
     const { gone, sent } = await load(['older', 'oldest'])
     expect(sent).toEqual([])
     gone.tell()
@@ -45,7 +45,7 @@ describe('tools that this version no longer has', () => {
     ])
   })
 
-  it('are refused where the record does not know them', async () => {
+  it('are refused if the record does not know them', async () => {
     await expect(load(['older'])).rejects.toThrow('unknown tool "oldest"')
     const inAgent = { 'a.md': '+++\nmodel = "m"\ntools = ["oldre"]\n+++\nGo.\n' }
     await expect(load(['older', 'oldest'], inAgent)).rejects.toThrow('unknown tool "oldre"')

@@ -63,7 +63,7 @@ const made = (op: 'pack' | 'unpack' | 'split', path: string, text: string): File
 })
 
 describe('files that the recorded run found and the workspace lacks', () => {
-  it('are named, with all that is made of them', () => {
+  it('are named, with everything derived from them', () => {
     const { scratch, change, text } = world()
     change(append('log.txt', 4, 'new\n'), 'new\n')
     change(append('log.txt', 8, 'end\n'), 'end\n')
@@ -77,7 +77,7 @@ describe('files that the recorded run found and the workspace lacks', () => {
     expect(text('log.txt')).toBe('new\nend\n')
   })
 
-  it('matter no more once they are rewritten or removed', () => {
+  it('no longer matter once they are rewritten or removed', () => {
     const { scratch, change, text } = world()
     change(append('log.txt', 4, 'new\n'), 'new\n')
     change(append('gone.txt', 4, 'new\n'), 'new\n')
@@ -89,7 +89,7 @@ describe('files that the recorded run found and the workspace lacks', () => {
 })
 
 describe('files that the workspace has', () => {
-  it('are made use of as they were then', () => {
+  it('are used as they were then', () => {
     const { scratch, change, text } = world({ 'log.txt': 'old\n', 'm1.txt': 'moved', 'tool.sh': 'x' })
     change(append('log.txt', 4, 'new\n'), 'new\n')
     change(from('copy', 'log.txt', 'copied.txt', 'old\nnew\n'))
@@ -104,7 +104,7 @@ describe('files that the workspace has', () => {
     ])
   })
 
-  it('are taken as the recorded run has left them, too', () => {
+  it('are also accepted in the state that the recorded run left', () => {
     const { scratch, change, text } = world({
       'log.txt': 'old\nnew\nend\n',
       'copied.txt': 'old\nnew\n',
@@ -125,7 +125,7 @@ describe('files that the workspace has', () => {
     ])
   })
 
-  it('are named when they are other ones by now', () => {
+  it('are named if they have changed since', () => {
     const { scratch, change, text } = world({
       'log.txt': 'another\n',
       'm1.txt': 'changed',
@@ -141,7 +141,7 @@ describe('files that the workspace has', () => {
   })
 })
 
-describe('texts that are added in another order than then', () => {
+describe('texts that are appended in a different order', () => {
   const texts = ['one\n', 'two, longer\n', 'three\n']
   const all = ['old\n', ...texts].join('')
   const appends = texts.map((text) => ({ record: append('log.txt', all.indexOf(text), text), text }))
@@ -151,7 +151,7 @@ describe('texts that are added in another order than then', () => {
     ['in the file of then', 'old\n', undefined],
     ['in the file that the recorded run has left', all, undefined],
     ['in the file that others have added to since', `${all}more\n`, undefined],
-  ])('stand where they stood then, %s', (_, present, unlike) => {
+  ])('are at their original position, %s', (_, present, unlike) => {
     for (const order of [
       [0, 1, 2],
       [0, 2, 1],
@@ -169,7 +169,7 @@ describe('texts that are added in another order than then', () => {
   })
 })
 
-it('names files by the folder that they were moved to', () => {
+it('files are named by the folder that they were moved to', () => {
   const { scratch, change } = world()
   change(append('a/log.txt', 4, 'new'), 'new')
   change({ op: 'chmod', path: 'a', before: sha256('log.txt'), after: sha256('log.txt'), mode: 0o700 })

@@ -50,8 +50,8 @@ function effect(kind: EffectKind, context: RunContext, act: () => void): Promise
   return context.services.effects.perform(placeAt('x'), effectOf({ kind, repeat: 'unsafe' }), async () => act())
 }
 
-describe('what a run has read', () => {
-  it('differs when a file differs from the text that was read, not from what it was at some other time', () => {
+describe('the files that a run has read', () => {
+  it('differ when a file differs from the text that was read, not from its state at another time', () => {
     const { log, at, write, changed } = world({ 'a.lua': 'one', 'b.lua': 'one' })
     log.file(at('a.lua'), 'one')
     log.file(at('b.lua'), 'what was there a moment before')
@@ -62,7 +62,7 @@ describe('what a run has read', () => {
     expect(changed()).toEqual([])
   })
 
-  it('is what was read first', () => {
+  it('are in the state that was read first', () => {
     const { log, at, changed } = world({ 'a.lua': 'two' })
     log.file(at('a.lua'))
     log.file(at('a.lua'), 'one')
@@ -70,7 +70,7 @@ describe('what a run has read', () => {
     expect(changed()).toEqual(['a.lua'])
   })
 
-  it('includes files that were looked for and are not there yet', () => {
+  it('include files that were looked up but do not exist', () => {
     const { log, at, write, changed } = world({})
     log.file(at('baton.toml'))
     expect(changed()).toEqual([])
@@ -78,7 +78,7 @@ describe('what a run has read', () => {
     expect(changed()).toEqual(['baton.toml'])
   })
 
-  it('is of a prompt file the part above its transcript', () => {
+  it('include of a prompt file the part above its transcript', () => {
     const { log, at, write, changed } = world({ 'a.md': 'Ask.\n\n====\nold\n' })
     log.prompt(at('a.md'), 'Ask.\n\n====\nold\n')
     write('a.md', 'Ask.\n\n====\nnew\n')
@@ -89,7 +89,7 @@ describe('what a run has read', () => {
     expect(changed()).toEqual(['a.md'])
   })
 
-  it('includes files that begin or cease to match', () => {
+  it('include files that begin or cease to match', () => {
     const { list, write, at, changed } = world({ 'src/a.ts': '', 'src/b.ts': '', 'c.md': '' })
     list(['src/**/*.ts'])
     write('src/new.ts', '')
@@ -98,7 +98,7 @@ describe('what a run has read', () => {
     expect(changed()).toEqual(['src/b.ts', 'src/new.ts'])
   })
 
-  it('is nothing but the names where only those were read', () => {
+  it('include only the names if only those were read', () => {
     const { list, write, changed } = world({ 'a.ts': 'one' })
     list(['*.ts'], 'names')
     write('a.ts', 'two')
@@ -107,7 +107,7 @@ describe('what a run has read', () => {
     expect(changed()).toEqual(['b.ts'])
   })
 
-  it('does not take a prompt file for another one that a glob finds behind a link', () => {
+  it('do not include a prompt file twice if a glob finds it behind a link', () => {
     const { log, at, list, write, changed, root } = world({ 'real/a.md': 'Ask.\n\n====\n' })
     symlinkSync(join(root, 'real'), at('link'))
     log.prompt(at('link/a.md'), 'Ask.\n\n====\n')
@@ -116,7 +116,7 @@ describe('what a run has read', () => {
     expect(changed()).toEqual([])
   })
 
-  it('stays watched after a run that failed early, as it was when that began', () => {
+  it('are still watched after a run that failed early, as they were when it began', () => {
     const first = world({ 'src/a.ts': 'one', 'src/b.ts': 'one' })
     first.list(['src/*.ts'])
     first.write('src/a.ts', 'two')
@@ -127,21 +127,24 @@ describe('what a run has read', () => {
   })
 })
 
-describe('what a run changes itself', () => {
-  it.each(['command', 'tool', 'mcp', 'git', 'agent'] as const)('is no difference when a %s did it', async (kind) => {
-    const { list, context, write, at, changed } = world({ 'a.ts': 'one', 'b.ts': 'one', 'c.ts': 'one' })
-    list(['*.ts'])
-    await effect(kind, context, () => {
-      write('a.ts', 'two')
-      write('new.ts', 'made')
-      rmSync(at('b.ts'))
-    })
-    expect(changed()).toEqual([])
-    write('c.ts', 'two')
-    expect(changed()).toEqual(['c.ts'])
-  })
+describe('changes made by the run', () => {
+  it.each(['command', 'tool', 'mcp', 'git', 'agent'] as const)(
+    'are not a difference when a %s makes them',
+    async (kind) => {
+      const { list, context, write, at, changed } = world({ 'a.ts': 'one', 'b.ts': 'one', 'c.ts': 'one' })
+      list(['*.ts'])
+      await effect(kind, context, () => {
+        write('a.ts', 'two')
+        write('new.ts', 'made')
+        rmSync(at('b.ts'))
+      })
+      expect(changed()).toEqual([])
+      write('c.ts', 'two')
+      expect(changed()).toEqual(['c.ts'])
+    },
+  )
 
-  it('is watched from the end of the run on', async () => {
+  it('are watched from the end of the run on', async () => {
     const { log, list, context, write, changed } = world({ 'a.ts': 'one' })
     list(['*.ts'])
     await effect('command', context, () => {
@@ -156,14 +159,14 @@ describe('what a run changes itself', () => {
     expect(changed(plan)).toEqual(['a.ts', 'new.ts'])
   })
 
-  it.each(['model', 'http'] as const)('is not what a person does during a %s call', async (kind) => {
+  it.each(['model', 'http'] as const)('do not include what a person does during a %s call', async (kind) => {
     const { list, context, write, changed } = world({ 'a.ts': 'one' })
     list(['*.ts'])
     await effect(kind, context, () => write('a.ts', 'two'))
     expect(changed()).toEqual(['a.ts'])
   })
 
-  it('is also what a failed command leaves behind', async () => {
+  it('include what a failed command leaves behind', async () => {
     const { list, context, write, changed } = world({ 'a.ts': 'one' })
     list(['*.ts'])
     const failed = effect('command', context, () => {
@@ -174,7 +177,7 @@ describe('what a run changes itself', () => {
     expect(changed()).toEqual([])
   })
 
-  it('is a file it writes, moves or deletes', () => {
+  it('include files that it writes, moves or deletes', () => {
     const { list, context, at, changed } = world({ 'a.ts': 'one', 'b.ts': 'one', 'c.ts': 'one', 'd/e.ts': 'one' })
     list(['**/*.ts'])
     const call = { context, at: placeAt('x') }
@@ -186,7 +189,7 @@ describe('what a run changes itself', () => {
     expect(changed()).toEqual([])
   })
 
-  it('is a file that it reaches by another name', () => {
+  it('include files that it accesses by another name', () => {
     const { log, context, at, root, changed } = world({ 'real/a.lua': 'one' })
     symlinkSync(join(root, 'real'), at('link'))
     log.file(at('link/a.lua'), 'one')
@@ -194,7 +197,7 @@ describe('what a run changes itself', () => {
     expect(changed()).toEqual([])
   })
 
-  it('is not the prompt above a transcript that it writes', () => {
+  it('do not include the prompt above a transcript that it writes', () => {
     const { log, context, at, write, changed } = world({ 'a.md': 'Ask.\n\n====\n' })
     log.prompt(at('a.md'), 'Ask.\n\n====\n')
     write('a.md', 'Ask more.\n\n====\n')
@@ -202,14 +205,14 @@ describe('what a run changes itself', () => {
     expect(changed()).toEqual(['a.md'])
   })
 
-  it('is the prompt above the transcript when it is that what it writes', () => {
+  it('include the prompt above the transcript if it writes exactly that', () => {
     const { log, context, at, changed } = world({ 'a.md': 'Ask.\n' })
     log.prompt(at('a.md'), 'Ask.\n')
     saveFile(at('a.md'), 'Ask for something else.\n', { context, at: placeAt('x') })
     expect(changed()).toEqual([])
   })
 
-  it('is no folder that it makes: what a person puts there counts', () => {
+  it('do not include a folder that it creates: files of a person in it count', () => {
     const { list, context, at, write, changed } = world({ 'a.ts': 'one' })
     list(['**/*.ts'])
     saveFile(at('made/own.ts'), '', { context, at: placeAt('x') })
@@ -217,7 +220,7 @@ describe('what a run changes itself', () => {
     expect(changed()).toEqual(['made/theirs.ts'])
   })
 
-  it('is a file that was named as written for it', () => {
+  it('include files that were named as written for it', () => {
     const { log, list, at, write, changed } = world({ 'a.md': 'one' })
     list(['*.md'])
     log.changed(at('out.md'))
@@ -225,7 +228,7 @@ describe('what a run changes itself', () => {
     expect(changed()).toEqual([])
   })
 
-  it('does not hide that a person replaced another file by a rename', async () => {
+  it('do not hide that a person replaced another file by a rename', async () => {
     const { list, context, at, write, changed } = world({ 'a.ts': 'one', 'b.ts': 'one' })
     list(['*.ts'])
     mkdirSync(at('tmp'))
@@ -236,7 +239,7 @@ describe('what a run changes itself', () => {
   })
 })
 
-describe('a file that lacks its content for a moment while it is saved', () => {
+describe('a file that is empty for a moment while it is saved', () => {
   /** A log of a later run; each pause of it does the next step. */
   function later(before: WatchPlan, steps: (() => void)[]): { log: SourceLog; pauses: () => number } {
     let pauses = 0

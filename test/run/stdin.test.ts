@@ -19,7 +19,7 @@ async function world(files: Readonly<Record<string, string>>, answer: (index: nu
 
 const refused = { status: 400, body: { error: { message: 'no' } } }
 
-it('standard input is context of every task, and a resumed or replayed run has it, masked in its record', async () => {
+it('standard input is context of every task, and a resumed or replayed run reads it masked from its record', async () => {
   const { around, asked } = await world({}, (index) => (index < 2 ? refused : { text: 'fine' }))
   let folder = ''
   const stdin = 'the diff with a-very-secret-key\n'
@@ -53,7 +53,7 @@ it('standard input is context of every task, and a resumed or replayed run has i
   expect([replay.exitCode, replay.isSameResult]).toEqual([0, true])
 })
 
-it('counts for the limit of a request', async () => {
+it('counts towards the limit of a request', async () => {
   const { around, asked } = await world({}, () => ({ text: 'fine' }))
   const given = { ...around, model: 'm', text: 'Review.', overrides: ['max_files_size_kb=1'], stdin: 'x'.repeat(1_100) }
   const report = await startRun('-p', given, () => undefined)
@@ -61,7 +61,7 @@ it('counts for the limit of a request', async () => {
   expect(report.error).toMatchObject({ code: 'LIMIT', hint: expect.stringContaining('stdin (2 kB)') })
 })
 
-it('reaches an agent that answers: a script as `stdin` of its input, a prompt file in its message', async () => {
+it('is passed to an agent that answers: as `stdin` of its input to a script, in its message to a prompt file', async () => {
   const { around, asked } = await world(
     {
       'script.md': '+++\nagent = "a.lua"\n+++\nReview.\n',
@@ -77,7 +77,7 @@ it('reaches an agent that answers: a script as `stdin` of its input, a prompt fi
   expect(asked()).toEqual([expect.stringContaining('<stdin lines="1">\na diff\n</stdin>')])
 })
 
-it('is the one input of an agent that is run by itself', async () => {
+it('is the only input of an agent that is run on its own', async () => {
   const { around } = await world({ 'a.aip': '# Output\n\n```lua\nreturn "got " .. input\n```\n' }, () => ({}))
   expect((await startRun('a.aip', { ...around, stdin: 'a diff' }, () => undefined)).outputs).toEqual(['got a diff'])
   const both = await startRun('a.aip', { ...around, stdin: 'a diff', inputs: ['one'] }, () => undefined)

@@ -143,7 +143,7 @@ Ask
 }
 
 describe('a target from stored sources', () => {
-  it('is the same when every file has changed', async () => {
+  it('is unchanged after every file has changed', async () => {
     const { epoch, write, load, stored, changed } = world(everything)
     const first = await epoch('ask.md')
     expect(await changed()).toEqual([])
@@ -162,7 +162,7 @@ describe('a target from stored sources', () => {
     expect(await again.findAgent({ name: 'ns@pack/two' } as never)).toMatchObject({ merge: 'deep' })
   })
 
-  it('is the same when all of it is gone', async () => {
+  it('is unchanged after all files were deleted', async () => {
     const { epoch, root, remove, load, stored, changed } = world(everything)
     const first = await epoch('ask.md')
     const before = await stored()
@@ -177,7 +177,7 @@ describe('a target from stored sources', () => {
     expect(existsSync(join(root, 'ws/ask.md'))).toBe(false)
   })
 
-  it('does not see files that came in front of what was found', async () => {
+  it('ignores new files that would shadow the found ones', async () => {
     const { epoch, write, load, stored, changed } = world({
       'ws/deep/x.txt': '',
       'ws/a.lua': 'return 1',
@@ -217,7 +217,7 @@ describe('a target from stored sources', () => {
     },
   )
 
-  it('has agents of any size that can be read', async () => {
+  it('can have agents of any size', async () => {
     const large = `-- ${'x'.repeat(2_000_000)}\nreturn 1`
     const { epoch, write, load, stored, root } = world({ 'ws/a.lua': large })
     await epoch('a.lua')
@@ -234,7 +234,7 @@ describe('a target from stored sources', () => {
 })
 
 describe('prompt files', () => {
-  it('are the same while only what stands below ==== has changed, which is not stored', async () => {
+  it('are unchanged while only the part below ==== has changed, which is not stored', async () => {
     const { epoch, write, changed, root } = world({ 'ws/ask.md': 'Ask\n\n====\n\nan old answer\n' })
     await epoch('ask.md')
     expect(journalText(root)).toContain('Ask')
@@ -254,7 +254,7 @@ describe('secrets in sources', () => {
   }
   const env = { SOME_API_KEY: 'a-secret-of-the-environment' }
 
-  it('are put back from the environment and never written', async () => {
+  it('are restored from the environment and never written', async () => {
     const { epoch, stored, at, root } = world(files, env)
     await epoch('a.lua')
     expect((await stored()).start.get(at('ws/a.lua'))).toMatchObject({
@@ -266,7 +266,7 @@ describe('secrets in sources', () => {
     expect(lines).not.toContain('only-in-the-address')
   })
 
-  it('that only the file holds are read from the disk', async () => {
+  it('that only the file contains are read from the disk', async () => {
     const { epoch, stored, load, write, at } = world(files, env)
     const first = await epoch('ask.md')
     write('ws/ask.md', 'Other\n')
@@ -281,10 +281,10 @@ describe('secrets in sources', () => {
   })
 })
 
-describe('agents that are read while the run goes on', () => {
+describe('agents that are read during the run', () => {
   const files = { 'ws/main.lua': '', 'ws/helper.lua': 'one' }
 
-  it('are those the run had read, each content stored once', async () => {
+  it('are the ones the run had read, each content stored once', async () => {
     const { epoch, find, write, stored, root } = world(files)
     await epoch('main.lua', {
       work(recorder) {
@@ -306,7 +306,7 @@ describe('agents that are read while the run goes on', () => {
     await epoch('main.lua', { work: (recorder) => expect(() => find('helper', recorder)).toThrow('ambiguous') })
   })
 
-  it('are as the run itself has written them', async () => {
+  it('are in the state that the run itself has written', async () => {
     const { epoch, find, write, save, stored, changed, at } = world(files)
     await epoch('main.lua', {
       work(recorder, context) {
@@ -342,7 +342,7 @@ describe('agents that are read while the run goes on', () => {
     })
   })
 
-  it('are found in packs that the run itself has made, moved or removed', async () => {
+  it('are found in packs that the run itself has created, moved or removed', async () => {
     const { epoch, find, save, stored, at } = world({ 'ws/main.lua': '', 'ws/packs/ns/old/main.lua': 'old' })
     await epoch('main.lua', {
       work(recorder, context) {
@@ -363,7 +363,7 @@ describe('agents that are read while the run goes on', () => {
     })
   })
 
-  it('do not change what the run began with', async () => {
+  it('do not affect what the run began with', async () => {
     const { epoch, find, write, stored, load } = world({ 'ws/main.lua': 'one' })
     await epoch('main.lua', {
       work(recorder) {
@@ -379,7 +379,7 @@ describe('agents that are read while the run goes on', () => {
 })
 
 describe('an epoch', () => {
-  it('that began from the disk takes the place of the one before, one that did not come to its end does not', async () => {
+  it('that began from the disk replaces the earlier one, unless it did not come to its end', async () => {
     const { epoch, write, stored, at, root } = world({ 'ws/a.lua': 'one' })
     await epoch('a.lua')
     write('ws/a.lua', 'two')
@@ -391,7 +391,7 @@ describe('an epoch', () => {
   })
 })
 
-it('two logs are both told, and the one with sources says what is stored', async () => {
+it('two logs are both notified, and the one with sources decides what is stored', async () => {
   const { epoch, write, load, stored, at } = world({ 'ws/a.lua': 'one' })
   await epoch('a.lua')
   write('ws/a.lua', 'two')

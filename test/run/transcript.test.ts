@@ -40,7 +40,7 @@ function rewrite(
 const prompt = 'Do it.\n\n====\n> old\n\nold answer\n'
 
 describe('writing answers into the prompt file', () => {
-  it('replaces what stands below the line and leaves no other file', () => {
+  it('replaces the text below the line and leaves no other file', () => {
     const workspace = tempTree({ 'p.md': prompt })
     const { result, sent } = rewrite({ workspace })
     expect(result).toBe('written')
@@ -49,7 +49,7 @@ describe('writing answers into the prompt file', () => {
     expect(sent).toMatchObject([{ type: 'file.changed', op: 'write', path: 'p.md' }])
   })
 
-  it('keeps what was edited above the line during the run', () => {
+  it('keeps edits above the line during the run', () => {
     const workspace = tempTree({ 'p.md': prompt })
     rewrite({ workspace, text: 'first' })
     writeFileSync(
@@ -60,7 +60,7 @@ describe('writing answers into the prompt file', () => {
     expect(readFileSync(join(workspace, 'p.md'), 'utf8')).toMatch(/^\uFEFFDo more\.\r\n\n\n====\n> .* · r\n\nsecond\n$/)
   })
 
-  it('is one file effect with the hash before and after', () => {
+  it('is one file effect with the hashes before and after', () => {
     const workspace = tempTree({ 'p.md': prompt })
     const { records } = rewrite({ workspace })
     const after = sha256(readFileSync(join(workspace, 'p.md')))
@@ -71,7 +71,7 @@ describe('writing answers into the prompt file', () => {
     ])
   })
 
-  it('keeps a link and the mode of the file it leads to', () => {
+  it('keeps a link and the mode of its target', () => {
     const workspace = tempTree({ 'real/p.md': prompt })
     symlinkSync('real/p.md', join(workspace, 'link.md'))
     chmodSync(join(workspace, 'real/p.md'), 0o640)
@@ -117,7 +117,7 @@ describe('writing answers into the prompt file', () => {
     expect(rewrite({ workspace })).toMatchObject({ result: 'gone', sent: [{ type: 'warning' }] })
   })
 
-  it('writes what can be read again, and nothing longer', () => {
+  it('writes only what can be read again', () => {
     const workspace = tempTree({ 'p.md': prompt })
     rewrite({ workspace, text: '' })
     const rest = 10 * 1024 * 1024 - statSync(join(workspace, 'p.md')).size - '\n\n'.length
@@ -146,7 +146,7 @@ describe('writing answers into the prompt file', () => {
     expect(readFileSync(join(workspace, 'p.md'), 'utf8')).toBe(prompt)
   })
 
-  it('goes through no link that leads out of the workspace, and replaces no other name of the file', () => {
+  it('does not follow a link out of the workspace, and does not replace other names of the file', () => {
     const elsewhere = tempTree({ 'p.md': prompt, 'other.md': prompt })
     const workspace = tempTree({ 'own.md': prompt })
     symlinkSync(join(elsewhere, 'p.md'), join(workspace, 'p.md'))

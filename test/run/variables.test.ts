@@ -68,7 +68,7 @@ describe('[input]', () => {
     ])
   })
 
-  it('leaves the input of the task in data.task.input, where templates without variables find it, too', async () => {
+  it('keeps the input of the task in data.task.input, where templates without variables find it too', async () => {
     const template = '{{input}} {{data.task.input}} {{input.x}}'
     const inputs = ['one', 'two']
     expect(await run({ 'ask.md': `+++\n[input.x]\n+++\n${template}\n` }, { vars: ['x=1'], inputs })).toEqual([
@@ -80,7 +80,7 @@ describe('[input]', () => {
     ])
   })
 
-  it('gives its values to the agents of all stages as vars, with their types', async () => {
+  it('passes its values to the agents of all stages as vars, with their types', async () => {
     const requests = await run(
       {
         'ask.md': `+++
@@ -100,7 +100,7 @@ Go.
     expect(requests).toEqual(['Go.\n\npre 3nil\n\npre_task 3nil'])
   })
 
-  it('gives no vars where there is no [input]', async () => {
+  it('passes no vars without [input]', async () => {
     const files = {
       'ask.md': '+++\nsub_agents = ["see.lua"]\n+++\nGo.\n',
       'see.lua': 'return { coder_prompts_append = tostring(input.vars) }',
@@ -108,7 +108,7 @@ Go.
     expect(await run(files)).toEqual(['Go.\n\nnil'])
   })
 
-  it('gives its values to the agent that answers', async () => {
+  it('passes its values to the agent that answers', async () => {
     const files = {
       'ask.md': '+++\nagent = "x.lua"\nsub_agents = [{ name = "y.lua", stage = "post_task" }]\n[input.a]\n+++\nGo.\n',
       'x.lua': 'return input.vars.a',
@@ -117,7 +117,7 @@ Go.
     expect(await run(files, { vars: ['a=1'] })).toEqual([])
   })
 
-  it('is asked for before anything runs', async () => {
+  it('is requested before anything runs', async () => {
     const { folder } = agentWorld({ '.git/HEAD': 'x', 'ask.md': greeting })
     await expect(load(folder, {})).rejects.toMatchObject({
       code: 'USAGE',
@@ -180,7 +180,7 @@ describe('a prompt file with [input] as a sub-agent', () => {
     await expect(run(files)).rejects.toThrow('Sub-agent [greet.md] failed: "greet.md" has no input variable "typo"')
   })
 
-  it('needs no values to be checked by itself', async () => {
+  it('needs no values to be checked on its own', async () => {
     const { folder } = agentWorld({ '.git/HEAD': 'x', 'ask.md': greeting })
     const options = { file: 'ask.md', cwd: folder, env: { BATON_HOME: join(folder, '.s') }, home: folder, builtInDir }
     await expect(loadTarget({ strategies, ...options, flags: { overrides: [] } })).resolves.toMatchObject({
@@ -207,7 +207,7 @@ describe('a prompt file with [input] that a script runs', () => {
     ['{ whom = "a" }', 'has no input variable "whom"'],
     ['{ who = 1 }', 'the input variable "who" of "greet.md" must be text'],
     ['"a"', '"greet.md" needs the input variable "who"'],
-  ])('fails by name for %s', async (input, message) => {
+  ])('fails for %s, naming it', async (input, message) => {
     const files = {
       'ask.md': '+++\nagent = "x.lua"\n+++\nGo.\n',
       'greet.md': greet,
@@ -229,7 +229,7 @@ describe('a prompt file with [input] that answers', () => {
   })
 })
 
-describe('a prompt that is no file', () => {
+describe('a prompt that is not a file', () => {
   it('is run in the current folder, with front matter and agents', async () => {
     const text = '+++\nsub_agents = ["./a.lua"]\ncontext_globs = ["*.txt"]\n[input.x]\n+++\nGo {{input.x}}.\n\n====\n'
     const files = { 'a.lua': 'return { coder_prompts_append = "in " .. input.coder_prompt_dir }', 'a.txt': 'A' }

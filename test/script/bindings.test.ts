@@ -71,7 +71,7 @@ function boundSection(options: HostSectionOptions = {}): ReturnType<typeof hostS
 }
 
 describe('the functions of host modules, bound to a section', () => {
-  it('have the path of their module, read tables as declared, and come with the Lua parts', () => {
+  it('have the path of their module, read tables as declared, and include the Lua parts', () => {
     const { functions, chunks } = createBindings(modules)
     expect(functions.map(({ path, tables }) => [path, tables])).toEqual([
       ['aip.some.pure', 'data'],
@@ -83,7 +83,7 @@ describe('the functions of host modules, bound to a section', () => {
     expect(chunks).toEqual([{ name: 'aip.some', text: 'some = aip.some' }])
   })
 
-  it('number the calls that observe or act together, in the order they are made, and pure ones not', () => {
+  it('number observing and acting calls together, in order, but not pure ones', () => {
     const { callPath, records } = boundSection()
     expect(callPath('top')).toEqual(['pre/0:agent/data#0'])
     expect(callPath('aip.some.pure', 1)).toEqual(['agent', 1])
@@ -98,7 +98,7 @@ describe('the functions of host modules, bound to a section', () => {
     ])
   })
 
-  it('make the script wait for an observation that takes long, and record it once', async () => {
+  it('make the script wait for a long observation, and record it once', async () => {
     const { callPath, records } = boundSection()
     expect(callPath('aip.some.count', 5)).toEqual([5])
     const long = callPath('aip.some.count', 30_000)
@@ -111,7 +111,7 @@ describe('the functions of host modules, bound to a section', () => {
     ])
   })
 
-  it('stop an observation that takes long with the run, and record nothing of it', async () => {
+  it('stop a long observation with the run, and record nothing of it', async () => {
     const stop = new AbortController()
     const { callPath, records } = boundSection({ signal: stop.signal })
     const endless = callPath('aip.some.count', -1)
@@ -120,7 +120,7 @@ describe('the functions of host modules, bound to a section', () => {
     expect(records).toEqual([])
   })
 
-  it('end an observation with the time of the section, and record nothing of it', async () => {
+  it('end an observation at the time limit of the section, and record nothing of it', async () => {
     let busyMs = 0
     const limits = { timeMs: 1000, instructions: 1, memoryBytes: 1 }
     const clock = startSectionClock(
@@ -148,7 +148,7 @@ describe('the functions of host modules, bound to a section', () => {
     expect(functions.find(({ path }) => path === 'aip.some.count')?.call([-1])).toEqual(['recorded'])
   })
 
-  it.each(['now', 'later'])('do nothing any more once one has thrown %s what stops the run', async (when) => {
+  it.each(['now', 'later'])('do nothing any more after one has thrown %s that stops the run', async (when) => {
     const { callPath, refuseStopped, records } = boundSection()
     expect(refuseStopped).not.toThrow()
     const call = async (): Promise<unknown> => callPath(`fails.${when}`)
@@ -158,14 +158,14 @@ describe('the functions of host modules, bound to a section', () => {
     expect(records).toEqual([])
   })
 
-  it('go on after any other error', () => {
+  it('continue after any other error', () => {
     const { callPath, refuseStopped } = boundSection()
     expect(() => callPath('fails.otherwise')).toThrow('broken')
     expect(refuseStopped).not.toThrow()
     expect(callPath('top')).toEqual(['pre/0:agent/data#1'])
   })
 
-  it('count for each section from 0, from one list of bindings', () => {
+  it('count for each section from 0, with one list of bindings', () => {
     const bindings = createBindings(modules)
     const [one, other] = [hostSection('/one'), hostSection('/other')].map(
       ({ section }, index) => bindFunctions(bindings, { ...section, agentName: `agent ${index}` }).functions,

@@ -13,7 +13,7 @@ it.each([
   ['  call_me(1)', "attempt to call a nil value (global 'call_me')", 'call_me'],
   ['if x then retrun end', "syntax error near 'retrun'", 'retrun'],
   ['local x = ) + 1', "unexpected symbol near ')'", ')'],
-])('marks what Lua names: %s', (line, message, expected) => {
+])('marks the name in the message of Lua: %s', (line, message, expected) => {
   expect(marked(line, message)).toBe(expected)
 })
 
@@ -27,7 +27,7 @@ it.each([
   expect(marked(line, message)).toBeUndefined()
 })
 
-it('leaves a place that has a column, and one without a line', () => {
+it('does not change a place with a column, or one without a line', () => {
   const place = { file: 'a', line: 1, column: 3, text: 'return t' }
   expect(withRange(place, "attempt to index a nil value (local 't')")).toBe(place)
   expect(withRange({ file: 'a' }, "near 'x'")).toEqual({ file: 'a' })

@@ -18,7 +18,7 @@ describe('text', () => {
     expect(await runLua(await shared, text)).toEqual([1, 2, 3, 4, false, expected])
   })
 
-  it('keeps every pair of bytes apart', async () => {
+  it('keeps every pair of bytes distinct', async () => {
     const text = `
       local seen, count = {}, 0
       for first = 0, 255 do
@@ -33,7 +33,7 @@ describe('text', () => {
     expect(await runLua(await shared, text)).toEqual([65_536])
   })
 
-  it('orders every two bytes as numbers', async () => {
+  it('orders every two bytes numerically', async () => {
     const text = `
       for first = 0, 255 do
         for second = 0, 255, 5 do
@@ -94,12 +94,12 @@ describe('integers from outside', () => {
     [-2_147_483_649, 'float'],
     [2n ** 40n, 'float'],
     [2n ** 63n - 1n, 'float'],
-  ])('%s becomes an %s and comes back', async (value, type) => {
+  ])('%s becomes an %s and is unchanged after a round trip', async (value, type) => {
     const values = await runLua(await shared, 'return value, math.type(value), {value}', { variables: { value } })
     expect(values).toEqual([Number(value), type, [Number(value)]])
   })
 
-  it('compare and are keys exactly up to 2^53', async () => {
+  it('are exact as numbers and keys up to 2^53', async () => {
     const variables = { one: 2 ** 53 - 1, two: 2 ** 53 - 2 }
     const text =
       'local t = {[one] = "x"} return one > two, one == two, t[one], t[two], one % 10, math.max(one, two) == one'
@@ -134,7 +134,7 @@ describe('string.format', () => {
     ['("%q %q %q"):format(1, 1/0, nil)', '1 1e9999 nil'],
     ['("100%%"):format()', '100%'],
     ['("%s"):format("grüße 🙂")', 'grüße 🙂'],
-  ])('writes as C does: %s', async (text, expected) => {
+  ])('formats like C: %s', async (text, expected) => {
     expect(await runLua(await shared, `return ${text}`)).toEqual([expected])
   })
 
@@ -178,7 +178,7 @@ describe('string.rep', () => {
 })
 
 describe('math.random', () => {
-  it('stays in its range and gives integers for integer ranges', async () => {
+  it('stays in its range and returns integers for integer ranges', async () => {
     const text = `
       for _ = 1, 2000 do
         local part, die, wide = math.random(), math.random(6), math.random(-2147483648, 2147483647)
@@ -190,7 +190,7 @@ describe('math.random', () => {
     expect(await runLua(await shared, text)).toEqual(['fine', 3, 'integer', false, false])
   })
 
-  it('is not disturbed by another state', async () => {
+  it('is independent of other states', async () => {
     const engine = await shared
     const draws = 'local t = {} for i = 1, 5 do t[i] = math.random(1000000) wait() end return t'
     const alone = await runLua(engine, draws)
@@ -200,7 +200,7 @@ describe('math.random', () => {
 })
 
 describe('the state', () => {
-  it('carries values nested 500 levels deep through its small native stack', async () => {
+  it('passes values nested 500 levels deep through its small native stack', async () => {
     const text = `
       local value = 'end'
       for _ = 1, 500 do value = { next = value } end
@@ -222,7 +222,7 @@ describe('the state', () => {
     await expect(state.run({ name: 'x', text: 'return 1' }, {}, signal)).rejects.toThrow('closed')
   })
 
-  it('holds its limits for all runs together', async () => {
+  it('applies its limits to all runs together', async () => {
     const state = openState(await shared, { limits: { instructions: 1_000 } })
     const { signal } = new AbortController()
     const runOften = async (): Promise<void> => {
@@ -232,7 +232,7 @@ describe('the state', () => {
     state.close()
   })
 
-  it('gives an exception inside the interpreter as an error that pcall can catch', async () => {
+  it('reports an exception inside the interpreter as an error that pcall can catch', async () => {
     const holder: { depth: number } = { depth: 0 }
     const recurse = hostFunction('recurse', (values) => {
       const dig = (): number => 1 + (holder.depth >= 0 ? dig() : 0)

@@ -33,7 +33,7 @@ describe.each(core(['lua54'] as const, ['lua54', 'fengari'] as const))('threads 
     expect(await Promise.all([run(), run()])).toEqual([[29], [29]])
   })
 
-  it('do work at the same time as the main thread', async () => {
+  it('work concurrently with the main thread', async () => {
     const engine = await engines[name]
     const signal = new AbortController().signal
     const state = openState(engine)
@@ -46,7 +46,7 @@ describe.each(core(['lua54'] as const, ['lua54', 'fengari'] as const))('threads 
     state.close()
   })
 
-  it('are waited for by functions that answer at once, where Lua itself cannot wait', async () => {
+  it('wait for synchronous functions, where Lua itself cannot wait', async () => {
     const text = `
       local caught = select(2, xpcall(error, function(e) return host.echo(e) .. ' seen' end, 'error'))
       local shown = ('%s'):format(setmetatable({}, { __tostring = function() return host.echo('shown') end }))
@@ -54,7 +54,7 @@ describe.each(core(['lua54'] as const, ['lua54', 'fengari'] as const))('threads 
     expect(await runLua(await engines[name], text)).toEqual(['error seen', 'shown'])
   })
 
-  it('keep bytes, big numbers, nil and null apart on the way', async () => {
+  it('distinguish bytes, big numbers, nil and null across the boundary', async () => {
     const got: unknown[] = []
     const keep = hostFunction('keep', (values) => {
       got.push(...values)
@@ -69,7 +69,7 @@ describe.each(core(['lua54'] as const, ['lua54', 'fengari'] as const))('threads 
     expect(values).toEqual([...sent, undefined, null, { empty: {}, list: [], none: null }])
   })
 
-  it('are used again by the next state, which finds nothing of the last', async () => {
+  it('are reused by the next state, which finds nothing of the previous one', async () => {
     const engine = await engines[name]
     await runLua(engine, 'string.leak = 1 _G.leak = 2')
     expect(await runLua(engine, 'return string.leak, leak')).toEqual([undefined, undefined])
@@ -122,7 +122,7 @@ describe.each(core(['lua54'] as const, ['lua54', 'fengari'] as const))('threads 
 })
 
 describe('a thread that cannot start', () => {
-  it('rejects the run and says why', async () => {
+  it('rejects the run with the reason', async () => {
     const noWorker = createIsolatedEngine({ engine: 'fengari', workerFile: '/no/such/worker.mjs' })
     expect(await failLua(noWorker, 'return 1')).toMatchObject({
       message: expect.stringContaining('the Lua engine failed: '),

@@ -22,7 +22,7 @@ describe('numbers of 64 bits', () => {
     expect(values).toEqual([value, 'integer', [value]])
   })
 
-  it('makes floats of integers that do not fit', async () => {
+  it('converts integers that do not fit to floats', async () => {
     const variables = { big: 2n ** 70n, wide: 1e300, edge: 2 ** 53, zero: -0 }
     const text = 'return big == 2.0^70, wide, math.type(edge), edge == 2^53, 1 / zero'
     expect(await runLua(await shared, text, { variables })).toEqual([true, 1e300, 'float', true, -Infinity])
@@ -36,7 +36,7 @@ describe('numbers of 64 bits', () => {
 })
 
 describe('syntax of Lua 5.4', () => {
-  it('waits inside <close> and closes in order', async () => {
+  it('can wait inside <close> and closes in order', async () => {
     const text = `
       local log = {}
       local function closing(name) return setmetatable({}, {__close = function() log[#log + 1] = wait(name) end}) end
@@ -50,7 +50,7 @@ describe('syntax of Lua 5.4', () => {
     expect(await runLua(await shared, text)).toEqual([['body', 'b', 'a']])
   })
 
-  it('closes variables when an error passes', async () => {
+  it('closes variables when an error propagates', async () => {
     const text = `
       local closed
       local ok = pcall(function()
@@ -73,19 +73,19 @@ describe('memory', () => {
     ['what pcall caught', 'local ok, e = pcall(string.rep, "x", 1e9) return ok, e'],
     ['coroutines', 'local t = {} while true do t[#t + 1] = coroutine.create(function() end) end'],
     ['a value that is returned to it', 'return #host.echo(("x"):rep(1000000), ("x"):rep(1000000), ("y"):rep(1900000))'],
-  ])('ends a script that wants too much: %s', async (_, text) => {
+  ])('is limited for a script that needs too much: %s', async (_, text) => {
     expect(await failLua(await shared, text, { limits })).toMatchObject({
       limit: 'memory',
       message: 'the script needs more than 4000000 bytes of memory',
     })
   })
 
-  it('counts what is held, not what was thrown away', async () => {
+  it('is counted as held, not as discarded', async () => {
     const text = 'local last for i = 1, 100000 do last = {i, ("x"):rep(100)} end return last[1]'
     expect(await runLua(await shared, text, { limits })).toEqual([100_000])
   })
 
-  it('leaves other states alone', async () => {
+  it('is separate for each state', async () => {
     const engine = await shared
     const other = openState(engine, { limits })
     await failLua(engine, 'local t = {} while true do t[#t + 1] = {} end', { limits })
@@ -103,7 +103,7 @@ describe('memory', () => {
     expect(error.limit).toBe('memory')
   })
 
-  it('is given back by many states, however they end', async () => {
+  it('is released by many states, however they end', async () => {
     const { Module } = webAssembly()
     const runtime = createWasmRuntime(new Module(readFileSync(wasmFile)))
     const engine: LuaEngine = { name: 'lua54', createState: (options) => createState(runtime, options) }
@@ -137,7 +137,7 @@ describe('memory', () => {
 })
 
 describe('the instance', () => {
-  it('survives host functions that run chunks in one another without end', async () => {
+  it('survives host functions that recursively run chunks in each other', async () => {
     const engine = await shared
     const nested = hostFunction('nested', ([depth]) => {
       const level = Number(depth) + 1
@@ -152,7 +152,7 @@ describe('the instance', () => {
     expect(await runLua(engine, 'return 1')).toEqual([1])
   })
 
-  it('is replaced after a fault: a stack that is exhausted in the middle of Lua', async () => {
+  it('is replaced after a fault: a stack that is exhausted within Lua', async () => {
     const engine = await loadLua54()
     const state = openState(engine)
     const survivor = openState(engine)
@@ -201,7 +201,7 @@ describe('the instance', () => {
     expect(await runLua(engine, 'return 1')).toEqual([1])
   })
 
-  it('raises an error of the seed where the random number was asked for', async () => {
+  it('raises an error of the seed at the call of the random function', async () => {
     const seed = (): number => {
       throw new Error('no seed')
     }
@@ -219,7 +219,7 @@ describe('the instance', () => {
 })
 
 describe('the wasm file', () => {
-  it('can lie anywhere', async () => {
+  it('can be anywhere', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'baton-lua-'))
     const copy = join(folder, 'lua.wasm')
     await copyFile(wasmFile, copy)
@@ -241,7 +241,7 @@ describe('the wasm file', () => {
 })
 
 describe('limits', () => {
-  it('hold for all runs of a state together', async () => {
+  it('apply to all runs of a state together', async () => {
     const state = openState(await shared, { limits: { ...generousLimits, instructions: 1_000 } })
     const { signal } = new AbortController()
     const text = 'for i = 1, 300000 do end'

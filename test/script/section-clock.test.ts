@@ -21,7 +21,7 @@ function createThread() {
 }
 
 describe('the clock of a section', () => {
-  it('counts what the main thread does while the section waits for it, over all waits', async () => {
+  it('includes the work of the main thread while the section waits for it, over all waits', async () => {
     const { clock, work } = createThread()
     const { working, leftMs } = clock()
     await expect(working(work(60))).resolves.toBe('done')
@@ -30,14 +30,14 @@ describe('the clock of a section', () => {
     expect(leftMs()).toBe(1)
   })
 
-  it('does not count a wait for something outside', async () => {
+  it('excludes waits for outside operations', async () => {
     const { clock, work } = createThread()
     const { outside, working } = clock()
     await expect(outside(work(1000))).resolves.toBe('done')
     await expect(working(work(60))).resolves.toBe('done')
   })
 
-  it('charges sections that work at the same time with their shares, and those that wait outside with none', async () => {
+  it('charges concurrent sections with their shares, and those that wait outside with nothing', async () => {
     const { clock, work } = createThread()
     const [one, other] = [clock(), clock()]
     await expect(one.working(work(180))).resolves.toBe('done')
@@ -49,7 +49,7 @@ describe('the clock of a section', () => {
     expect(one.leftMs()).toBe(3)
   })
 
-  it('is asked in long work whether the time is over', async () => {
+  it('is checked during long work', async () => {
     const { clock, work } = createThread()
     const { check, working } = clock()
     const long = async (): Promise<string> => {
@@ -62,14 +62,14 @@ describe('the clock of a section', () => {
     await expect(working(long())).rejects.toMatchObject(tooLong)
   })
 
-  it('counts the time of threads besides', async () => {
+  it('includes the time of threads', async () => {
     const { clock } = createThread()
     const { inThread, leftMs } = clock()
     await inThread(new Promise((resolve) => setTimeout(resolve, 50)))
     expect(leftMs()).toBeLessThan(60)
   })
 
-  it('hides neither what stops the run nor another limit', async () => {
+  it('hides neither an error that stops the run nor another limit', async () => {
     const { clock, work } = createThread()
     const { working } = clock()
     const stop = new BatonError('SUSPENDED', 'waiting for an approval')

@@ -14,7 +14,7 @@ function start() {
 }
 
 describe('a thread', () => {
-  it('that is idle tells of its end whoever has released it', async () => {
+  it('that is idle reports its end whoever has released it', async () => {
     const thread = start()
     const answered = new Promise<string>((resolve, reject) => thread.assign({ onMessage: resolve, onEnd: reject }))
     thread.post('hello')
@@ -44,7 +44,7 @@ describe('the watchdog of a thread', () => {
     return { state, watchdog }
   }
 
-  it('looks seldom while it waits, however long, and notices soon that it works on', () => {
+  it('checks rarely while the thread waits, however long, and notices soon that it works again', () => {
     const { state, watchdog } = watched(100)
     Object.assign(state, { isWaiting: true, worked: 60_000 })
     vi.advanceTimersByTime(60_000)
@@ -56,7 +56,7 @@ describe('the watchdog of a thread', () => {
     watchdog.stop()
   })
 
-  it('is late when the thread has worked for longer than its time', () => {
+  it('fires when the thread has worked for longer than its time', () => {
     const { state, watchdog } = watched(100)
     vi.advanceTimersByTime(250)
     expect(state.isLate).toBe(false)

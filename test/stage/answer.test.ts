@@ -6,27 +6,33 @@ function failsWith(value: Json, message: string): () => void {
   return () => expect(() => readAnswer('a', value)).toThrow(expect.objectContaining({ code: 'AGENT_FAILED', message }))
 }
 
-describe('what a sub-agent returns (TV30)', () => {
-  it.each([[undefined], [null], [{}], [[]], [{ success: true }]] as const)('changes nothing by %j', (value) => {
+describe('the result of a sub-agent (TV30)', () => {
+  it.each([[undefined], [null], [{}], [[]], [{ success: true }]] as const)('changes nothing if it is %j', (value) => {
     expect(readAnswer('a', value as Json | undefined)).toEqual({ redo: false })
   })
 
   it(
-    'is an error when a key is one edit away from one that is read',
+    'is an error if a key is one edit away from a known one',
     failsWith({ coder_promt: 'x' }, 'Sub-agent [a] returned "coder_promt"; did you mean "coder_prompt"?'),
   )
-  it('may hold further keys', () => {
+  it('may contain further keys', () => {
     expect(readAnswer('a', { notes: 'x', coder_prompt: 'y', prompts: 'z' })).toMatchObject({ prompts: ['y'] })
   })
-  it('fails without a message', failsWith({ success: false }, 'Sub-agent [a] failed: Unknown error'))
-  it('fails by a message alone', failsWith({ success: true, error_msg: 'no globs' }, 'Sub-agent [a] failed: no globs'))
-  it('fails by a null message', failsWith({ error_msg: null }, 'Sub-agent [a] failed: Unknown error'))
+  it(
+    'with success = false fails without a message',
+    failsWith({ success: false }, 'Sub-agent [a] failed: Unknown error'),
+  )
+  it(
+    'with only an error message fails',
+    failsWith({ success: true, error_msg: 'no globs' }, 'Sub-agent [a] failed: no globs'),
+  )
+  it('with a null message fails', failsWith({ error_msg: null }, 'Sub-agent [a] failed: Unknown error'))
   it(
     'shows the details on a second line',
     failsWith({ error_msg: 'e', error_details: 'x' }, 'Sub-agent [a] failed: e\nDetails: x'),
   )
   it(
-    'ignores params that come with a failure',
+    'ignores params next to a failure',
     failsWith({ success: false, error_msg: 'e', coder_params: 3 }, 'Sub-agent [a] failed: e'),
   )
 
@@ -36,27 +42,27 @@ describe('what a sub-agent returns (TV30)', () => {
   it('refuses a list', failsWith([1], 'Sub-agent [a] returned a list, expected a table or nil'))
 
   it(
-    'refuses params that are no table',
+    'refuses params that are not a table',
     failsWith({ coder_params: 'x' }, 'Sub-agent [a] returned "coder_params" as a string, expected a table'),
   )
   it(
-    'refuses a prompt that is no string',
+    'refuses a prompt that is not a string',
     failsWith({ coder_prompt: 1 }, 'Sub-agent [a] returned "coder_prompt" as a number, expected a string'),
   )
   it(
-    'refuses prompts that are no strings',
+    'refuses prompts that are not strings',
     failsWith(
       { coder_prompts: ['a', 1] },
       'Sub-agent [a] returned "coder_prompts" as a list, expected a list of strings',
     ),
   )
   it(
-    'refuses success that is no boolean',
+    'refuses success that is not a boolean',
     failsWith({ success: 'no' }, 'Sub-agent [a] returned success as a string, expected true or false'),
   )
 })
 
-describe('contradictions and what Baton does not have', () => {
+describe('contradictions and unsupported keys', () => {
   it.each([
     ['coder_params', 'coder_params_patch'],
     ['coder_prompts', 'coder_prompt'],
@@ -68,7 +74,7 @@ describe('contradictions and what Baton does not have', () => {
     )
   })
 
-  it.each(['agent_on', 'emit_events'])('points from %s to stage', (key) => {
+  it.each(['agent_on', 'emit_events'])('refers from %s to stage', (key) => {
     try {
       readAnswer('a', { [key]: ['start'] })
       expect.unreachable()
@@ -81,7 +87,7 @@ describe('contradictions and what Baton does not have', () => {
   })
 })
 
-it('says what to do instead of returning file_changes', () => {
+it('explain what to do instead of returning file_changes', () => {
   expect(() => readAnswer('a', { file_changes: [] })).toThrow(
     expect.objectContaining({
       code: 'AGENT_FAILED',
@@ -91,27 +97,27 @@ it('says what to do instead of returning file_changes', () => {
   )
 })
 
-describe('fields', () => {
-  it('reads an empty Lua table as an empty list of prompts', () => {
+describe('fields of a result', () => {
+  it('an empty Lua table is an empty list of prompts', () => {
     expect(readAnswer('a', { coder_prompts: {} })).toEqual({ prompts: [], redo: false })
   })
 
-  it('takes coder_prompt as the only segment', () => {
+  it('coder_prompt is the only segment', () => {
     expect(readAnswer('a', { coder_prompt: 'X' })).toEqual({ prompts: ['X'], redo: false })
   })
 
-  it('appends one string or many', () => {
+  it('one string or many are appended', () => {
     expect(readAnswer('a', { coder_prompts_append: 'X' }).append).toEqual(['X'])
     expect(readAnswer('a', { coder_prompts_append: ['X', 'Y'] }).append).toEqual(['X', 'Y'])
   })
 
-  it('reads a changed answer as a string or as a table with content', () => {
+  it('a changed answer is a string or a table with content', () => {
     expect(readAnswer('a', { ai_response: 'new' }).content).toBe('new')
     expect(readAnswer('a', { ai_response: { content: 'new' } }).content).toBe('new')
     expect(() => readAnswer('a', { ai_response: { content: 1 } })).toThrow('expected a table with a string "content"')
   })
 
-  it('keeps agent_result as it is and reads coder_redo', () => {
+  it('agent_result is kept unchanged, and coder_redo is read', () => {
     expect(readAnswer('a', { agent_result: { n: 1 }, coder_redo: true })).toEqual({ result: { n: 1 }, redo: true })
   })
 })

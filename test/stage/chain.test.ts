@@ -64,7 +64,7 @@ function chain(
 
 const tv29 = { model: 'm', context_globs: [], structure_globs: [], knowledge_globs: [] }
 
-describe('the merge of an entry that names none', () => {
+describe('the merge of an entry without one', () => {
   it.each([
     [undefined, undefined, {}],
     ['shallow', undefined, { kept: { a: 1 } }],
@@ -81,8 +81,8 @@ describe('the merge of an entry that names none', () => {
   })
 })
 
-describe('state handed down the chain (TV29)', () => {
-  it('shows each agent what the earlier ones changed, and nothing else', async () => {
+describe('state passed down the chain (TV29)', () => {
+  it('contains what earlier agents changed, and nothing else', async () => {
     const { outcome, inputs } = chain(
       ['context-builder', { name: 'x', some_prop: 'value' }],
       {
@@ -108,7 +108,7 @@ describe('state handed down the chain (TV29)', () => {
     expect(state.params).toEqual({ context_globs: ['a'] })
   })
 
-  it('speaks both published vocabularies', async () => {
+  it('has the field names of both published formats', async () => {
     const { outcome, inputs } = chain(['a'], { a: () => undefined }, { redoCount: 2 })
     await outcome
     expect(inputs[0]).toMatchObject({
@@ -133,13 +133,13 @@ describe('state handed down the chain (TV29)', () => {
     ['pre_task', 'pre_task'],
     ['post_task', 'post_task'],
     ['post', 'end'],
-  ] as const)('calls %s the event %s', async (stage, event) => {
+  ] as const)('for %s has the event %s', async (stage, event) => {
     const { outcome, inputs } = chain([{ name: 'a', stage }], { a: () => undefined }, { stage })
     await outcome
     expect(inputs[0]).toMatchObject({ stage, event })
   })
 
-  it('tells an agent who ran before and who comes next', async () => {
+  it('tells an agent which agents ran before and which one comes next', async () => {
     const { outcome, inputs } = chain(['a', 'b', 'c'], {
       a: () => ({ agent_result: 7 }),
       b: () => undefined,
@@ -152,7 +152,7 @@ describe('state handed down the chain (TV29)', () => {
     expect(inputs[1]?.['sub_agents_next']).toEqual([{ name: 'c' }])
   })
 
-  it('runs only the agents of the stage that are enabled', async () => {
+  it('is passed only to enabled agents of the stage', async () => {
     const { outcome, inputs } = chain(
       ['a', { name: 'b', stage: ['post', 'pre'] }, { name: 'c', stage: 'post' }, { name: 'd', enabled: false }],
       { a: () => undefined, b: () => undefined, c: () => undefined, d: () => undefined },
@@ -162,8 +162,8 @@ describe('state handed down the chain (TV29)', () => {
   })
 })
 
-describe('failure (TV30, R253)', () => {
-  it('starts no later agent', async () => {
+describe('a failure (TV30, R253)', () => {
+  it('prevents later agents from starting', async () => {
     const { outcome, inputs } = chain(['a', 'b'], {
       a: () => ({ success: false, error_msg: 'no', coder_params: { x: 1 } }),
       b: () => undefined,
@@ -176,12 +176,12 @@ describe('failure (TV30, R253)', () => {
     expect(inputs).toHaveLength(1)
   })
 
-  it('names the agent whose params make no valid settings', async () => {
+  it('names the agent whose params are invalid settings', async () => {
     const { outcome } = chain(['a'], { a: () => ({ coder_params: { temperature: 'hot' } }) })
     await expect(outcome).rejects.toThrow('Sub-agent [a] returned invalid coder_params: "temperature" must be a number')
   })
 
-  it('reports the failed stage', async () => {
+  it('names the failed stage', async () => {
     const { outcome, context } = chain(['a'], { a: () => 42 })
     await expect(outcome).rejects.toThrow('Sub-agent [a] returned a number')
     expect(context.sent.map(({ type }) => type)).toEqual(['stage.started', 'stage.failed'])
@@ -199,12 +199,12 @@ describe('sub_agents_next', () => {
     expect(inputs.map((input) => (input['agent_config'] as JsonObject)['name'])).toEqual(['a', 'c'])
   })
 
-  it('is an error when an agent is missing', async () => {
+  it('fails if an agent is missing', async () => {
     const { outcome } = chain(['a'], { a: () => ({ sub_agents_next: ['nobody'] }) })
     await expect(outcome).rejects.toMatchObject({ code: 'AGENT_NOT_FOUND' })
   })
 
-  it('is an error when an entry is not valid', async () => {
+  it('fails if an entry is invalid', async () => {
     const { outcome } = chain(['a'], { a: () => ({ sub_agents_next: [3] }) })
     await expect(outcome).rejects.toThrow(/Sub-agent \[a\] returned an invalid sub_agents_next: sub_agents\[0\]/)
   })
@@ -217,7 +217,7 @@ describe('sub_agents_next', () => {
 })
 
 describe('stages after the answer', () => {
-  it('lets post_task agents change the answer one after another', async () => {
+  it('post_task agents can change the answer one after another', async () => {
     const { outcome, inputs } = chain(
       [
         { name: 'a', stage: 'post_task' },
@@ -233,7 +233,7 @@ describe('stages after the answer', () => {
     expect(inputs[1]?.['ai_response']).toEqual({ content: 'one', model_name: 'm' })
   })
 
-  it('says that returned params change nothing there', async () => {
+  it('report that returned params change nothing there', async () => {
     const { outcome, context } = chain(
       [{ name: 'a', stage: 'post' }],
       { a: () => ({ coder_params: { x: 1 }, agent_result: 1 }) },
@@ -246,14 +246,14 @@ describe('stages after the answer', () => {
     ])
   })
 
-  it('takes coder_redo in post only', async () => {
+  it('accept coder_redo only in post', async () => {
     const redo: Behaviour = () => ({ coder_redo: true })
     expect((await chain([{ name: 'a', stage: 'post' }], { a: redo }, { stage: 'post' }).outcome).redo).toBe(true)
     expect((await chain(['a'], { a: redo }).outcome).redo).toBe(false)
   })
 })
 
-it('records every step whole', async () => {
+it('are recorded with every step', async () => {
   const { outcome, context } = chain(['a', 'dir/b'], { a: () => ({ agent_result: 1 }), 'dir/b': () => undefined })
   await outcome
   expect(context.records).toMatchObject([

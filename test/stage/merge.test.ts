@@ -12,7 +12,7 @@ function paramsAfter(
 }
 
 describe('coder_params', () => {
-  it('replaces: keys that were not returned are lost (R239, R241)', () => {
+  it('replaces: missing keys are lost (R239, R241)', () => {
     expect(paramsAfter({ model: 'm', note: 1, context_globs: [] }, { params: { context_globs: ['a'] } })).toEqual({
       context_globs: ['a'],
     })
@@ -39,7 +39,7 @@ describe('coder_params', () => {
     })
   })
 
-  it('reads an empty Lua table under a key that holds lists as an empty list', () => {
+  it('reads an empty Lua table under a key of a list as an empty list', () => {
     const empty = { context_globs: {}, working_globs_post: {}, context_resources: {}, own: {} }
     const lists = { context_globs: [], working_globs_post: [], context_resources: [], own: {} }
     expect(paramsAfter({ context_globs: ['a'] }, { params: empty })).toEqual(lists)
@@ -60,7 +60,7 @@ describe('the frame', () => {
     budget: { usd: 2, calls: 9 },
   }
 
-  it('stays when it is left out', () => {
+  it('is unchanged if it is omitted', () => {
     expect(paramsAfter({ ...frame, model: 'm' }, { params: { model: 'n' } })).toEqual({ ...frame, model: 'n' })
   })
 
@@ -78,12 +78,12 @@ describe('the frame', () => {
     expect(() => paramsAfter(frame, { patch: { [key]: value } })).toThrow(`Sub-agent [a] may not change "${key}"`)
   })
 
-  it('goes down: write_mode off, fewer tools, less budget', () => {
+  it('can be restricted: write_mode off, fewer tools, less budget', () => {
     const less = { write_mode: false, tools: ['read'], budget: { usd: 1, calls: 9 } }
     expect(paramsAfter(frame, { params: less })).toMatchObject(less)
   })
 
-  it.each(['replace', 'shallow', 'deep'] as const)('gives up all tools, and gets a budget, merged by %s', (merge) => {
+  it.each(['replace', 'shallow', 'deep'] as const)('can lose all tools and get a budget, merged by %s', (merge) => {
     for (const key of ['params', 'patch'] as const) {
       for (const none of [{}, []]) expect(paramsAfter(frame, { [key]: { tools: none } }, merge)['tools']).toEqual([])
       expect(paramsAfter({}, { [key]: { tools: {}, budget: { usd: 3 } } }, merge)).toMatchObject({
@@ -100,12 +100,12 @@ describe('the frame', () => {
     }
   })
 
-  it('reads empty tables of lists as unchanged lists', () => {
+  it('has unchanged lists if empty tables are returned', () => {
     const lists = { disallowed_tools: [], fallback_models: [], secrets: [] }
     expect(paramsAfter(lists, { params: { disallowed_tools: {}, fallback_models: {}, secrets: {} } })).toEqual(lists)
   })
 
-  it('never goes up', () => {
+  it('can never be extended', () => {
     expect(() => paramsAfter({ ...frame, write_mode: false }, { params: { write_mode: true } })).toThrow(
       'may not change "write_mode"',
     )

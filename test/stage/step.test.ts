@@ -51,7 +51,7 @@ function chain(
 }
 
 describe('prompt files in a chain', () => {
-  it('get the instruction as text and their entry’s options, and append their answer', async () => {
+  it('get the instruction as text and the options of their entry, and append their answer', async () => {
     const { outcome, requests, context } = chain([{ name: 'a.md', options: { model: 'fast' } }, 'b.md'], {
       'a.md': promptDone('A'),
       'b.md': promptDone('B'),
@@ -70,7 +70,7 @@ describe('prompt files in a chain', () => {
     ])
   })
 
-  it('replace the instruction, or only say something to later agents', async () => {
+  it('replace the instruction, or only pass a message to later agents', async () => {
     const { outcome, requests } = chain(
       [
         { name: 'a.md', as: 'replace' },
@@ -88,13 +88,13 @@ describe('prompt files in a chain', () => {
     [undefined, { context_globs: ['a'], tone: 'calm' }],
     ['shallow', { context_globs: ['a'], tone: 'calm' }],
     ['replace', { tone: 'calm' }],
-  ])('join params by merge, %s', async (merge, params) => {
+  ])('merge params with %s', async (merge, params) => {
     const entry = { name: 'a.md', as: 'params', ...(merge === undefined ? {} : { merge }) }
     const { outcome } = chain([entry], { 'a.md': promptDone('{"tone": "calm"}') })
     expect((await outcome).state.params).toEqual(params)
   })
 
-  it('may not change the frame by params', async () => {
+  it('may not change the frame with params', async () => {
     const { outcome } = chain(
       [{ name: 'a.md', as: 'params' }],
       { 'a.md': promptDone('write_mode = true') },
@@ -108,7 +108,7 @@ describe('prompt files in a chain', () => {
     expect(await outcome).toMatchObject({ state: { prompts: ['I'] }, agentResult: undefined })
   })
 
-  it('see the answer in post_task and leave it as it is', async () => {
+  it('see the answer in post_task and do not change it', async () => {
     const { outcome, requests } = chain(
       [{ name: 'a.md', stage: 'post_task', as: 'replace' }],
       { 'a.md': promptDone('Good.') },
@@ -122,7 +122,7 @@ describe('prompt files in a chain', () => {
 })
 
 describe('failures', () => {
-  it('of a prompt file are those of the sub-agent, also when an agent of its own failed', async () => {
+  it('of a prompt file are those of the sub-agent, also when a nested agent failed', async () => {
     const inner = new BatonError('AGENT_FAILED', 'Sub-agent [x.lua] failed: no', { place: { file: '/x.lua', line: 3 } })
     await expect(chain(['a.md'], { 'a.md': inner }).outcome).rejects.toMatchObject({
       code: 'AGENT_FAILED',
@@ -131,24 +131,24 @@ describe('failures', () => {
     })
   })
 
-  it('of an answer that is no table are placed in the prompt file', async () => {
+  it('of an answer that is not a table are located in the prompt file', async () => {
     await expect(chain([{ name: 'a.md', as: 'params' }], { 'a.md': promptDone('No') }).outcome).rejects.toMatchObject({
       code: 'AGENT_FAILED',
       place: { file: '/work/a.md' },
     })
   })
 
-  it('of the one input of a script end the step, whatever its options say about tasks', async () => {
+  it('of the only input of a script end the step, whatever its options say about tasks', async () => {
     const { outcome } = chain(['a.lua'], { 'a.lua': { ...scriptDone([{ error: 'boom' }]), failedInputs: 1 } as const })
     await expect(outcome).rejects.toMatchObject({ code: 'AGENT_FAILED', message: 'Sub-agent [a.lua] failed: boom' })
   })
 
-  it('of an input are forgiven where After All says what to make of it', async () => {
+  it('of an input are tolerated if After All handles them', async () => {
     const result = { ...scriptDone([{ error: 'boom' }], { agent_result: 'without' }), failedInputs: 1 } as const
     expect((await chain(['a.lua'], { 'a.lua': result }).outcome).agentResult).toBe('without')
   })
 
-  it('come from as on a script, before it runs', async () => {
+  it('of a prompt file are reported like those of a script, before it runs', async () => {
     const { outcome, requests } = chain([{ name: 'a.lua', as: 'append' }], {})
     await expect(outcome).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
     expect(requests).toEqual([])

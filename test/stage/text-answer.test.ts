@@ -12,7 +12,7 @@ function read(answer: TextAnswer | null, as?: TextUse, stage: Stage = 'pre'): Pr
   return readTextAnswer(config(as), stage, answer)
 }
 
-describe('as', () => {
+describe('as of an entry', () => {
   it.each([
     [undefined, { append: ['T'], redo: false }],
     ['append', { append: ['T'], redo: false }],
@@ -22,11 +22,11 @@ describe('as', () => {
     expect(await read({ text: 'T' }, as)).toEqual(answer)
   })
 
-  it('params reads the text as a table', async () => {
+  it('params parses the text as a table', async () => {
     expect(await read({ text: 'tone = "calm"' }, 'params')).toEqual({ params: { tone: 'calm' }, redo: false })
   })
 
-  it('params names the agent whose text is no table', async () => {
+  it('params names the agent whose text is not a table', async () => {
     await expect(read({ text: 'No.' }, 'params')).rejects.toMatchObject({
       code: 'AGENT_FAILED',
       message: expect.stringMatching(/^Sub-agent \[x\.md\] returned no params: the answer is not valid TOML/),
@@ -39,7 +39,7 @@ describe('as', () => {
     }
   })
 
-  it('takes the value of an answer that is described by a schema', async () => {
+  it('uses the value of an answer that is described by a schema', async () => {
     const answer = { text: '{"n":1}', value: { n: 1 } }
     expect(await read(answer, 'result')).toEqual({ result: { n: 1 }, redo: false })
     expect(await read(answer, 'params')).toEqual({ params: { n: 1 }, redo: false })
@@ -49,23 +49,26 @@ describe('as', () => {
 })
 
 describe('no change', () => {
-  it.each(['append', 'replace', 'result', 'params'] as const)('%s of an agent that skipped itself', async (as) => {
-    expect(await read(null, as)).toEqual({ redo: false })
-  })
+  it.each(['append', 'replace', 'result', 'params'] as const)(
+    'is made by %s of an agent that skipped itself',
+    async (as) => {
+      expect(await read(null, as)).toEqual({ redo: false })
+    },
+  )
 
-  it.each(['append', 'replace'] as const)('%s of an empty answer', async (as) => {
+  it.each(['append', 'replace'] as const)('is made by %s of an empty answer', async (as) => {
     expect(await read({ text: ' \n' }, as)).toEqual({ redo: false })
   })
 
-  it('is what a skipped result means', () => {
+  it('is made by a skipped result', () => {
     expect(textAnswerOf(promptSkipped())).toBeNull()
     expect(textAnswerOf(promptDone('T', []))).toEqual({ text: 'T', value: [] })
     expect(textAnswerOf(promptDone('T'))).toEqual({ text: 'T' })
   })
 })
 
-describe('an agent that answers no text', () => {
-  it.each(['aip', 'lua'] as const)('refuses as when it is %s, naming the entry', (kind) => {
+describe('an agent with a result that is not text', () => {
+  it.each(['aip', 'lua'] as const)('is refused with as = %s, naming the entry', (kind) => {
     expect(() => checkAs(config('append'), { kind, name: 'x', file: '/x', text: '' })).toThrow(
       expect.objectContaining({
         code: 'CONFIG_INVALID',
@@ -74,7 +77,7 @@ describe('an agent that answers no text', () => {
     )
   })
 
-  it('is right without as', () => {
+  it('is accepted without as', () => {
     expect(() => checkAs(config(), { kind: 'lua', name: 'x', file: '/x', text: '' })).not.toThrow()
     expect(() => checkAs(config('params'), { kind: 'prompt', name: 'x', file: '/x', text: '' })).not.toThrow()
   })

@@ -21,7 +21,7 @@ function holding(messages: readonly InboxMessage[], next: Inbox['next'] = async 
 }
 
 describe('several inboxes of one conversation', () => {
-  it('are one: messages of all, open while one is, and each knows what was told', () => {
+  it('act as one: messages of all, open while one is, and each knows which were delivered', () => {
     const [one, other] = [holding([{ id: 'a', text: 'A' }]), holding([])]
     const joined = joinInboxes([one, other])
     expect([joined.isOpen(), joined.waiting()]).toEqual([true, [{ id: 'a', text: 'A' }]])
@@ -51,7 +51,7 @@ describe('several inboxes of one conversation', () => {
     await expect(joinInboxes(nexts.map((next) => holding([], next))).next(signal)).rejects.toThrow(message)
   })
 
-  it('stop to wait when the conversation is stopped', async () => {
+  it('stop waiting when the conversation is stopped', async () => {
     const stop = new AbortController()
     const waits = joinInboxes([holding([], never)]).next(stop.signal)
     stop.abort(new Error('stopped'))
@@ -62,7 +62,7 @@ describe('several inboxes of one conversation', () => {
 describe('an inbox whose decisions are recorded', () => {
   const provider = createFakeProvider(() => ({ text: ['unused'] }))
 
-  it('goes on for the same messages in a resumed run, also before they were sent again, and tells each once', async () => {
+  it('continues with the same messages in a resumed run, even before they were sent again, and delivers each once', async () => {
     const first = await sessionWorld({ provider })
     const one = recordedInbox(holding([{ id: 'a', text: 'A' }]), first.context)
     expect(await one.next(signal)).toBe(true)
@@ -74,7 +74,7 @@ describe('an inbox whose decisions are recorded', () => {
     expect(again.waiting()).toEqual([])
   })
 
-  it('records nothing when all who could send wait for a person, so that a resumed run waits again', async () => {
+  it('records nothing when all possible senders wait for a person, so that a resumed run waits again', async () => {
     const suspended = new BatonError('WAITING_FOR_APPROVAL', 'somebody has to say yes')
     const first = await sessionWorld({ provider })
     const waits = recordedInbox(
@@ -85,7 +85,7 @@ describe('an inbox whose decisions are recorded', () => {
     expect(first.records).toEqual([])
   })
 
-  it('is what a conversation goes on for that has no more to do', async () => {
+  it('lets a conversation with nothing else to do continue', async () => {
     const told: unknown[] = []
     const model = createFakeProvider(({ messages }) => {
       told.push(messages.length)

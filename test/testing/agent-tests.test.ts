@@ -24,7 +24,7 @@ async function failuresOf(
 const lua = 'aip.file.save("out.txt", input.text)\nreturn { n = #input.text, list = { { name = "a" } } }\n'
 
 describe('tests of agents', () => {
-  it('are in a file beside a Lua agent, and check what it returns and which files it changes', async () => {
+  it('are written in a file next to a Lua agent, and check its result and the files it changes', async () => {
     const folder = tempTree({
       '.aipack/x': '',
       'old.txt': 'old',
@@ -56,7 +56,7 @@ expect = [{ output = { n = 3 }, schema = "len.schema.json", changed_files = [] }
     })
   })
 
-  it('are in the Options of an .aip agent, which a run and a check do not see', async () => {
+  it('are in the Options of an .aip agent, where a run and a check ignore them', async () => {
     const options = '[[test]]\nname = "shouts"\ninput = "hi"\nexpect = [{ output = "HI" }]\n'
     const folder = tempTree({
       '.git/HEAD': '',
@@ -69,7 +69,7 @@ expect = [{ output = { n = 3 }, schema = "len.schema.json", changed_files = [] }
     ['name = "a"\nvars = { x = 1 }', '"vars" is for prompt files'],
     ['name = "a"\nexpext = []', 'unknown key "expext" in test[0]'],
     ['expect = []', '"test[0].name" is missing'],
-  ])('with a mistake are refused where it is written: %j', async (entry, message) => {
+  ])('with a mistake are refused at its place: %j', async (entry, message) => {
     const folder = tempTree({ '.git/HEAD': '', 'a.lua': 'return 1', 'a.test.toml': `[[test]]\n${entry}\n` })
     await expect(failuresOf(folder, 'a.lua')).rejects.toMatchObject({
       code: 'CONFIG_INVALID',
@@ -80,7 +80,7 @@ expect = [{ output = { n = 3 }, schema = "len.schema.json", changed_files = [] }
 })
 
 describe('a model as judge', () => {
-  it('is asked when a test is recorded, and answers from its cassette afterwards', async () => {
+  it('is called when a test is recorded, and answers from its cassette afterwards', async () => {
     const server = await startModelServer(({ body }) => {
       const asked = JSON.stringify(body)
       if (!asked.includes('2. rude')) return { text: 'Good {{morning}}.' }
@@ -113,7 +113,7 @@ describe('a model as judge', () => {
   })
 })
 
-it('results are JUnit XML, whatever is in them', async () => {
+it('results are valid JUnit XML, whatever they contain', async () => {
   const folder = tempTree({ '.git/HEAD': '', 'a.lua': 'return 1', 'a.test.toml': '[[test]]\nname = "<\\"&\\u0007"\n' })
   const { tests } = await loadTests('a.lua', { cwd: folder, env: {}, home: folder, overrides: [] })
   const [test] = tests

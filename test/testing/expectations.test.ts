@@ -39,7 +39,7 @@ describe('expectations of a test', () => {
     { schema: { type: 'object', required: ['count'] } },
     { changed_files: ['b.txt', 'a.txt'] },
     { lua: 'exit == 0', judge: 'is polite' },
-  ])('hold: %j', async (expectation) => {
+  ])('pass: %j', async (expectation) => {
     expect(await unmet(expectation)).toEqual([])
   })
 
@@ -74,36 +74,36 @@ describe('expectations of a test', () => {
     [{ lua: 'calls == 9' }, 'expect.0.lua: the Lua expression is false, not true'],
     [{ judge: ['is polite', 'is rude'] }, 'expect.0.judge: the judge model found this not met: is rude (it greets)'],
     [{ max_cost_usd: 0.01 }, 'expect.0.max_cost_usd: the model calls cost $0.02, more than $0.01'],
-  ])('do not hold: %j', async (expectation, message) => {
+  ])('fail: %j', async (expectation, message) => {
     expect(await unmet(expectation)).toEqual([message])
   })
 
-  it('say of a file that differs in which lines', async () => {
+  it('show the different lines of a file', async () => {
     const [found] = await unmetExpectations([{ file_equals: { 'out/a.txt': 'one\n2\n' } }], observed)
     expect(found?.message).toBe('out/a.txt differs from the expected content')
     expect(found?.diff).toBe('--- expected\n+++ out/a.txt\n@@ -1,2 +1,2 @@\n one\n-2\n+two\n')
   })
 
-  it('do not take a cost that is not known for nothing', async () => {
+  it('do not treat an unknown cost as zero', async () => {
     expect(await unmet({ max_cost_usd: 1 }, { costUsd: null })).toEqual([
       'expect.0.max_cost_usd: the cost of the model calls is unknown',
     ])
   })
 
-  it('about JSON say so when the answer is none', async () => {
+  it('about JSON report an answer that is not JSON', async () => {
     for (const expectation of [{ output: 1 }, { json: { a: 1 } }, { schema: {} }]) {
       const [message] = await unmet(expectation, { output: undefined, answer: 'ships' })
       expect(message).toContain('the answer is not JSON: "ships"')
     }
   })
 
-  it('show the beginning of a long answer only', async () => {
+  it('show only the beginning of a long answer', async () => {
     const [message = ''] = await unmet({ answer_contains: 'b' }, { answer: 'a'.repeat(5000) })
     expect(message.length).toBeLessThan(500)
     expect(message.endsWith(' …')).toBe(true)
   })
 
-  it('of all tables count, each with its own place', async () => {
+  it('of all tables apply, each with its own place', async () => {
     const all = await unmetExpectations(
       [{ answer_contains: 'ships' }, { calls: 3 }, { answer_contains: 'bees' }],
       observed,
@@ -114,7 +114,7 @@ describe('expectations of a test', () => {
     ])
   })
 
-  it('expect exit code 0 unless another one is named', () => {
+  it('expect exit code 0 unless another one is given', () => {
     expect(expectedExit([])).toBe(0)
     expect(expectedExit([{ calls: 1 }, { exit: 4 }])).toBe(4)
   })

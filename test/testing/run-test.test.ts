@@ -75,7 +75,7 @@ What is it for?
 const tone = 'return { coder_prompts_append = "Be " .. (input.coder_params.tone or "short") .. "." }'
 
 describe('a test with a cassette', () => {
-  it('says where a cassette may be when it is outside the workspace', async () => {
+  it('names the places where a cassette may be if it is outside the workspace', async () => {
     const { folder, test } = await world({
       'ask.md': asking.replace('cassettes/asks', '../../asks'),
       'agents/tone.lua': tone,
@@ -87,7 +87,7 @@ describe('a test with a cassette', () => {
     })
   })
 
-  it('is recorded once, and then runs without model, key and network', async () => {
+  it('is recorded once, and then runs without a model, key or network', async () => {
     const { folder, record, test, requests, close } = await world(
       { 'ask.md': asking, 'agents/tone.lua': tone, 'notes/other.txt': 'not for the test' },
       ({ body }) => {
@@ -112,7 +112,7 @@ describe('a test with a cassette', () => {
     expect(readFileSync(join(folder, 'ask.md'), 'utf8')).toBe(asking)
   })
 
-  it('fails with the difference of the request once the prompt is another one', async () => {
+  it('fails with the difference of the request after the prompt was changed', async () => {
     const { folder, record, test } = await world({ 'ask.md': asking, 'agents/tone.lua': tone }, () => ({
       text: 'ships',
     }))
@@ -125,7 +125,7 @@ describe('a test with a cassette', () => {
     expect(failure?.hint).toContain('baton test --record')
   })
 
-  it('still passes when another test is added to the file', async () => {
+  it('still passes after another test was added to the file', async () => {
     const { folder, record, test } = await world({ 'ask.md': asking, 'agents/tone.lua': tone }, () => ({
       text: 'ships',
     }))
@@ -137,7 +137,7 @@ describe('a test with a cassette', () => {
     expect(messages(await test())['asks']).toEqual([])
   })
 
-  it('keeps the cassette that was there when the run ends in another way than expected', async () => {
+  it('keeps the existing cassette if the run ends differently than expected', async () => {
     let isBroken = false
     const { folder, record } = await world({ 'ask.md': asking, 'agents/tone.lua': tone }, () =>
       isBroken ? { status: 400, body: { error: { message: 'no' } } } : { text: 'ships' },
@@ -150,7 +150,7 @@ describe('a test with a cassette', () => {
     expect(readFileSync(join(folder, 'cassettes/asks.cassette'), 'utf8')).toBe(before)
   })
 
-  it('never writes over a file that is no cassette, and none outside the workspace', async () => {
+  it('never overwrites a file that is not a cassette or is outside the workspace', async () => {
     const { folder, record } = await world({
       'ask.md': asking.replace('cassettes/asks.cassette', 'notes/mine.txt'),
       'agents/tone.lua': tone,
@@ -164,7 +164,7 @@ describe('a test with a cassette', () => {
     await expect(record()).rejects.toThrow('the cassette ../asks.cassette is outside the workspace')
   })
 
-  it('holds no secret', async () => {
+  it('contains no secret', async () => {
     const { folder, record, test } = await world(
       {
         'ask.md': asking
@@ -182,7 +182,7 @@ describe('a test with a cassette', () => {
     expect(messages(await test({ env: { SHOP_TOKEN: 'hush-hush-token' } }))).toEqual({ asks: [] })
   })
 
-  it('shares one limit of cost among all that are recorded', async () => {
+  it('shares one cost limit with all tests that are recorded', async () => {
     const { createSessionBudget } = await import('../../src/journal/placed-budgets.ts')
     const second = asking.slice(asking.indexOf('[[test]]'), asking.lastIndexOf('+++')).replaceAll('asks', 'asks more')
     const { record } = await world(
@@ -231,7 +231,7 @@ return count .. " words"`
     'data/a.txt': 'A',
   }
 
-  it('runs scripts in a copy, which is gone afterwards', async () => {
+  it('runs scripts in a copy, which is removed afterwards', async () => {
     const { folder, test, left } = await world(files)
     const results = await test()
     expect(messages(results)).toEqual({
@@ -244,7 +244,7 @@ return count .. " words"`
     expect(left()).toEqual([])
   })
 
-  it('finds the whole pack of an agent, and the values of variables in their types', async () => {
+  it('finds the whole pack of an agent, and passes variables with their types', async () => {
     const { test } = await world({
       'ask.md': `+++
 sub_agents = ["demo@words"]
@@ -266,7 +266,7 @@ expect = [{ answer_contains = "3 days\\n\\nfrom the pack" }]
     expect(messages(await test())).toEqual({ t: [] })
   })
 
-  it('is left where it ran when that is asked for', async () => {
+  it('leaves its folder in place on request', async () => {
     const { test } = await world(files)
     const { 'counts words': result } = await test({ keeps: true })
     expect(readFileSync(join(result?.folder ?? '', 'workspace/out.txt'), 'utf8')).toBe('two of five')
@@ -291,14 +291,14 @@ expect = [{ answer_contains = "3 days\\n\\nfrom the pack" }]
       'pcall(aip.web.get, "http://127.0.0.1:9/x") return "fine"',
       'this test has no cassette, and its run sends an HTTP request: http://127.0.0.1:9/x',
     ],
-  ])('fails when it wants %s, whatever its scripts catch', async (_, name, text, message) => {
+  ])('fails if it needs %s, even if its scripts catch the error', async (_, name, text, message) => {
     const { test } = await world({ 'ask.md': '+++\nagent = "a.lua"\n[[test]]\nname = "t"\n+++\nAsk.\n', [name]: text })
     const { t } = await test()
     expect(t?.failures.map((failure) => failure.message)).toEqual([message])
     expect(t?.failures[0]?.hint).toContain('baton test --record')
   })
 
-  it('fails for files that it names and that are not there', async () => {
+  it('fails for named files that do not exist', async () => {
     const { test } = await world({
       'ask.md':
         '+++\nagent = "a.lua"\n[[test]]\nname = "t"\nfiles = ["nothing/*.txt"]\n[[test]]\nname = "u"\nfiles = { "../x" = "" }\n+++\nAsk.\n',
@@ -322,7 +322,7 @@ expect = [{ answer_contains = "3 days\\n\\nfrom the pack" }]
   })
 })
 
-describe('what is no test', () => {
+describe('a file without a valid test', () => {
   it.each([
     ['ask.md', 'Ask.\n'],
     ['ask.lua', 'return 1'],
@@ -336,14 +336,14 @@ describe('what is no test', () => {
   it.each([
     ['none.md', 'there is no file'],
     ['/usr/none.lua', 'No agent found'],
-  ])('is said so: %s', async (name, message) => {
+  ])('is reported: %s', async (name, message) => {
     await expect(loadTests(name, { cwd: tempTree(), env: {}, home: tempTree(), overrides: [] })).rejects.toThrow(
       message,
     )
   })
 })
 
-it('writes only in its copy, also what packs keep for all workspaces', async () => {
+it('writes only to its copy, including what packs store for all workspaces', async () => {
   const home = tempTree({ '.aipack-base/support/pack/demo/tools/seen.txt': 'of the user' })
   const other = tempTree({ 'pack.toml': '' })
   const script = `aip.file.save("demo@tools$base/seen.txt", "of the test")

@@ -46,7 +46,7 @@ function running(program: string): Action {
   return { kind: 'command', program, caller: 'aip.cmd.exec' }
 }
 
-describe('what a pack is held to', () => {
+describe('the capabilities of a pack', () => {
   it.each([
     ['read', 'src/a.ts', true],
     ['read', 'src/deep/b.ts', true],
@@ -65,11 +65,11 @@ describe('what a pack is held to', () => {
     ['write', 'pack/main.aip', false],
     ['delete', 'out/new.txt', true],
     ['delete', 'src/a.ts', false],
-  ] as const)('%s %s: %s', (kind, path, allowed) => {
+  ] as const)('for %s %s: %s', (kind, path, allowed) => {
     expect(world({ read: ['src/**'], write: ['out/*.txt'] }).may(kind, path)).toBe(allowed)
   })
 
-  it('looks at where a link leads', () => {
+  it('are checked for the target of a link', () => {
     const { workspace, may } = world({ read: ['src/**'], write: ['src/**'] })
     symlinkSync('../secret.md', join(workspace, 'src/link.md'))
     symlinkSync('..', join(workspace, 'src/up'))
@@ -89,7 +89,7 @@ describe('what a pack is held to', () => {
     '.aipack/config.toml',
     '.aipack/pack/custom/a/b/main.aip',
     '.git/hooks/x',
-  ])('never writes %s, whatever it was granted', (path) => {
+  ])('never allow writing %s, whatever was granted', (path) => {
     const { workspace, may } = world({ write: ['**'], read: ['**'] })
     mkdirSync(join(workspace, '.baton'))
     expect([may('write', path), may('write', 'src/a.ts'), may('write', '.aipack/.prompt/x.md')]).toEqual([
@@ -99,7 +99,7 @@ describe('what a pack is held to', () => {
     ])
   })
 
-  it('never allows more than agents have anyway', () => {
+  it('never allow more than agents have anyway', () => {
     const { workspace, may } = world({ read: ['**'], write: ['**'] })
     expect([may('read', '../x'), may('write', '../x'), may('write', '.git/config')]).toEqual([false, false, false])
     expect(workspace).not.toBe('')
@@ -144,7 +144,7 @@ describe('what a pack is held to', () => {
     expect(reason(action) === undefined).toBe(allowed)
   })
 
-  it('runs only programs that are named, as they are named', () => {
+  it('allow only the named programs, exactly as named', () => {
     const { reason } = world({ commands: ['git'] })
     expect(reason(running('git'))).toBeUndefined()
     expect(reason(running('/tmp/git'))).toBe(
@@ -153,7 +153,7 @@ describe('what a pack is held to', () => {
     expect(world({ commands: ['*'] }).reason(running('sh'))).toBeUndefined()
   })
 
-  it('holds a pack that another one runs to both', () => {
+  it('apply together with those of the pack that runs it', () => {
     const { workspace, held, pack } = world({
       read: ['src/**', 'secret.md'],
       commands: ['git', 'npm'],

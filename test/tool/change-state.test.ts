@@ -67,8 +67,8 @@ function workspace() {
   return { root, at, call, state, recorded }
 }
 
-describe('a change of a file that a killed process had begun', () => {
-  it.each(Object.entries(changes))('%s is found as before it, and as it leaves the files', (_, change) => {
+describe('a file change that a killed process had started', () => {
+  it.each(Object.entries(changes))('%s is recognized before and after the change', (_, change) => {
     const done = workspace()
     change(done.at, done.call)
     const record = done.recorded()
@@ -77,7 +77,7 @@ describe('a change of a file that a killed process had begun', () => {
   })
 
   it.each(['a new file', 'a file written over', 'a copy', 'a file moved over another'])(
-    '%s is neither when somebody has written something else since',
+    '%s matches neither state if somebody has written since',
     (what) => {
       const done = workspace()
       changes[what]?.(done.at, done.call)
@@ -87,7 +87,7 @@ describe('a change of a file that a killed process had begun', () => {
     },
   )
 
-  it('a folder that was being removed is gone, with what was left of it', () => {
+  it('that was removing a folder is completed', () => {
     const done = workspace()
     void deleteEntry(done.at('dir'), done.call)
     const record = done.recorded()
@@ -100,7 +100,7 @@ describe('a change of a file that a killed process had begun', () => {
     expect(existsSync(done.at(temp))).toBe(false)
   })
 
-  it('a folder that cannot be removed whole stands at its path with what is left of it', () => {
+  it('that cannot remove a folder completely leaves the rest at its path', () => {
     const { at, call } = workspace()
     // a name that is not UTF-8 cannot be found by its decoded form
     writeFileSync(Buffer.concat([Buffer.from(at('dir/sub/')), Buffer.from([0xff])]), 'Z')
@@ -109,7 +109,7 @@ describe('a change of a file that a killed process had begun', () => {
     expect(existsSync(at('dir/sub'))).toBe(true)
   })
 
-  it('an appended line is found when others have added behind it, and is neither when it is there by half', () => {
+  it('that appended a line is recognized when others have appended after it, and matches neither state if it is incomplete', () => {
     const { at, call, state, recorded } = workspace()
     appendToFile(at('a.md'), 'more\n', call)
     const record = recorded()
@@ -125,7 +125,7 @@ describe('a change of a file that a killed process had begun', () => {
     }
   })
 
-  it('half of an appended line is taken away where the whole is known, and nothing else is', () => {
+  it('that appended half of a known line is reverted, and nothing else is', () => {
     const { at, call, recorded, root } = workspace()
     appendToFile(at('a.md'), 'more\n', call)
     const record = recorded()
@@ -143,7 +143,7 @@ describe('a change of a file that a killed process had begun', () => {
     expect(settleChange(record, root, () => Buffer.from('moor\n'))).toBe('neither')
   })
 
-  it('a moved file is neither when it is nowhere, or at both places', () => {
+  it('that moved a file matches neither state when the file is missing, or at both places', () => {
     const { at, call, state, recorded } = workspace()
     moveEntry({ source: at('a.md'), destination: at('c.md'), overwrite: false }, call)
     const record = recorded()
@@ -154,7 +154,7 @@ describe('a change of a file that a killed process had begun', () => {
     expect(state(record)).toBe('neither')
   })
 
-  it('a deleted folder is neither when a part of it is gone', () => {
+  it('that deleted a folder matches neither state when a part of it is missing', () => {
     const { at, call, state, recorded } = workspace()
     deleteEntry(at('dir'), call)
     mkdirSync(at('dir'))
@@ -172,7 +172,7 @@ describe('a change of a file that a killed process had begun', () => {
   })
 
   it.each(['dir', 'b.md', '..', '.', '', '../dir', '.baton-0123456789abcdef.tmp/..', '.baton-0123456789ABCDEF.tmp'])(
-    'is neither, and nothing is removed, when the record names %j as its temporary file',
+    'matches neither state, and nothing is removed, when the record names %j as its temporary file',
     (temp) => {
       const { at, state } = workspace()
       const record = { op: 'write', path: 'a.md', before: sha256('A\n'), after: sha256('X'), temp }
@@ -181,7 +181,7 @@ describe('a change of a file that a killed process had begun', () => {
     },
   )
 
-  it('removes the temporary file of a link beside the link, and not where it leads', () => {
+  it('removes the temporary file of a link next to the link, not at its target', () => {
     const { at, state } = workspace()
     const temp = '.baton-0123456789abcdef.tmp'
     symlinkSync('dir/x.md', at('to-x'))
@@ -193,7 +193,7 @@ describe('a change of a file that a killed process had begun', () => {
     expect([existsSync(at('a.md')), existsSync(at(`dir/${temp}`))]).toEqual([true, true])
   })
 
-  it('says so when what was left cannot be removed', () => {
+  it('reports what cannot be removed', () => {
     const { at, state } = workspace()
     const temp = '.baton-0123456789abcdef.tmp'
     mkdirSync(at(temp))
@@ -203,7 +203,7 @@ describe('a change of a file that a killed process had begun', () => {
     expect(() => state(record)).toThrow(`${temp} cannot be removed`)
   })
 
-  it('is judged also when its folder is gone', () => {
+  it('is also evaluated when its folder is gone', () => {
     const temp = '.baton-0123456789abcdef.tmp'
     const record = { op: 'write', path: 'gone/x.md', before: null, after: sha256('Z'), temp }
     expect(workspace().state(record)).toBe('before')

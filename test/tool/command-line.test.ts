@@ -12,7 +12,7 @@ function read(line: string): string {
   return mark + commands.map(({ texts: [{ text, isOpen }] }) => text + (isOpen === true ? '…' : '')).join(' | ')
 }
 
-describe('a command line is read in its simple commands', () => {
+describe('a command line is split into its simple commands', () => {
   it.each<readonly [line: string, commands: string]>([
     // words and quotes
     ['npm test', 'npm test'],
@@ -237,7 +237,7 @@ describe('a command line is read in its simple commands', () => {
     expect(read(line)).toBe(commands)
   })
 
-  it('however long and deep', () => {
+  it('however long and deep it is', () => {
     expect(read('('.repeat(500) + 'a' + ')'.repeat(500))).toBe('?? ')
     expect(read(`${'$(a '.repeat(200)}`)).toBe('?? ')
     expect(read('a; '.repeat(50_000))).toBe('?? ')
@@ -424,7 +424,7 @@ describe('a pattern that allows', () => {
     expect(verdict(line, npm, git)).toBe(expected)
   })
 
-  it('the program that starts others does not allow those', () => {
+  it('does not allow commands by the program that starts them', () => {
     expect(verdict('env A=1 rm x', ['env *', 'allow'])).toBe('ask')
     expect(verdict('xargs rm', ['xargs *', 'allow'])).toBe('ask')
     expect(verdict("sh -c 'rm x'", ['sh *', 'allow'])).toBe('ask')
@@ -434,7 +434,7 @@ describe('a pattern that allows', () => {
     expect(verdict('timeout 5 npm test', npm)).toBe('ask')
   })
 
-  it('may name variables, several parts, and all commands', () => {
+  it('may contain variables, several parts, and match all commands', () => {
     expect(verdict('X=1 npm test', ['X=1 npm *', 'allow'])).toBe('allow')
     expect(verdict('npm run a:check --fix', ['npm run *:check *', 'allow'])).toBe('allow')
     expect(verdict('npm run a:build', ['npm run *:check*', 'allow'])).toBe('ask')
@@ -503,14 +503,14 @@ describe('a pattern that denies', () => {
     expect(verdict(line, ['', 'allow'], ['rm *', 'deny'])).toBe(expected)
   })
 
-  it('does not deny because of an unknown part what another pattern asks about or denies', () => {
+  it('does not deny because of an unknown part if another pattern asks or denies', () => {
     expect(verdict('git $X', ['git *', 'allow'], ['git push*', 'deny'])).toBe('ask')
     expect(verdict('git log $X', ['git *', 'allow'], ['git push*', 'deny'])).toBe('allow')
     expect(verdict('git push $X', ['git *', 'allow'], ['git push*', 'deny'])).toBe('deny')
     expect(verdict('git $X', ['', 'deny'], ['git push*', 'deny'])).toBe('deny')
   })
 
-  it('is not opened by one that asks of what is not known', () => {
+  it('is not opened by one that asks about unknown parts', () => {
     expect(verdict('$X', ['', 'deny'], ['git *', 'ask'])).toBe('deny')
     expect(verdict('git log', ['', 'deny'], ['git *', 'ask'])).toBe('ask')
     expect(verdict('npm $X', ['npm *', 'allow'], ['npm publish*', 'ask'])).toBe('ask')

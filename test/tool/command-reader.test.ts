@@ -23,8 +23,8 @@ function words(line: string): readonly ShellWord[] {
   return read(line).commands.flatMap((command) => command.words)
 }
 
-describe('a command line that is parsed', () => {
-  it('has words with their text, as written, and where the text stops being known', () => {
+describe('a parsed command line', () => {
+  it('has words with their text, as written, and the place where the text becomes unknown', () => {
     expect(words(String.raw`'a b' c\ d "e$f" g* $h "$@"`)).toEqual([
       { text: 'a b', raw: "'a b'" },
       { text: 'c d', raw: String.raw`c\ d` },
@@ -35,25 +35,25 @@ describe('a command line that is parsed', () => {
     ])
   })
 
-  it('has assignments before the words of a command, and after them only words', () => {
+  it('has assignments before the words of a command, and only words after them', () => {
     const [command] = read('A=1 B+=2 env C=3').commands
     expect(command?.assignments.map(({ text }) => text)).toEqual(['A=1', 'B+=2'])
     expect(command?.words.map(({ text }) => text)).toEqual(['env', 'C=3'])
   })
 
-  it('reports a command when it ends, so that those in substitutions come before the one around them', () => {
+  it('reports a command when it ends, so that commands in substitutions come before the outer one', () => {
     const programs = (line: string): unknown => read(line).commands.map((one) => one.words[0]?.text)
     expect(programs('echo $(a; b `c`) && d | e')).toEqual(['a', 'c', 'b', 'echo', 'd', 'e'])
     expect(programs('if a; then ( b ); else { c; }; fi')).toEqual(['a', 'b', 'c'])
   })
 
-  it('reports the variable of a loop, but its list is no command', () => {
+  it('reports the variable of a loop, but its list is not a command', () => {
     const { commands, variables } = read('for f in a b; do cat x; done')
     expect(variables).toEqual(['f'])
     expect(commands.map((one) => one.words.map(({ text }) => text))).toEqual([['cat', 'x']])
   })
 
-  it('has no commands in here-documents, except in the substitutions of those that are expanded', () => {
+  it('has no commands in here-documents, except in the substitutions of expanded ones', () => {
     const programs = (line: string): unknown => read(line).commands.map((one) => one.words[0]?.text)
     expect(programs('cat <<E\nrm x\n$(a)\nE\nb')).toEqual(['cat', 'a', 'b'])
     expect(programs("cat <<'E'\nrm x\n$(a)\nE\nb")).toEqual(['cat', 'b'])
@@ -66,16 +66,16 @@ describe('a command line that is parsed', () => {
     ['f() { a; }', 'a function'],
     ['cat <<E\na', 'an unterminated here-document'],
     ['echo a\u200Bb', 'an invisible character'],
-  ])('gives a reason for doubt: %j has %s', (line, doubt) => {
+  ])('has a reason for doubt: %j has %s', (line, doubt) => {
     expect(read(line).doubts).toEqual([doubt])
   })
 
-  it.each(['echo 2>&1', 'echo > /dev/null', 'a | b && c'])('gives none for %s', (line) => {
+  it.each(['echo 2>&1', 'echo > /dev/null', 'a | b && c'])('has no doubt about %s', (line) => {
     expect(read(line).doubts).toEqual([])
   })
 
   it.each(["echo 'a", 'echo )', '(a', 'case a in b) c;; esac', 'echo $((1))', 'echo ${a:-b}', `${'('.repeat(60)}a`])(
-    'is not understood: %s',
+    'is not parsed: %s',
     (line) => {
       expect(() => read(line)).toThrow(NotUnderstood)
     },

@@ -9,7 +9,7 @@ import { tempTree } from '../helpers/temp.ts'
 
 const text = 'a line\n'.repeat(100_000)
 
-it('knows the hash of a file until somebody writes, replaces or removes it', async () => {
+it('caches the hash of a file until somebody writes, replaces or removes it', async () => {
   const folder = tempTree({ 'a.txt': text })
   const context = testContext({ workspace: folder })
   const path = join(folder, 'a.txt')
@@ -32,7 +32,7 @@ it('knows the hash of a file until somebody writes, replaces or removes it', asy
   }
 })
 
-it('says nothing of a file that was written just now, or is not there', async () => {
+it('does not cache a file that was just written, or does not exist', async () => {
   const folder = tempTree({})
   const context = testContext({ workspace: folder })
   writeFileSync(join(folder, 'a.txt'), text)

@@ -22,7 +22,7 @@ describe('the list of well-known places', () => {
     }
   })
 
-  it('is the page docs/known-places.md', () => {
+  it('matches docs/known-places.md', () => {
     const end = spawnSync(process.execPath, [join(root, 'scripts/known-places.mjs'), '--check'], { encoding: 'utf8' })
     expect(end).toMatchObject({ status: 0, stderr: '' })
   })
@@ -45,11 +45,11 @@ describe('the list of well-known places', () => {
     ['pem', undefined],
     ['my.ssh/x', undefined],
     ['.claude/agents/a.md', undefined],
-  ])('says of %s: %s', (path, pattern) => {
+  ])('contains %s: %s', (path, pattern) => {
     expect(keyPatternOf(join(workspace, path), workspace)).toBe(pattern)
   })
 
-  it('counts places of the home folder only there, and not those that hold the workspace', () => {
+  it('applies places of the home folder only there, and not to those that contain the workspace', () => {
     const auth = join(homedir(), '.local/share/opencode/auth.json')
     expect(keyPatternOf(auth, '/w')).toBe('~/.local/share/opencode/**')
     expect(keyPatternOf(join('/w', '.local/share/opencode/auth.json'), '/w')).toBeUndefined()
@@ -58,7 +58,7 @@ describe('the list of well-known places', () => {
     expect(keyPatternOf('/x/.aws/a.txt', '/x/.aws/w')).toBe('**/.aws/**')
   })
 
-  it('is hidden in the home folder under the name that it has', () => {
+  it('is hidden in the home folder under the existing name', () => {
     const home = tempTree({ '.config/Bitwarden CLI/data.json': '', '.config/other/api-token.txt': '', '.aider.x': '' })
     const hidden = keysAtHome(home)
     for (const name of ['.config/BraveSoftware', '.config/Bitwarden CLI', '.config/other/api-token.txt', '.aider.x']) {
@@ -67,17 +67,17 @@ describe('the list of well-known places', () => {
   })
 
   it.each(['.VSCode/tasks.json', 'sub/.run/all.run.xml', 'mise.local.toml', 'np/binding.gyp', '.github/hooks/x.json'])(
-    'says of %s that programs run it',
+    'marks %s as run by programs',
     (path) => expect(runsByItself(path.split('/'))).toBe(true),
   )
 
   it.each(['Makefile', 'conftest.py', 'src/mise.ts', 'github/workflows/a.yml', 'Dockerfile', 'run/x.run.xml'])(
-    'says of %s that they do not',
+    'does not mark %s',
     (path) => expect(runsByItself(path.split('/'))).toBe(false),
   )
 })
 
-it('a workspace is searched for names of files once, and again for a file with a new name', async () => {
+it('a workspace is searched for file names once, and again for a file with a new name', async () => {
   const folder = tempTree({ 'w/a.txt': 'x', 'w/b.txt': 'x', 'w/in/c.txt': 'x', 'store/keep': '', 'other/o.txt': 'x' })
   const workspace = join(folder, 'w')
   const paths = ['w/a.txt', 'w/b.txt', 'w/in/c.txt', 'other/o.txt'].map((name) => join(folder, name))

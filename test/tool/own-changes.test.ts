@@ -22,8 +22,8 @@ function world(files: { readonly [path: string]: string }) {
   }
 }
 
-describe('what an undo or a resumed run has changed', () => {
-  it('is known as long as it has the content that was left', () => {
+describe('the changes of an undo or a resumed run', () => {
+  it('are recognized as long as the content is the one they left', () => {
     const { own, change, write, at } = world({ 'a.txt': 'one', 'b.txt': 'one', 'c.txt': 'one' })
     change({ op: 'write', path: 'a.txt' }, () => write('a.txt', 'two'))
     change({ op: 'delete', path: 'b.txt' }, () => rmSync(at('b.txt')))
@@ -33,19 +33,19 @@ describe('what an undo or a resumed run has changed', () => {
     expect(own(['a.txt', 'b.txt'])).toEqual([])
   })
 
-  it('counts only if it is later than what the run read', () => {
+  it('count only if they are later than what the run read', () => {
     const { own, change, write } = world({ 'a.txt': 'one' })
     change({ op: 'write', path: 'a.txt' }, () => write('a.txt', 'two'))
     expect(own(['a.txt'], Date.now() + 1_000)).toEqual([])
   })
 
-  it('includes what was in a folder that was removed', () => {
+  it('include files of a removed folder', () => {
     const { own, change, at } = world({ 'd/e/a.txt': 'one' })
     change({ op: 'delete', path: 'd' }, () => rmSync(at('d'), { recursive: true }))
     expect(own(['d/e/a.txt'])).toEqual(['d/e/a.txt'])
   })
 
-  it('includes what a command changed while it ran, and waits for a command that still runs', async () => {
+  it('include what a command changed while it ran, and wait for a command that is still running', async () => {
     const { own, hook, isPending, write, at } = world({ 'a.txt': 'one', 'b.txt': 'one', 'd/c.txt': 'one' })
     await hook.effect?.('command', async () => {
       write('a.txt', 'two')
@@ -61,13 +61,13 @@ describe('what an undo or a resumed run has changed', () => {
     expect(own(['a.txt'])).toEqual([])
   })
 
-  it('is nothing for effects that change no files', async () => {
+  it('do not include effects that change no files', async () => {
     const { own, hook, write } = world({ 'a.txt': 'one' })
     await hook.effect?.('model', async () => write('a.txt', 'two'))
     expect(own(['a.txt'])).toEqual([])
   })
 
-  it('does not wait for a process that was killed, and overlooks a line that was cut', () => {
+  it('do not wait for a killed process, and skip a truncated line', () => {
     const { own, change, isPending, write, at } = world({ 'a.txt': 'one' })
     const folder = at('home/.local/state/baton')
     mkdirSync(folder, { recursive: true })

@@ -23,7 +23,7 @@ function protecting(folder: string, paths: readonly string[] = []): Permission {
   return createPermission({ ...allRights, protections: [protection] }, { workspace: folder })
 }
 
-describe('all rights', () => {
+describe('all rights,', () => {
   const permission = createPermission(allRights, { workspace })
 
   it.each([
@@ -44,7 +44,7 @@ describe('all rights', () => {
     ['delete', join(workspace, '.git'), '.git belongs to git, and agents never change it'],
     ['delete', workspace, `${workspace} is the workspace itself`],
     ['delete', join(elsewhere, 'x.txt'), `${elsewhere}/x.txt is outside the workspace ${workspace}`],
-  ] as const)('%s %s', (kind, path, expected) => {
+  ] as const)('as text: %s %s', (kind, path, expected) => {
     expect(check(permission, kind, path)).toBe(expected)
   })
 
@@ -57,7 +57,7 @@ describe('all rights', () => {
     expect(kinds).toEqual(['allow', 'allow', 'allow'])
   })
 
-  it('say with which error a refusal is thrown, and what to do', () => {
+  it('define the error of a refusal, and the remedy', () => {
     const refused = (path: string) => permission.check({ kind: 'write', path: realPath(path), named: path })
     expect(refused(join(workspace, '.git/config'))).toMatchObject({ code: 'FILE_FAILED', hint: 'Use another path.' })
     expect(refused(join(elsewhere, 'x.txt'))).toMatchObject({
@@ -76,7 +76,7 @@ describe('a rule with a pattern for `read`', () => {
   })
   const rules = [[rule('src/**', 'deny'), rule('src/b.ts', 'allow'), rule('keep/**', 'ask')]]
 
-  it('holds for scripts, which cannot ask', () => {
+  it('applies to scripts, which cannot ask', () => {
     const permission = createPermission({ ...allRights, rules }, { workspace })
     const denied = 'src/a.ts may not be read: [permission] read."src/**" = "deny" (x)'
     expect(check(permission, 'read', join(workspace, 'src/a.ts'))).toBe(denied)
@@ -85,7 +85,7 @@ describe('a rule with a pattern for `read`', () => {
     expect(check(permission, 'write', join(workspace, 'src/a.ts'))).toBe('allow')
   })
 
-  it('leaves it to the tools of models to ask', () => {
+  it('lets tools of models ask', () => {
     const protection = { paths: [], kind: 'answer', allow: [], whom: 'a model' } as const
     const permission = createPermission({ ...allRights, rules, protections: [protection] }, { workspace })
     expect(check(permission, 'read', join(workspace, 'keep/ask.md'))).toBe('allow')
@@ -117,7 +117,7 @@ describe('protections', () => {
     expect(check(permission, kind, join(workspace, path))).toBe(expected)
   })
 
-  it('keep what a protected name of the workspace links to', () => {
+  it('include the target of a protected link in the workspace', () => {
     const root = tempTree({ 'conf/settings.toml': '' })
     symlinkSync('conf/settings.toml', join(root, 'baton.toml'))
     const kept = protecting(root)
@@ -149,12 +149,12 @@ describe('protected names at any depth', () => {
     ['service', 'service/Baton.toml'],
     ['tools', 'tools/.mcp.json'],
     ['home', 'home/.baton'],
-  ])('refuse to delete %s because of %s', (folder, because) => {
+  ])('prevent deleting %s because of %s', (folder, because) => {
     expect(check(permission, 'delete', join(root, folder))).toBe(`${because} is protected: a model never changes it`)
     expect(check(permission, 'write', join(root, folder, 'new.txt'))).toBe('allow')
   })
 
-  it.each(['plain', 'plain/deep/a.txt', 'none'])('let %s be deleted', (path) => {
+  it.each(['plain', 'plain/deep/a.txt', 'none'])('allow deleting %s', (path) => {
     expect(check(permission, 'delete', join(root, path))).toBe('allow')
   })
 })

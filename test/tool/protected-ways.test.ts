@@ -64,7 +64,7 @@ const answers: Ways = {
   'a copied file': (filePath, text) => [write('x.bin', text), { kind: 'Copy', filePath, fromPath: 'x.bin' }],
 }
 
-describe('what decides what runs is made by no answer, at once or in pieces', () => {
+describe('no answer can create what is executed, at once or in pieces', () => {
   const cases = Object.entries(answers).flatMap(([way, make]) =>
     Object.entries(places).map(([path, text]) => [way, path, make(path, text)] as const),
   )
@@ -86,7 +86,7 @@ describe('what decides what runs is made by no answer, at once or in pieces', ()
   })
 })
 
-describe('what decides what runs is made by no tool, at once or in pieces', () => {
+describe('no tool can create what is executed, at once or in pieces', () => {
   it.each(Object.entries(places))('%s', async (path, text) => {
     const root = tempTree({ 'a.txt': '' })
     const { call } = toolHost(root)
@@ -125,33 +125,30 @@ const functions: Readonly<Record<string, readonly ((path: string, text: string, 
   restore: [(path, text, call) => restoreFile(path, { bytes: Buffer.from(text) }, call)],
 }
 
-describe.each(['answer', 'pack'] as const)(
-  'what decides what runs is made by no function under the rules of: %s',
-  (by) => {
-    const cases = Object.entries(functions).flatMap(([way, steps]) =>
-      Object.entries(places).map(([path, text]) => [way, path, text, steps] as const),
-    )
+describe.each(['answer', 'pack'] as const)('no function can create what is executed, under the rules of %s', (by) => {
+  const cases = Object.entries(functions).flatMap(([way, steps]) =>
+    Object.entries(places).map(([path, text]) => [way, path, text, steps] as const),
+  )
 
-    it.each(cases)('%s: %s', (_, path, text, steps) => {
-      const root = tempTree({ 'a.txt': '' })
-      const context = held(testContext({ workspace: root }), by)
-      expect(() => {
-        for (const [index, step] of steps.entries())
-          step(join(root, path), text, { context, at: placeAt(`run/call#${index}`) })
-      }).toThrow(/is protected|decides what|never change/)
-      expect(isMade(root, path)).toBe(false)
-    })
+  it.each(cases)('%s: %s', (_, path, text, steps) => {
+    const root = tempTree({ 'a.txt': '' })
+    const context = held(testContext({ workspace: root }), by)
+    expect(() => {
+      for (const [index, step] of steps.entries())
+        step(join(root, path), text, { context, at: placeAt(`run/call#${index}`) })
+    }).toThrow(/is protected|decides what|never change/)
+    expect(isMade(root, path)).toBe(false)
+  })
 
-    it.each(['agents/x.md', 'agents/team/x.md', '.baton/agents/x.md', 'lua/x.lua'])('a moved folder: %s', (path) => {
-      const [folder = '', ...below] = path.split('/')
-      const root = tempTree({ [join('draft', ...below)]: places[path] ?? '' })
-      const context = held(testContext({ workspace: root }), by)
-      const moved = { source: join(root, 'draft'), destination: join(root, folder), overwrite: false }
-      expect(() => moveEntry(moved, { context, at: placeAt('run/call#0') })).toThrow('is protected')
-      expect(isMade(root, path)).toBe(false)
-    })
-  },
-)
+  it.each(['agents/x.md', 'agents/team/x.md', '.baton/agents/x.md', 'lua/x.lua'])('a moved folder: %s', (path) => {
+    const [folder = '', ...below] = path.split('/')
+    const root = tempTree({ [join('draft', ...below)]: places[path] ?? '' })
+    const context = held(testContext({ workspace: root }), by)
+    const moved = { source: join(root, 'draft'), destination: join(root, folder), overwrite: false }
+    expect(() => moveEntry(moved, { context, at: placeAt('run/call#0') })).toThrow('is protected')
+    expect(isMade(root, path)).toBe(false)
+  })
+})
 
 function beside(path: string): string {
   return `${path.replace(/\/(?:\.baton|\.git|agents|lua|docs|sub)\/.*/, '/x')}.bin`

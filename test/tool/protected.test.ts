@@ -17,7 +17,7 @@ import { placeAt } from '../helpers/effects.ts'
 import { tempTree } from '../helpers/temp.ts'
 
 describe('prompt files', () => {
-  it('are known by keys that front matter has a meaning for', () => {
+  it('are recognized by keys that front matter supports', () => {
     expect(decidingKeys.filter((key) => !isReserved(key))).toEqual([])
     expect([...strategyKeys, 'iterate', 'sub_agents'].filter((key) => !decidingKeys.includes(key))).toEqual([])
   })
@@ -65,7 +65,7 @@ describe('prompt files', () => {
     `${pad}\n+++\nmodel = "x"\n+++\n`,
     `<!--${pad}-->\n+++\nmodel = "x"\n+++\n`,
     `+++\n#${pad}\nmodel = "x"\n+++\n`,
-  ])('are known in every form in which they are read: %#', async (text) => {
+  ])('are recognized in every form in which they are read: %#', async (text) => {
     const { data } = (await parsePrompt('a.md', `${text}Go.\n`)).meta
     expect(Object.keys(data).filter((name) => decidingKeys.includes(name))).toHaveLength(1)
     expect(isPromptText(`${text}Go.\n`)).toBe(true)
@@ -78,11 +78,11 @@ describe('prompt files', () => {
     '<!-- a comment -->\n# Title\n\n```toml\nmodel = "x"\n```\n',
     `${pad}text`,
     '<!-- not closed',
-  ])('are no other text with such words: %#', (text) => {
+  ])('are distinguished from other text with such words: %#', (text) => {
     expect(isPromptText(text)).toBe(false)
   })
 
-  it('are known up to the size that is run, and no longer files are run', () => {
+  it('are recognized up to the size that is run, and larger files are not run', () => {
     const front = '\n+++\nmodel = "x"\n+++\n'
     const upTo = (size: number): string => `<!--${'-'.repeat(size - front.length - 7)}-->${front}`
     const root = tempTree({ 'a.md': upTo(maxSourceBytes), 'b.md': upTo(maxSourceBytes + 1) })
@@ -97,11 +97,11 @@ describe('prompt files', () => {
     `!meta${'\r```'.repeat(200_000)}`,
     `---\n${'\r'.repeat(400_000)}x\n---\n`,
     '<!---->\n'.repeat(2_000_000),
-  ])('are told from any other text without a long search: %#', (text) => {
+  ])('are distinguished from any other text without a long search: %#', (text) => {
     expect(isPromptText(text)).toBe(false)
   })
 
-  it('has a name or a description where agents are found', () => {
+  it('are recognized by a name or a description in folders of agents', () => {
     const text = '---\nname: x\ndescription: d\n---\nGo.\n'
     expect([isPromptText(text), isPromptText(text, true), isPromptText('Go.\n', true)]).toEqual([false, true, false])
     const places = ['agents/a.md', 'agents/team/a.md', 'Agents/a.md', 'docs/agents/a.md', 'agents']
@@ -124,11 +124,11 @@ describe('names', () => {
     '.gi\u034ft',
     '.g\u3164it',
     '\uff0e\uff47\uff49\uff54',
-  ])('%j is read as .git somewhere', (name) => {
+  ])('%j is read as .git on some system', (name) => {
     expect(foldedName(name)).toBe('.git')
   })
 
-  it.each(['.gitignore', '.github', 'git', 'agit', '..git'])('%j is another one', (name) => {
+  it.each(['.gitignore', '.github', 'git', 'agit', '..git'])('%j is a protected one', (name) => {
     expect(foldedName(name)).not.toBe('.git')
   })
 
@@ -144,7 +144,7 @@ describe('names', () => {
     'nullable.ts',
     '~',
     'a~b1',
-  ])('%j is a plain one', (name) => {
+  ])('%j is an ordinary one', (name) => {
     expect(nameProblem(name)).toBeUndefined()
   })
 })
@@ -181,7 +181,7 @@ describe('packs with capabilities', () => {
   })
 })
 
-describe('a file that makes a repository of a folder', () => {
+describe('a file that turns a folder into a repository', () => {
   const half = { 'v/config': '', 'v/refs/x': '', 'v/objects/x': '', config: '', 'refs/x': '', 'objects/x': '' }
   const answer = { paths: [], kind: 'answer', allow: ['**'], whom: 'a model' } as const
   const granted = { read: ['**'], write: ['v/**'], hosts: [], commands: [], env: [], models: [], mcp: [] }
@@ -193,7 +193,7 @@ describe('a file that makes a repository of a folder', () => {
     ['v/other', true],
     ['v/deep/HEAD', true],
     ['HEAD', false],
-  ])('%s may be written to half a repository: %s', (path, expected) => {
+  ])('%s may be written to an incomplete repository: %s', (path, expected) => {
     const workspace = tempTree(half)
     const at = join(workspace, path)
     const rights = [{ protections: [answer] }, ...(path.startsWith('v/') ? [{ packs: [pack] }] : [])]
@@ -203,7 +203,7 @@ describe('a file that makes a repository of a folder', () => {
     }
   })
 
-  it.each(['refs/x', 'objects/pack/x', 'commondir'])('is refused whatever comes last: %s', (last) => {
+  it.each(['refs/x', 'objects/pack/x', 'commondir'])('is refused in any order: %s', (last) => {
     const parts = ['HEAD', 'refs/x', 'objects/pack/x'].filter((one) => one !== last)
     const workspace = tempTree(
       Object.fromEntries((last === 'commondir' ? ['HEAD'] : parts).map((one) => [`v/${one}`, ''])),
@@ -215,7 +215,7 @@ describe('a file that makes a repository of a folder', () => {
     })
   })
 
-  it('is refused for an empty folder that comes last, and where the head is a link', () => {
+  it('is refused for an empty folder that comes last, and if the head is a link', () => {
     const workspace = tempTree({ 'v/objects/x': '', 'w/refs/x': '' })
     symlinkSync('elsewhere', join(workspace, 'v/HEAD'))
     symlinkSync('../v/HEAD', join(workspace, 'w/HEAD'))
@@ -226,7 +226,7 @@ describe('a file that makes a repository of a folder', () => {
     }
   })
 
-  it('leaves the config of a workspace alone that is a repository itself', () => {
+  it('does not include the config of a workspace that is a repository itself', () => {
     const workspace = tempTree({ HEAD: '', 'refs/x': '', 'objects/x': '', 'a.ts': '' })
     const permission = createPermission({ ...allRights, protections: [answer] }, { workspace })
     const mayWrite = (path: string): boolean =>
@@ -239,7 +239,7 @@ describe('changes of an answer', () => {
   const files = { kindAt: () => undefined, textAt: () => '', bytesAt: () => 0 }
   const write = (path: string, content: string) => ({ op: 'write', path, content }) as const
 
-  it('do not make a repository piece by piece', () => {
+  it('do not create a repository piece by piece', () => {
     const workspace = tempTree({})
     const judge = createJudge({ workspace, allow: [], isKnown: () => true, isMade: () => false })
     const parts = ['config', 'refs/x', 'objects/x', 'HEAD'].map((one) => join(workspace, 'v', one))
@@ -247,7 +247,7 @@ describe('changes of an answer', () => {
     expect(problems).toEqual([undefined, undefined, undefined, expect.stringContaining('git would take it')])
   })
 
-  it('do not add an install script to a package.json that the run created, but to one that was there', () => {
+  it('do not add an install script to an existing package.json, but may add it to one that the run created', () => {
     const workspace = tempTree({ 'new/package.json': '{}', 'old/package.json': '{}' })
     const isMade = (path: string): boolean => path.includes('/new/')
     const judge = createJudge({ workspace, allow: [], isKnown: () => true, isMade })
@@ -261,7 +261,7 @@ describe('changes of an answer', () => {
   })
 })
 
-describe('a link that gives a file another ending', () => {
+describe('a link that gives a file another extension', () => {
   const protect = { paths: [], kind: 'answer', allow: [], whom: 'a model' } as const
   const prompt = '+++\nmodel = "x"\n+++\n'
 
@@ -270,7 +270,7 @@ describe('a link that gives a file another ending', () => {
     ['x.md', prompt, false],
     ['x.lua', 'Plain text.\n', false],
     ['x.bin', prompt, true],
-  ])('counts when %s is written, with %j', (name, content, expected) => {
+  ])('is considered when %s is written, with %j', (name, content, expected) => {
     const workspace = tempTree({ 'data.bin': 'x' })
     const named = join(workspace, name)
     symlinkSync('data.bin', named)
@@ -292,7 +292,7 @@ describe('a link that gives a file another ending', () => {
     ['x.aip', 'plain.md', false],
     ['x.bin', 'prompt.bin', true],
     ['package.json', 'plain.bin', false],
-  ])('%s may be made or moved there as a link to %s: %s', (path, to, expected) => {
+  ])('%s may be created or moved there as a link to %s: %s', (path, to, expected) => {
     const workspace = tempTree({ 'plain.md': '', 'plain.bin': '{}', 'prompt.bin': prompt, 'a/x.txt': '' })
     symlinkSync(`../${to}`, join(workspace, 'a/link'))
     const granted = { read: ['**'], write: ['**'], hosts: [], commands: [], env: [], models: [], mcp: [] }
@@ -314,7 +314,7 @@ describe('a link that gives a file another ending', () => {
   })
 })
 
-it('a path below a file is not protected: nothing can be there', () => {
+it('a path below a file is not protected, because nothing can exist there', () => {
   const workspace = tempTree({ 'a.js': 'a' })
   const protect = { paths: [], kind: 'answer', allow: [], whom: 'a model' } as const
   const permission = createPermission({ ...allRights, protections: [protect] }, { workspace })

@@ -33,11 +33,11 @@ it.each<readonly [tool: string, subject: ToolSubject | undefined, rule: string]>
     commandSubject('git log && npm test; git log -1'),
     'bash."git log*" = "allow" and bash."npm test*" = "allow"',
   ],
-])('a rule is named that would allow a call of %s: %j', (tool, subject, rule) => {
+])('suggests a rule that would allow a call of %s: %j', (tool, subject, rule) => {
   expect(told(tool, subject)).toBe(`permission denied; to allow it set [permission] ${rule}`)
 })
 
-it('a rule that allows the call and came with a folder that is not trusted is named: to write it again would not help', () => {
+it('names a rule that allows the call but comes from an untrusted folder, because writing it again would not help', () => {
   const given = { ...asks('bash', { origin: 'ask.md:6', tightens: 'ask.md' }), effect: 'allow' } as const
   expect(told('bash', commandSubject('make'), [asks('*'), given])).toBe(
     'permission denied: ask.md:6 allows it, which counts only once that file is trusted (baton trust)',
@@ -46,14 +46,14 @@ it('a rule that allows the call and came with a folder that is not trusted is na
   expect(told('bash', commandSubject('make'), [asks('*'), other])).toContain('bash.make = "allow"')
 })
 
-it('of a line only the commands that are not allowed yet are named', () => {
+it('names only the commands of a line that are not allowed yet', () => {
   const rules = [asks('*'), { tool: 'bash', pattern: 'cd *', effect: 'allow', origin: 'mine:1' } as const]
   expect(told('bash', commandSubject('cd x && npm test'), rules)).toBe(
     'permission denied; to allow it set [permission] bash."npm test*" = "allow"',
   )
 })
 
-it('where no pattern would help it is said', () => {
+it('reports that no pattern would help', () => {
   expect(told('bash', commandSubject('npm test > x'))).toBe(
     'permission denied: the line contains a redirect into a file, and no pattern allows that; leave it out, or let the user be asked',
   )
@@ -70,7 +70,7 @@ it('where no pattern would help it is said', () => {
   )
 })
 
-it('a rule that denies and may apply to an unknown part is named, and that the line can be written without it', () => {
+it('names a rule that denies and may match an unknown part, and suggests writing the line without it', () => {
   const rules: readonly ToolRule[] = [
     { tool: 'bash', effect: 'allow', origin: 'mine:1' },
     { tool: 'bash', pattern: 'rm *', effect: 'deny', origin: 'mine:2' },

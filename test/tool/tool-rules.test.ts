@@ -42,7 +42,7 @@ const file = (path: string): ToolSubject => ({ kind: 'path', path: join(workspac
 const named = (name: string): ToolSubject => ({ kind: 'name', name })
 
 describe('the rule that decides', () => {
-  it('is a default when there is no other: what is not known is asked about', () => {
+  it('is a default when there is no other: unknown tools are asked about', () => {
     expect(verdict([], 'todo')).toBe('allow')
     expect(verdict([], 'server__tool')).toBe('ask')
   })
@@ -67,7 +67,7 @@ describe('the rule that decides', () => {
     expect(verdict(list, 'agent', named('writer')).slice(0, 5)).toBe('deny:')
   })
 
-  it('with a pattern is about no call without a subject, and any call is some call that is not denied', () => {
+  it('with a pattern never matches a call without a subject, and "any call" is a call that is not denied', () => {
     const list = rules(['bash', 'deny'], ['bash git *', 'allow'])
     expect(verdict(list, 'bash').slice(0, 4)).toBe('deny')
     expect(verdict(list, 'bash', { kind: 'any' })).toBe('allow')
@@ -76,14 +76,14 @@ describe('the rule that decides', () => {
   })
 })
 
-describe('rules of a folder that is not trusted', () => {
-  it('count where they are stricter than those before them', () => {
+describe('rules of an untrusted folder', () => {
+  it('apply if they are stricter than those before them', () => {
     const list = rules(['read', 'ask'], ['read @baton.toml', 'allow'], ['todo @baton.toml', 'deny'])
     expect(verdict(list, 'read', file('a'))).toBe('ask')
     expect(verdict(list, 'todo')).toBe('deny: [permission] todo = "deny" (baton.toml:3)')
   })
 
-  it('of one file count among themselves: it may open again what it closed, and no more', () => {
+  it('of one file apply among themselves: it may open again only what it closed', () => {
     const list = rules(
       ['read', 'ask'],
       ['read src/**', 'allow'],
@@ -101,14 +101,14 @@ describe('rules of a folder that is not trusted', () => {
     expect(verdict(list, 'todo')).toBe('deny: [permission] todo = "deny" (baton.toml:1)')
   })
 
-  it('stand below what comes later and is of the user: flags', () => {
+  it('have lower priority than flags of the user', () => {
     const list = rules(['todo @baton.toml', 'deny'], ['todo', 'ask'])
     expect(verdict(list, 'todo')).toBe('ask')
   })
 })
 
 describe('several lists', () => {
-  it('are as strict as the strictest, and one that says nothing counts for nothing', () => {
+  it('are as strict as the strictest, and an empty one does not count', () => {
     const lists = [toolRules(), rules(['read', 'deny']), rules(['todo src', 'deny']), []]
     const of = (tool: string): string => toolVerdict(lists, { kind: 'tool', tool, input: null }, workspace).kind
     expect(['todo', 'read', 'other'].map(of)).toEqual(['allow', 'deny', 'ask'])
@@ -143,7 +143,7 @@ describe('patterns', () => {
     expect(verdict(list, 'read', { kind: 'path', path })).toBe(matches ? 'allow' : 'ask')
   })
 
-  it('of a path that exists are about this path, whatever characters it has', () => {
+  it('that are an existing path match this path, whatever characters it has', () => {
     const folder = realPath(tempTree({ 'p/[slug].tsx': '', 'p/s.tsx': '' }))
     const of = (effect: Effect, path: string): string =>
       toolVerdict(
@@ -158,7 +158,7 @@ describe('patterns', () => {
     expect(toolVerdict(later, { kind: 'tool', tool: 'edit', input: null, subject }, folder).kind).toBe('deny')
   })
 
-  it('of paths that begin with **/ deny outside the workspace, too, and allow inside it alone', () => {
+  it('of paths that begin with **/ deny also outside the workspace, but allow only inside', () => {
     const env: ToolSubject = { kind: 'path', path: join(elsewhere, '.env') }
     expect(verdict(rules(['read **/.env', 'deny']), 'read', env).slice(0, 4)).toBe('deny')
     expect(verdict(rules(['read', 'ask'], ['read **/.env', 'allow']), 'read', env)).toBe('ask')

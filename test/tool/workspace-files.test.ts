@@ -71,7 +71,7 @@ function requests({ records }: Workspace): readonly unknown[] {
 }
 
 describe('changes of files', () => {
-  it('write new and present files, make folders, and are recorded with both hashes', () => {
+  it('write new and existing files, create folders, and are recorded with both hashes', () => {
     const space = workspace({ 'a.txt': 'old' })
     saveFile(space.at('a.txt'), 'new', space.files)
     saveFile(space.at('deep/down/b.bin'), new Uint8Array([0, 255]), space.files)
@@ -97,7 +97,7 @@ describe('changes of files', () => {
     ])
   })
 
-  it('copy a file, over another one only when told so', () => {
+  it('copy a file, over another one only if configured', () => {
     const space = workspace({ 'a.txt': 'A', 'b.txt': 'B' })
     copyFile({ source: space.at('a.txt'), destination: space.at('new/c.txt'), overwrite: false }, space.files)
     const refused = errorOf(() =>
@@ -133,7 +133,7 @@ describe('changes of files', () => {
     expect([existsSync(space.at('moved/inner')), existsSync(space.at('x'))]).toEqual([false, false])
   })
 
-  it('delete files, links without what they lead to, and folders with all that is in them', () => {
+  it('delete files, links without their targets, and folders with all their content', () => {
     const space = workspace({ 'a.txt': 'A', 'dir/x.txt': 'X', 'dir/sub/y.txt': 'Y' })
     symlinkSync('dir', space.at('alias'))
     symlinkSync(space.outside, space.at('dir/out'))
@@ -157,7 +157,7 @@ describe('changes of files', () => {
     expect(requests(space)).toEqual([{ op: 'mkdir', path: 'a/b', before: null, after: sha256('') }])
   })
 
-  it('fail as FILE_FAILED when the disk says no, and leave nothing behind', () => {
+  it('fail as FILE_FAILED for errors of the disk, and leave nothing behind', () => {
     const space = workspace({ file: '', 'dir/x': '' })
     expect(errorOf(() => saveFile(space.at('dir'), 'x', space.files)).message).toBe('dir is a folder, not a file')
     for (const [op, change] of [
@@ -174,7 +174,7 @@ describe('changes of files', () => {
     expect(readdirSync(space.root).filter((name) => name.endsWith('.tmp'))).toEqual([])
   })
 
-  it('keep the mode of a file that is written again', () => {
+  it('keep the mode of a rewritten file', () => {
     const space = workspace({ 'run.sh': 'old' })
     chmodSync(space.at('run.sh'), 0o755)
     saveFile(space.at('run.sh'), 'new', space.files)
@@ -182,7 +182,7 @@ describe('changes of files', () => {
   })
 })
 
-describe('what leads outside', () => {
+describe('paths that lead outside', () => {
   const outward = ['link/new.txt', 'link/secret.txt', 'leak.txt', 'dangling.txt', 'link/new/deep.txt']
 
   function ways(space: Workspace, path: string): readonly (() => unknown)[] {
@@ -198,7 +198,7 @@ describe('what leads outside', () => {
     ]
   }
 
-  it.each(outward)('%s is refused by name of the link, and nothing changes, not even a folder', (path) => {
+  it.each(outward)('%s is refused by the name of the link, and nothing changes, not even a folder', (path) => {
     const space = workspace({ 'a.txt': 'A' })
     const before = [namesIn(space.root), snapshot(space.outside)]
     for (const way of ways(space, space.at(path))) {
@@ -212,7 +212,7 @@ describe('what leads outside', () => {
     expect([requests(space), space.events]).toEqual([[], []])
   })
 
-  it('paths that climb out are refused too', () => {
+  it('by climbing are refused too', () => {
     const space = workspace({ 'a.txt': 'A' })
     const before = [snapshot(space.root), snapshot(space.outside)]
     for (const path of [join(space.outside, 'secret.txt'), join(space.outside, 'new/x.txt')]) {
@@ -226,7 +226,7 @@ describe('what leads outside', () => {
     expect([snapshot(space.root), snapshot(space.outside)]).toEqual(before)
   })
 
-  it('what is outside can be read and copied from, also through links', () => {
+  it('can be read and copied from, also through links', () => {
     const space = workspace({ 'a.txt': 'A' })
     for (const path of [space.at('link/secret.txt'), space.at('leak.txt'), join(space.outside, 'secret.txt')]) {
       expect([readText(path, space.files.context), fileStatus(path, space.files.context)?.size]).toEqual(['secret', 6])
@@ -235,7 +235,7 @@ describe('what leads outside', () => {
     }
   })
 
-  it('the folder of git and the workspace itself are never changed', () => {
+  it('include the folder of git and the workspace itself, which are never changed', () => {
     const space = workspace({ '.git/config': 'x', 'a.txt': 'A' })
     for (const way of ways(space, space.at('.git/config')).slice(0, 3)) {
       expect(errorOf(way)).toMatchObject({ code: 'FILE_FAILED', message: expect.stringContaining('belongs to git') })
@@ -244,7 +244,7 @@ describe('what leads outside', () => {
     expect(readFileSync(space.at('.git/config'), 'utf8')).toBe('x')
   })
 
-  it('links that stay inside work, and writing goes to what they lead to', () => {
+  it('do not include links that stay inside, which are written through', () => {
     const space = workspace({ 'a.txt': 'A' })
     symlinkSync('a.txt', space.at('alias.txt'))
     saveFile(space.at('alias.txt'), 'new', space.files)
@@ -255,7 +255,7 @@ describe('what leads outside', () => {
     expect(requests(space)).toEqual([{ op: 'write', path: 'a.txt', before: sha256('A'), after: sha256('new') }])
   })
 
-  it('links in a circle are an error', () => {
+  it('do not include circular links, which are an error', () => {
     const space = workspace()
     symlinkSync('two', space.at('one'))
     symlinkSync('one', space.at('two'))
@@ -267,14 +267,14 @@ describe('what leads outside', () => {
 })
 
 describe('reads', () => {
-  it('give text with its byte order mark, and bytes', () => {
+  it('return text with its byte order mark, and bytes', () => {
     const space = workspace({ 'a.txt': '\uFEFFé😀\0', empty: '' })
     expect(readText(space.at('a.txt'), space.section.context)).toBe('\uFEFFé😀\0')
     expect(readText(space.at('empty'), space.section.context)).toBe('')
     expect(readBytes(space.at('a.txt'), space.section.context)).toHaveLength(10)
   })
 
-  it('refuse what is missing, a folder, not UTF-8, and never wait for a pipe', () => {
+  it('refuse a missing file, a folder, and invalid UTF-8, and never wait for a pipe', () => {
     const space = workspace({ 'x.bin': new Uint8Array([0x61, 0xff]) })
     mkdirSync(space.at('dir'))
     spawnSync('sh', ['-c', 'mkfifo "$0"', space.at('pipe')])
@@ -288,7 +288,7 @@ describe('reads', () => {
     )
   })
 
-  it('give times in whole microseconds', () => {
+  it('return times in whole microseconds', () => {
     const space = workspace()
     writeFileSync(space.at('a'), 'abc')
     const status = fileStatus(space.at('a'), space.section.context)

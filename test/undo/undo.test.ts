@@ -172,7 +172,7 @@ function world() {
 }
 
 describe('undoing a run', () => {
-  it.each(kinds)('takes back %s, and undoing that does it again', async (_, change) => {
+  it.each(kinds)('reverts %s, and undoing the undo applies it again', async (_, change) => {
     const { run, undo, look } = world()
     const before = look()
     const folder = await run(change)
@@ -188,7 +188,7 @@ describe('undoing a run', () => {
     expect(look()).toEqual(after)
   })
 
-  it.each(kinds)('takes back %s although the run was killed behind it', async (_, change) => {
+  it.each(kinds)('reverts %s although the run was killed afterwards', async (_, change) => {
     const { run, undo, look, runs } = world()
     const before = look()
     const folder = await run(change, 'killed')
@@ -204,7 +204,7 @@ describe('undoing a run', () => {
     expect(look()).toEqual(before)
   })
 
-  it('leaves alone what has changed since, names it, and puts the rest back', async () => {
+  it('skips and names files that were changed since, and restores the rest', async () => {
     const { run, undo, at } = world()
     const folder = await run((path, call) => {
       saveFile(path('a.txt'), 'one\n2\nthree\n', call())
@@ -222,7 +222,7 @@ describe('undoing a run', () => {
     expect([readFileSync(at('a.txt'), 'utf8'), readFileSync(at('b.txt'), 'utf8')]).toEqual(['mine', 'b\n'])
   })
 
-  it('merges what has changed since when it is asked to, and marks conflicts as git does', async () => {
+  it('merges later changes on request, and marks conflicts as git does', async () => {
     const lines = Array.from({ length: 20 }, (_, index) => `line ${index}\n`)
     const { run, undo, at } = undoWorld({ 'a.txt': lines.join(''), 'b.txt': 'one\n' })
     const changed = (index: number, text: string, all = lines): string[] =>
@@ -239,7 +239,7 @@ describe('undoing a run', () => {
     expect(readFileSync(at('b.txt'), 'utf8')).toBe('<<<<<<< present\nthree\n=======\none\n>>>>>>> before the run\n')
   })
 
-  it('does not take back what somebody else has changed between two changes of the run', async () => {
+  it('does not revert what somebody else changed between two changes of the run', async () => {
     const { run, undo, at } = undoWorld({ 'a.txt': '1\n2\n3\n4\n5\n6\n7\n8\n9\n' })
     const folder = await run((path, call) => {
       saveFile(path('a.txt'), 'run\n2\n3\n4\n5\n6\n7\n8\n9\n', call())
@@ -252,7 +252,7 @@ describe('undoing a run', () => {
     expect(readFileSync(at('a.txt'), 'utf8')).toBe('1\n2\n3\n4\nmine\n6\n7\n8\n9\n')
   })
 
-  it('takes only the files and folders that are named', async () => {
+  it('restores only the named files and folders', async () => {
     const { run, undo, at } = world()
     const folder = await run((path, call) => {
       saveFile(path('a.txt'), 'A', call())
@@ -267,7 +267,7 @@ describe('undoing a run', () => {
     await expect(undo(folder, { files: [at('run.sh')] })).rejects.toThrow('did not change run.sh')
   })
 
-  it('keeps folders it made that hold something by now', async () => {
+  it('keeps created folders that are no longer empty', async () => {
     const { run, undo, at } = world()
     const folder = await run((path, call) => saveFile(path('made/new.txt'), 'new', call()))
     writeFileSync(at('made/mine.txt'), 'mine')
@@ -279,7 +279,7 @@ describe('undoing a run', () => {
     expect(readFileSync(at('made/mine.txt'), 'utf8')).toBe('mine')
   })
 
-  it('does nothing where a run is dry, was undone, or has changed everything back', async () => {
+  it('does nothing for a dry run, an undone run, or a run that restored everything itself', async () => {
     const { run, undo, look, runs } = world()
     const before = look()
     const folder = await run((path, call) => saveFile(path('a.txt'), 'other', call()))
@@ -296,13 +296,13 @@ describe('undoing a run', () => {
     expect([look(), runIds(runs).length]).toEqual([before, 3])
   })
 
-  it('refuses a run that is running', async () => {
+  it('refuses while the run is running', async () => {
     const { run, undo } = world()
     const folder = await run((path, call) => saveFile(path('a.txt'), 'other', call()), 'none')
     await expect(undo(folder)).rejects.toThrow('is running')
   })
 
-  it('finishes what a killed undo has begun', async () => {
+  it('completes an undo that was killed', async () => {
     const { run, undo, look, at } = world()
     const before = look()
     const folder = await run((path, call) => {
@@ -319,7 +319,7 @@ describe('undoing a run', () => {
     expect(look()).toEqual(before)
   })
 
-  it('puts secrets back that the record does not hold, and refuses where they are not set any more', async () => {
+  it('restores secrets that the record does not contain, and refuses when they are no longer set', async () => {
     const mask = createMask({ MY_API_KEY: 'sk-0123456789abcdef' })
     const { run, undo, at, runs } = undoWorld(
       { '.env': 'KEY=sk-0123456789abcdef\n', raw: Buffer.from('\xff sk-0123456789abcdef', 'latin1') },
@@ -349,7 +349,7 @@ describe('undoing a run', () => {
     expect(readFileSync(at('raw')).toString('latin1')).toBe('\xff sk-0123456789abcdef')
   })
 
-  it('names a file whose content is not kept any more, and never puts back a damaged one', async () => {
+  it('names a file whose content is no longer kept, and never restores damaged content', async () => {
     const { run, undo, at } = world()
     const folder = await run((path, call) => {
       deleteEntry(path('a.txt'), call())
@@ -367,7 +367,7 @@ describe('undoing a run', () => {
     expect(existsSync(at('a.txt'))).toBe(false)
   })
 
-  it('streams large files, and keeps none that holds a secret', async () => {
+  it('streams large files, and stores none that contains a secret', async () => {
     const mask = createMask({ MY_API_KEY: 'sk-0123456789abcdef' })
     const large = Buffer.alloc(9 * 1024 * 1024, 'abcdefgh')
     const secret = Buffer.from(large)
@@ -385,7 +385,7 @@ describe('undoing a run', () => {
     expect(readFileSync(at('large')).equals(large)).toBe(true)
   })
 
-  it('works on many files', async () => {
+  it('handles many files', async () => {
     const many = Object.fromEntries(
       Array.from({ length: 200 }, (_, index) => [`f/${index % 10}/${index}.txt`, `${index}`]),
     )
@@ -402,7 +402,7 @@ describe('undoing a run', () => {
     expect(look()).toEqual(before)
   })
 
-  it('asks the guard as every change does', async () => {
+  it('asks the guard, as every change does', async () => {
     const { run, undo, at, root } = world()
     const outside = undoWorld({}).root
     const folder = await run((path, call) => saveFile(path('dir/y.txt'), 'Y', call()))

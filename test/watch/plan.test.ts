@@ -12,19 +12,19 @@ function planOf(then: Readonly<Record<string, string>>, now: Record<string, stri
   }
 }
 
-it('names what differs, is new or is gone, each once and in order', () => {
+it('names files that changed, appeared or disappeared, each once and in order', () => {
   const plan = planOf({ '/d': '1', '/b': '1', '/c': '1' }, { '/new': '1', '/b': '2', '/c': '1' })
   expect(lookAt(plan)).toMatchObject({ changed: ['/b', '/d', '/new'], unready: ['/d'], folders: ['/'] })
 })
 
-it('names what is empty, was replaced by nothing or is new and empty as not ready', () => {
+it('names files as not ready that are empty, were truncated, or are new and empty', () => {
   const root = tempTree({ new: '' })
   const fresh = join(root, 'new')
   const plan = planOf({ '/a': '1', '/b': '', '/c': '1' }, { '/a': '', '/b': '', '/c': '2', [fresh]: '' })
   expect(lookAt(plan)).toMatchObject({ changed: ['/a', '/c', fresh], unready: ['/a', fresh] })
 })
 
-it('sees the same exactly when files and names are the same', () => {
+it('two states are equal exactly if files and names are equal', () => {
   const now: Record<string, string> = { '/a': '1' }
   const plan = planOf({ '/a': '1' }, now)
   const { state } = lookAt(plan)
@@ -36,7 +36,7 @@ it('sees the same exactly when files and names are the same', () => {
   expect(lookAt(plan).state).not.toBe(state)
 })
 
-it('takes everything as it is now', () => {
+it('accepts the current state', () => {
   const plan = planOf({ '/a': '1', '/b': '1' }, { '/a': '2', '/c': '1' })
   expect(lookAt(asNow(plan)).changed).toEqual([])
 })

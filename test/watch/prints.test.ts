@@ -8,7 +8,7 @@ function prints(now: () => number = () => Date.now()): Prints {
   return createPrints({ hashPrompt: (text) => text.split('====')[0] ?? '', now })
 }
 
-it('is equal for equal content, whenever and however it was written', () => {
+it('are equal for equal content, whenever and however it was written', () => {
   const root = tempTree({ a: 'one', b: 'one' })
   const of = prints()
   const first = of(join(root, 'a'), 'whole')
@@ -19,7 +19,7 @@ it('is equal for equal content, whenever and however it was written', () => {
   expect(of(join(root, 'a'), 'whole')).toBe(first)
 })
 
-it('notices a change of the same length within the same moment, and one that keeps the time', () => {
+it('differ after a change of the same length within the same moment, or one that keeps the time', () => {
   const root = tempTree({ a: 'one' })
   const file = join(root, 'a')
   const of = prints()
@@ -32,7 +32,7 @@ it('notices a change of the same length within the same moment, and one that kee
   }
 })
 
-it('reads a file once for as long as it looks the same', () => {
+it('read a file only once while its metadata stays the same', () => {
   const root = tempTree({ 'a.md': 'ask\n====\nanswer' })
   let reads = 0
   const of = createPrints({ hashPrompt: (text) => ((reads += 1), text), now: () => Date.now() + 10_000 })
@@ -44,7 +44,7 @@ it('reads a file once for as long as it looks the same', () => {
   expect(reads).toBe(2)
 })
 
-it('is nothing for what is missing or no file', () => {
+it('are undefined for a missing file and for anything but a file', () => {
   const root = tempTree({ a: '' })
   mkdirSync(join(root, 'folder'))
   symlinkSync('nowhere', join(root, 'link'))
@@ -57,14 +57,14 @@ it('is nothing for what is missing or no file', () => {
   ])
 })
 
-it('is one for each part of the same file', () => {
+it('are equal for each part of the same file', () => {
   const root = tempTree({ 'a.md': 'ask\n====\nanswer' })
   const of = prints(() => Date.now() + 10_000)
   expect(of(join(root, 'a.md'), 'prompt')).toBe('ask\n')
   expect(of(join(root, 'a.md'), 'whole')).toMatch(/^[0-9a-f]{64}$/)
 })
 
-it('tells what is too large to be read apart without reading it', () => {
+it('of a file that is too large to read come from its metadata', () => {
   const root = tempTree({ a: new Uint8Array(33 * 1024 * 1024) })
   const file = join(root, 'a')
   const of = prints()

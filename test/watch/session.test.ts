@@ -107,7 +107,7 @@ interface Session {
 const kinds = ({ messages }: Session): readonly string[] => messages.map(({ kind }) => kind)
 
 describe('a watch session', () => {
-  it('runs, and runs again when something that was read is different', async () => {
+  it('runs, and runs again when a file that was read has changed', async () => {
     const session = startSession(['/a', '/b'], () => {})
     await session.rests(1)
     session.write('/b', 'second')
@@ -126,7 +126,7 @@ describe('a watch session', () => {
     expect(session.closed()).toBe(1)
   })
 
-  it('does not run because a file was written with what it held before', async () => {
+  it('does not run when a file is written with the same content', async () => {
     const session = startSession(['/a'], () => {})
     await session.rests(1)
     session.write('/a', 'first')
@@ -148,7 +148,7 @@ describe('a watch session', () => {
     expect(session.seen).toEqual([['first'], ['save 20']])
   })
 
-  it('sees a change during a run also when nothing has told of it', async () => {
+  it('detects a change during a run even without a notification', async () => {
     const session = startSession(['/a'], ({ number }, { write }) => {
       if (number === 2) write('/a', 'quietly')
     })
@@ -160,7 +160,7 @@ describe('a watch session', () => {
     expect(session.seen).toEqual([['first'], ['second'], ['quietly']])
   })
 
-  it('waits for a file that is taken away and put back', async () => {
+  it('waits for a deleted file that is restored', async () => {
     const session = startSession(['/a'], () => {})
     await session.rests(1)
     session.remove('/a')
@@ -173,7 +173,7 @@ describe('a watch session', () => {
     expect(session.seen).toEqual([['first'], ['second']])
   })
 
-  it('waits for a file that is emptied and then written', async () => {
+  it('waits for a file that is truncated and then written', async () => {
     const session = startSession(['/a'], () => {})
     await session.rests(1)
     session.write('/a', '')
@@ -196,7 +196,7 @@ describe('a watch session', () => {
     expect(session.seen.at(-1)).toEqual(['', 'first'])
   })
 
-  it('waits for an emptied file also if a rerun is requested', async () => {
+  it('waits for a truncated file even if a rerun is requested', async () => {
     const session = startSession(['/a'], () => {})
     await session.rests(1)
     session.write('/a', '')
@@ -209,7 +209,7 @@ describe('a watch session', () => {
     expect(session.seen).toEqual([['first'], ['second']])
   })
 
-  it('runs for what is saved at the moment in which it looks at what Baton itself has changed', async () => {
+  it('runs for a file that is saved while the session checks what Baton itself has changed', async () => {
     const own = new Set<string>()
     const isPending = (): boolean => {
       // the answer was already given
@@ -226,7 +226,7 @@ describe('a watch session', () => {
     expect(kinds(session)).toEqual(['waiting', 'changed', 'waiting'])
   })
 
-  it('does not run for what Baton itself has changed, and runs for what is saved there later', async () => {
+  it('does not run for changes by Baton itself, but for later changes of the same files', async () => {
     const own = new Set<string>()
     const session = startSession(['/a', '/b'], () => {}, { own })
     await session.rests(1)
@@ -250,7 +250,7 @@ describe('a watch session', () => {
     ])
   })
 
-  it('names only the files that somebody else has changed as the reason of a run', async () => {
+  it('names only files that somebody else has changed as the reason of a run', async () => {
     const session = startSession(['/a', '/b'], () => {}, { own: new Set(['/a']) })
     await session.rests(1)
     session.write('/a', 'undone')
@@ -262,7 +262,7 @@ describe('a watch session', () => {
     expect(session.messages).toContainEqual({ kind: 'changed', paths: ['/b'] })
   })
 
-  it('waits until Baton is done with changing files', async () => {
+  it('waits until Baton has finished changing files', async () => {
     let asked = 0
     const isPending = (): boolean => (asked += 1) < 100
     const session = startSession(['/a'], () => {}, { isPending })
@@ -275,7 +275,7 @@ describe('a watch session', () => {
     expect(session.seen).toEqual([['first'], ['second']])
   })
 
-  it('runs for a file that stays away', async () => {
+  it('runs for a file that stays deleted', async () => {
     const session = startSession(['/a', '/b'], () => {})
     await session.rests(1)
     session.remove('/a')
@@ -285,7 +285,7 @@ describe('a watch session', () => {
     expect(session.seen.at(-1)).toEqual(['(none)', 'first'])
   })
 
-  it('pauses after three runs in a row that changes during runs have started, and names the files', async () => {
+  it('pauses after three consecutive runs that were started by changes during runs, and names the files', async () => {
     const session = startSession(['/a', '/b'], ({ number }, { write }) => write('/b', `run ${number}`))
     await session.rests(1)
     expect(kinds(session)).toEqual(['changed', 'changed', 'changed', 'paused'])
@@ -304,7 +304,7 @@ describe('a watch session', () => {
     await session.end
   })
 
-  it('holds the pause for the files it has named, until a key or another file', async () => {
+  it('stays paused for the named files until a key is pressed or another file changes', async () => {
     const session = startSession(['/a', '/b', '/c'], ({ number }, { write }) => {
       if (number < 5) write('/b', `run ${number}`)
     })
@@ -330,7 +330,7 @@ describe('a watch session', () => {
     await session.end
   })
 
-  it('leaves a pause for a key, and what the files hold then is what the run reads', async () => {
+  it('resumes after a key, and the run reads the current content of the files', async () => {
     const session = startSession(['/a'], ({ number }, { write }) => {
       if (number < 5) write('/a', `run ${number}`)
     })
@@ -344,7 +344,7 @@ describe('a watch session', () => {
     await session.end
   })
 
-  it('counts runs in a row only', async () => {
+  it('counts only consecutive runs', async () => {
     const session = startSession(['/a'], ({ number }, { write }) => {
       if (number % 4 !== 0) write('/a', `run ${number}`)
     })
@@ -368,7 +368,7 @@ describe('a watch session', () => {
     await session.end
   })
 
-  it('tells each run why it starts: the first one, a change, or a person who wants it', async () => {
+  it('gives each run its reason: first run, change, or request by a person', async () => {
     const session = startSession(['/a'], ({ number }, { write }) => {
       if (number === 2) write('/a', 'while going')
     })
@@ -384,7 +384,7 @@ describe('a watch session', () => {
     await session.end
   })
 
-  it('forgets keys that are pressed during a run', async () => {
+  it('ignores keys that were pressed during a run', async () => {
     const session = startSession(['/a'], (_going, { key }) => {
       key('r')
       key('\r')
@@ -397,7 +397,7 @@ describe('a watch session', () => {
     expect(session.seen).toHaveLength(2)
   })
 
-  it('stops the run for q and ends', async () => {
+  it('q stops the run and ends the session', async () => {
     const session = startSession(['/a'], async ({ signal }, { key }) => {
       key('q')
       expect(signal.aborted).toBe(true)
@@ -406,7 +406,7 @@ describe('a watch session', () => {
     expect(session.closed()).toBe(1)
   })
 
-  it('stops the run for Ctrl-C, once, and goes on with the next change', async () => {
+  it('Ctrl-C stops the run, once, and the session continues with the next change', async () => {
     const answers: boolean[] = []
     const session = startSession(['/a'], ({ number, signal }, { interrupt, write }) => {
       if (number > 1) return
@@ -424,7 +424,7 @@ describe('a watch session', () => {
     expect(session.seen).toEqual([['first'], ['after it']])
   })
 
-  it('ends when it is stopped, in a run and while it waits', async () => {
+  it('ends when it is stopped, both in a run and while it waits', async () => {
     const idle = startSession(['/a'], () => {})
     await idle.rests(1)
     idle.abort()
@@ -436,13 +436,13 @@ describe('a watch session', () => {
     expect(busy.seen).toHaveLength(1)
   })
 
-  it('ends when running again makes no sense', async () => {
+  it('ends when another run makes no sense', async () => {
     const session = startSession(['/a'], async () => ({ kind: 'refused', exitCode: 2 }))
     expect(await session.end).toEqual({ kind: 'refused', exitCode: 2 })
     expect(session.closed()).toBe(1)
   })
 
-  it('runs in the end for a file that never holds still', async () => {
+  it('eventually runs for a file that changes all the time', async () => {
     const session = startSession(['/a'], () => {})
     await session.rests(1)
     let writes = 0

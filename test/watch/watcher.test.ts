@@ -63,7 +63,7 @@ async function quiet(count: () => number): Promise<void> {
 }
 
 describe('a watcher', () => {
-  it('tells of a file that is written, replaced by a rename, taken away and made again', async () => {
+  it('reports a file that is written, replaced by a rename, deleted and created again', async () => {
     const root = tempTree({ 'a.md': 'one', tmp: 'new' })
     const file = join(root, 'a.md')
     const { told } = await watching(planOf([file]))
@@ -75,7 +75,7 @@ describe('a watcher', () => {
     await told(() => writeFileSync(file, 'five'))
   })
 
-  it('tells of a write that leaves the time of the file as it was', async () => {
+  it('reports a write that does not change the time of the file', async () => {
     const root = tempTree({ 'a.md': 'one' })
     const file = join(root, 'a.md')
     const time = new Date(1_000_000)
@@ -87,7 +87,7 @@ describe('a watcher', () => {
     })
   })
 
-  it('tells of a file that is made where not even its folder was', async () => {
+  it('reports a file that is created in a folder that did not exist', async () => {
     const root = tempTree()
     const plan = planOf([join(root, '.baton/deep/config.toml')])
     const { told, follow } = await watching(plan)
@@ -98,7 +98,7 @@ describe('a watcher', () => {
     await told(() => writeFileSync(join(root, '.baton/deep/config.toml'), ''))
   })
 
-  it('tells of new files and folders in the folders of a list', async () => {
+  it('reports new files and folders in the folders of a list', async () => {
     const root = tempTree({ 'src/in/a.ts': '' })
     const { told, follow } = await watching(planOf([], [join(root, 'src'), join(root, 'src/in')]))
     await told(() => writeFileSync(join(root, 'src/in/b.ts'), ''))
@@ -107,7 +107,7 @@ describe('a watcher', () => {
     await told(() => writeFileSync(join(root, 'src/new/c.ts'), ''))
   })
 
-  it('watches a folder again that was removed and made again', async () => {
+  it('watches a folder again after it was removed and created again', async () => {
     const root = tempTree({ 'src/a.ts': '' })
     const plan = planOf([join(root, 'src/a.ts')], [join(root, 'src')])
     const { told, follow } = await watching(plan)
@@ -117,7 +117,7 @@ describe('a watcher', () => {
     await told(() => writeFileSync(join(root, 'src/a.ts'), 'again'))
   })
 
-  it('watches a folder again that was replaced before anybody could tell', async () => {
+  it('watches a folder again after it was replaced before a notification arrived', async () => {
     const root = tempTree({ 'src/a.ts': '', 'new/a.ts': '' })
     const plan = planOf([join(root, 'src/a.ts')], [join(root, 'src')])
     const { told, follow } = await watching(plan)
@@ -128,14 +128,14 @@ describe('a watcher', () => {
     await told(() => writeFileSync(join(root, 'src/b.ts'), 'made'))
   })
 
-  it('tells of a file behind a link, in its own folder', async () => {
+  it('reports changes to a file behind a link, in its own folder', async () => {
     const root = tempTree({ 'real/a.md': 'one', 'real/tmp': 'two', 'here/b.md': '' })
     symlinkSync(join(root, 'real/a.md'), join(root, 'here/a.md'))
     const { told } = await watching(planOf([join(root, 'here/a.md')]))
     await told(() => renameSync(join(root, 'real/tmp'), join(root, 'real/a.md')))
   })
 
-  it('tells nothing of other files beside the one that counts', async () => {
+  it('ignores other files next to the watched one', async () => {
     const root = tempTree({ 'a.md': 'one', 'log.txt': '' })
     const { count, told } = await watching(planOf([join(root, 'a.md')]))
     await quiet(count)
@@ -159,15 +159,15 @@ describe('a watcher', () => {
   })
 })
 
-describe('what has to be watched', () => {
-  it('is for each file its folder, and the nearest one that exists', () => {
+describe('the folders to watch', () => {
+  it('of a file are its own folder and the nearest existing one', () => {
     const root = tempTree({ 'a.md': '' })
     const found = targets(planOf([join(root, 'a.md'), join(root, 'x/y/z.md')]))
     expect([...found.folders]).toEqual([root])
     expect([...found.entries]).toEqual([join(root, 'a.md'), join(root, 'x')])
   })
 
-  it('is for a list every entry of its folders, and that its first folder is there', () => {
+  it('of a list include every entry of its folders, and the existence of its first folder', () => {
     const root = tempTree({ 'src/in/a.ts': '', 'b.ts': '' })
     const found = targets(planOf([], [join(root, 'src'), join(root, 'src/in')]))
     expect([...found.folders].toSorted()).toEqual([root, join(root, 'src'), join(root, 'src/in')])

@@ -34,7 +34,7 @@ async function hidden(files: { readonly [path: string]: string }, config = open)
 
 const front = (text: string): string => `+++\n${text}+++\nTry.\n`
 
-describe('variables of programs are hidden before a run begins', () => {
+describe('variables of MCP programs are hidden before a run begins', () => {
   const inAgents = `«secret:agents.lab.env.LAB_KEY» of-a-4711-variable`
 
   it.each([
@@ -67,21 +67,21 @@ describe('variables of programs are hidden before a run begins', () => {
       'agents/*.md, for a model to start',
       { 'ask.md': front('model = "m"\ntools = ["task"]\n'), '.home/config/agents/lab.md': `+++\n${program}+++\n` },
     ],
-  ])('that are written in %s', async (_, files) => {
+  ])('if they are written in %s', async (_, files) => {
     expect(await hidden(files)).toBe(inAgents)
   })
 
-  it('that are joined with what the file says of the same name', async () => {
+  it('if they are merged with what the file sets for the same name', async () => {
     const files = { 'ask.md': front('agent = "lab"\n[agents.lab]\nmodel = "opus"\n') }
     expect(await hidden(files, `[agents.lab]\n${program}`)).toBe(inAgents)
   })
 
-  it('and those of the environment that they refer to', async () => {
+  it('including variables of the environment that they refer to', async () => {
     const files = { 'ask.md': front('[agents.lab]\npreset = "claude"\nenv = { LAB_KEY = "${LAB_VALUE}" }\n') }
     expect(await hidden(files)).toBe(`${key} «secret:LAB_VALUE»`)
   })
 
-  it('also where two files define programs of one name', async () => {
+  it('if two files define programs of the same name', async () => {
     const files = {
       'ask.md': front(
         `agent = "child.md"\n[agents.lab]\npreset = "claude"\nenv = { LAB_KEY = "of-a-4711-variable" }\n`,
@@ -92,7 +92,7 @@ describe('variables of programs are hidden before a run begins', () => {
   })
 })
 
-it('those of an agent that a script finds on the way are hidden before its text is noted', async () => {
+it('including those of an agent that a script finds later, before its text is recorded', async () => {
   const mask = createMask({})
   const programs = createProgramSecrets(mask, {})
   const noted: string[] = []

@@ -190,7 +190,7 @@ interface EndedCommand {
 }
 
 /**
- * The error of a program run without an answer; undefined if it has one (R315). AGENT_FAILED: it could not be started,
+ * The error of a program run without an answer; undefined if it has one. AGENT_FAILED: it could not be started,
  * crashed, reported a failure, or printed nothing readable; LIMIT: it took too long or printed too much; KEY_MISSING:
  * it requires a login.
  */
@@ -314,12 +314,10 @@ const askingWords = [
 
 const asking = new RegExp(askingWords.join('|'), 'i')
 
-/** Whether a text asks for a login. */
 function wantsLogin(text: string): boolean {
   return asking.test(text)
 }
 
-/** The hint for a missing login. */
 function loginHint({ preset, command }: Pick<CommandLine, 'preset' | 'command'>): string {
   const name = preset ?? basename(command)
   return Object.hasOwn(logins, name)
@@ -349,7 +347,7 @@ interface StartQuestion {
 
 /**
  * Builds the command line for a prompt. A prompt longer than `stdin_over` goes to standard input, and the argument for
- * it is dropped (R268).
+ * it is dropped.
  * @throws BatonError CONFIG_INVALID if the program cannot resume a conversation, or needs a model and none is set
  */
 export function commandStart({ agent, prompt, model, session, mode }: StartQuestion): CommandStart {
@@ -494,9 +492,9 @@ type CommandEnd = (
 
 /**
  * Runs a program to its end in its own process group, outside of the sandbox. Both of its streams are read before it
- * gets any input, and its stdin is always closed, so neither side can block the other (R268). When it ends, reaches its
- * time limit or prints too much, or when `signal` is aborted, its whole group is stopped: TERM, and KILL after 5 s
- * (R272, R273). If this process is killed, the program is ended 5 s later. Rejects only with the signal's reason.
+ * gets any input, and its stdin is always closed, so neither side can block the other. When it ends, reaches its
+ * time limit or prints too much, or when `signal` is aborted, its whole group is stopped: TERM, and KILL after 5 s. If
+ * this process is killed, the program is ended 5 s later. Rejects only with the signal's reason.
  */
 async function runCommand(options: CommandProcess, signal: AbortSignal): Promise<CommandEnd> {
   signal.throwIfAborted()

@@ -14,7 +14,7 @@ import type { Pricing } from './spent.ts'
 const usualAtOnce = 4
 
 /**
- * Runs a command line as an agent, once for each input, several at the same time (R266, R274).
+ * Runs a command line as an agent, once for each input, several at the same time.
  * @throws BatonError as of `askCommand`, CONFIG_INVALID for invalid options
  */
 export async function runCommandAgent(

@@ -4,7 +4,7 @@ import type { Mode } from './mode.ts'
 
 /**
  * Text and tools: the model is asked, its tool calls are run, and it is asked again with their results until it calls
- * none (R166). A call that it writes as text is requested once more as a call.
+ * none. A call that it writes as text is requested once more as a call.
  */
 export const classic: Mode = {
   id: 'classic',

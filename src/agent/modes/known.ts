@@ -12,7 +12,7 @@ const builtIn: Readonly<Record<string, (functions: readonly PluginFunction[]) =>
   code: codeMode,
 }
 
-/** The registered modes, by id (R156 to R159). */
+/** The registered modes, by id. */
 export interface ExecutionModes {
   /** A mode with a known id replaces the earlier one, at the same position. */
   register(mode: KnownMode): void
@@ -37,7 +37,7 @@ export function knownModes(
   return modes
 }
 
-/** @throws BatonError CONFIG_INVALID for an unknown mode (R163, R201) */
+/** @throws BatonError CONFIG_INVALID for an unknown mode */
 export function modeNamed(id: string, modes: ExecutionModes): KnownMode {
   const mode = modes.get(id)
   if (mode !== undefined) return mode

@@ -12,7 +12,7 @@ interface ModeRow {
   readonly name: string
   /** JSON Schema of the table that is named like the mode. Default: no options. */
   readonly options?: JsonObject
-  /** Default limit of rounds for one message (R207). If omitted, the mode decides. */
+  /** Default limit of rounds for one message. If omitted, the mode decides. */
   readonly rounds?: number
 }
 
@@ -22,7 +22,7 @@ export interface Mode extends ModeRow {
   readonly open: (given: ModeGiven) => OpenMode | Promise<OpenMode>
 }
 
-/** A mode of a plug-in: its executor does all the work of a prompt (R154). */
+/** A mode of a plug-in: its executor does all the work of a prompt. */
 export interface ExecutionMode extends ModeRow {
   createExecutor(options: ExecutorOptions): PromptExecutor
 }
@@ -71,7 +71,7 @@ export interface ProgramStep extends ProgramStart {
   readonly give: (result: ToolResult) => { readonly told: ToolResult; readonly isDone: boolean }
 }
 
-/** What an executor is made of (R155). */
+/** What an executor is made of. */
 export interface ExecutorOptions extends PromptChoice {
   readonly services: PromptServices
   readonly userId: string
@@ -90,7 +90,7 @@ export interface ExecutorOptions extends PromptChoice {
   readonly options?: JsonObject
 }
 
-/** One execution of one prompt (R152, R153). */
+/** One execution of one prompt. */
 export interface PromptExecutor {
   /** The current state. */
   readonly prompt: Prompt
@@ -103,15 +103,15 @@ export interface PromptExecutor {
    * `waiting_for_approval`
    */
   run(): Promise<Prompt>
-  /** Allows a call that waits for the user, by the id of its output (R153); a no-op for other ids. */
+  /** Allows a call that waits for the user, by the id of its output; a no-op for other ids. */
   approve?(toolCallId: string): Promise<void>
   /** Denies it; the model gets the reason. */
   reject?(toolCallId: string, reason?: string): Promise<void>
 }
 
 /**
- * What a mode of a plug-in works with. Everything that costs or comes from outside is recorded, so that a resumed run repeats
- * nothing.
+ * What a mode of a plug-in works with. Everything that costs or comes from outside is recorded, so that a resumed run
+ * repeats nothing.
  */
 export interface PromptWork {
   /** Of the prompt. */
@@ -119,8 +119,8 @@ export interface PromptWork {
   /** Aborted when the prompt or the run is interrupted. */
   readonly signal: AbortSignal
   /**
-   * The messages of the conversation so far, oldest first: system prompt, history, this prompt, its answers and results
-   * (R181).
+   * The messages of the conversation so far, oldest first: system prompt, history, this prompt, its answers and
+   * results.
    */
   readonly messages: () => readonly Message[]
   readonly addMessages: (messages: readonly Message[]) => void
@@ -134,7 +134,7 @@ export interface PromptWork {
    */
   readonly output?: { readonly name: string; readonly schema: JsonObject }
   /**
-   * Adds the plug-ins' context to the messages; call it once, before the first `ask` (R173). `instructions` are for the
+   * Adds the plug-ins' context to the messages; call it once, before the first `ask`. `instructions` are for the
    * model: they are added to the system prompt, once per conversation.
    */
   readonly prepare: (options?: { readonly instructions?: string }) => Promise<void>
@@ -166,9 +166,8 @@ export interface PromptWork {
   readonly program: (start: ProgramStart, run: (program: ProgramWork) => Promise<ToolResult>) => Promise<ToolResult>
   /** Adds error results for calls that are not run: hosts reject a request with an open call. */
   readonly refuseCalls: (calls: readonly ToolCallPart[], why: string) => void
-  /** The outputs of the prompt. */
   readonly timeline: Timeline
-  /** Adds a text that was not streamed from a model as is. Events stream it first, unless `streams` is false (R219). */
+  /** Adds a text that was not streamed from a model as is. Events stream it first, unless `streams` is false. */
   readonly say: (text: string, options?: { readonly streams?: boolean }) => void
   readonly warn: (message: string) => void
   readonly usage: () => Usage
@@ -186,7 +185,6 @@ interface ProgramStart {
 }
 
 interface PromptServices extends PromptWork {
-  /** Makes the executor for a loop. */
   readonly executor: (loop: ModeLoop) => PromptExecutor
 }
 
@@ -206,7 +204,6 @@ export interface Reply {
   readonly isLast: boolean
 }
 
-/** A tool call with its result. */
 export interface CalledTool {
   readonly call: ToolCallPart
   readonly result: ToolResult

@@ -3,7 +3,7 @@ import type { OpenPrompt } from '../open-prompt.ts'
 import type { Turns } from '../turns.ts'
 import type { ExecutionMode, ExecutorOptions, ModeLoop, PromptExecutor, PromptWork } from './mode.ts'
 
-/** The executor of a prompt in a mode of a plug-in, which has a loop of its own (R151 to R155). */
+/** The executor of a prompt in a mode of a plug-in, which has a loop of its own. */
 export function createPluginExecutor(
   mode: ExecutionMode,
   prompt: OpenPrompt,
@@ -79,7 +79,6 @@ function executorOf(loop: ModeLoop, work: PromptWork, prompt: OpenPrompt, turns:
         throw error
       }
     },
-    // R153
     approve: turns.approve,
     reject: turns.reject,
   }

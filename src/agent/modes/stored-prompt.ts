@@ -55,7 +55,7 @@ const promptSchema = z.object({
 })
 
 /**
- * Reads a prompt that was stored as JSON. Without a mode, as in older data, it is `classic` (R160, R161).
+ * Reads a prompt that was stored as JSON. Without a mode, as in older data, it is `classic`.
  * @throws BatonError USAGE if it is invalid
  */
 export function readPrompt(value: Json): Prompt {

@@ -2,7 +2,6 @@ import type { Json } from '../../base/json.ts'
 import type { FilePart } from '../../event/message.ts'
 import type { PromptOutput, PromptText, PromptTool } from '../../event/prompt.ts'
 
-/** How a tool call ended. */
 type ToolEnd = { readonly output: string } | { readonly error: string }
 
 /** The outputs of a prompt, in the order in which they started. */
@@ -13,7 +12,7 @@ export interface Timeline {
   /** A text for the user that is not one of the messages. */
   readonly addNote: (text: string) => void
   readonly addFile: (file: FilePart) => void
-  /** Adds a started call; the returned function ends it, at its position (R172). */
+  /** Adds a started call; the returned function ends it, at its position. */
   readonly addTool: (call: StartedTool) => (end: ToolEnd) => void
 }
 
@@ -23,7 +22,7 @@ interface StartedTool {
   readonly input: Json
 }
 
-/** Called for each output when it is added (R197). */
+/** Called for each output when it is added. */
 export type OnOutput = (output: PromptOutput, index: number, itemId: string | undefined) => void
 
 export function createTimeline(

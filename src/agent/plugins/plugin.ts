@@ -12,7 +12,7 @@ export interface Plugin {
    */
   setup(services: PluginServices): void | Promise<void>
   /**
-   * Returns context for the model about a prompt, as text; called once for each (R173, R190). Undefined or empty:
+   * Returns context for the model about a prompt, as text; called once for each. Undefined or empty:
    * nothing.
    */
   prepare?(prompt: PreparedPrompt): string | undefined | Promise<string | undefined>

@@ -197,7 +197,6 @@ async function checkAnswerAgent(spec: RunSpec, around: PromptSurroundings): Prom
   return name === undefined ? [] : checkNamed({ alone: { ...spec, agents: [] }, name, path: ['agent'] }, spec, around)
 }
 
-/** The agents that the table of a strategy names. */
 async function checkStrategyAgents(spec: RunSpec, around: PromptSurroundings): Promise<readonly Problem[]> {
   const { agent: _, ...others } = spec.settings
   const alone = { ...spec, agents: [], settings: others }

@@ -22,7 +22,6 @@ export interface ProblemOptions {
   readonly trail: readonly SourcePlace[]
 }
 
-/** An issue as a problem. */
 export function problemOf({ code, message, hint, place }: Issue, { severity, file, trail }: ProblemOptions): Problem {
   return { severity, code, message: cutMessage(message), hint: cutMessage(hint), place: place ?? { file }, trail }
 }

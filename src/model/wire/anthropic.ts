@@ -103,8 +103,7 @@ function systemBlocks(messages: readonly Message[]): readonly Block[] {
 }
 
 /**
- * All other messages; adjacent messages of the same side become one turn, and tool results belong to the user's (R282,
- * R287).
+ * All other messages; adjacent messages of the same side become one turn, and tool results belong to the user's.
  */
 function turnsOf(messages: readonly Message[], model: string): readonly Turn[] {
   const turns: Turn[] = []
@@ -256,7 +255,7 @@ const leastBudget = 1024
 const leastAnswer = 1024
 
 /**
- * The output limit, thinking and sampling of a request (R281, R284). The limit includes thinking and answer; the
+ * The output limit, thinking and sampling of a request. The limit includes thinking and answer; the
  * default is 16,384 tokens, 32,000 with thinking and 64,000 for the efforts xhigh and max, but never more than the
  * model supports. Temperature and top_p are omitted with thinking and for models that refuse them; if both are set,
  * only the temperature is sent, because newer models refuse the combination.
@@ -380,7 +379,7 @@ interface ContentBlock {
   complete: boolean
 }
 
-/** Reads one message (R285). Unknown kinds of events and blocks are ignored. */
+/** Reads one message. Unknown kinds of events and blocks are ignored. */
 export function parseMessage(emit: Emit): AnswerParser {
   const found = nothingFound()
   const blocks: ContentBlock[] = []
@@ -530,7 +529,7 @@ export function parseMessage(emit: Emit): AnswerParser {
     emit({ type: 'provider', block: at, part: 'reasoning', provider: { format: 'anthropic', data } })
   }
 
-  /** A stream without a stop reason and without its end is truncated: its text is not an answer (R288). */
+  /** A stream without a stop reason and without its end is truncated: its text is not an answer. */
   function end(): ModelFault | undefined {
     return found.finish === undefined ? unfinished({ hasMark: found.done, stray }) : undefined
   }

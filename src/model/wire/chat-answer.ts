@@ -24,7 +24,7 @@ export interface ChatReasoning extends JsonObject {
   readonly details?: readonly JsonObject[]
 }
 
-/** Reads one chat completion (R285): text, reasoning and tool calls are emitted immediately. */
+/** Reads one chat completion: text, reasoning and tool calls are emitted immediately. */
 export function parseChat(emit: Emit): AnswerParser {
   const found = nothingFound()
   const reasoned: number[] = []
@@ -137,9 +137,9 @@ export function parseChat(emit: Emit): AnswerParser {
   }
 
   /**
-   * Without a finish reason or an end mark it is a fault: a truncated stream is not an answer, even if it has text
-   * (R288). The end mark is enough for servers that send no finish reason, unless something else came before it. Some
-   * servers finish tool calls with `stop`.
+   * Without a finish reason or an end mark it is a fault: a truncated stream is not an answer, even if it has text. The
+   * end mark is enough for servers that send no finish reason, unless something else came before it. Some servers
+   * finish tool calls with `stop`.
    */
   function end(): ModelFault | undefined {
     const fault = found.finish === undefined ? unfinished({ hasMark: found.done, stray }) : undefined
@@ -267,8 +267,8 @@ interface Answer {
 /**
  * Reads tool calls in all the ways in which servers number and name them. By the standard, the pieces of a call have
  * its index, and the first one has its id and name. Many servers use one index for all calls or none, omit ids, repeat
- * ids and names in each piece, or send them late. Therefore a piece starts a call if it cannot belong to an earlier one:
- * because it has another id or name, or because the arguments of that call are complete.
+ * ids and names in each piece, or send them late. Therefore a piece starts a call if it cannot belong to an earlier
+ * one: because it has another id or name, or because the arguments of that call are complete.
  */
 function createChatCalls(emit: Emit, { begin, answerId }: Answer): ChatCalls {
   const calls: ChatCall[] = []

@@ -17,7 +17,7 @@ import {
   schemaInstruction,
 } from './request-parts.ts'
 
-/** Chat completions of OpenAI and of the many servers that are compatible with it (R276, R281, R282). */
+/** Chat completions of OpenAI and of the many servers that are compatible with it. */
 export const chatFormat: WireFormat = {
   name: 'chat',
   path: () => '/chat/completions',
@@ -27,7 +27,7 @@ export const chatFormat: WireFormat = {
 }
 
 /**
- * The body of a streaming chat completion (R281, R282, R284). Settings that are not given are left to the server. This
+ * The body of a streaming chat completion. Settings that are not given are left to the server. This
  * API does not support `reasoning_summary`; fields that a host is known to refuse are omitted.
  */
 function chatBody(request: ModelRequest, quirks: Quirks): JsonObject {
@@ -85,7 +85,7 @@ function toolOf({ name, description, parameters }: ToolDefinition): JsonObject {
   return { type: 'function', function: { name, description, parameters } }
 }
 
-/** The messages of a chat completion (R282), including instructions that the host has no setting for. */
+/** The messages of a chat completion, including instructions that the host has no setting for. */
 function chatMessages(request: ModelRequest, quirks: Quirks): readonly JsonObject[] {
   const { messages, output } = request
   const marked = quirks.cacheMarks

@@ -91,7 +91,7 @@ function systemParts(messages: readonly Message[]): readonly JsonObject[] {
 
 /**
  * All other messages; adjacent messages of the same side are merged, so that the results of parallel calls are in one
- * message (R282, R287).
+ * message.
  */
 function contentsOf({ messages, model }: ModelRequest): readonly JsonObject[] {
   const contents: Content[] = []
@@ -183,7 +183,7 @@ const budgets: { readonly [effort: string]: number } = {
 const proBudget = { least: 128, most: 32_768 }
 
 /**
- * How much the model thinks, and whether thoughts are shown (R284): in tokens up to Gemini 2.5, by name from Gemini 3
+ * How much the model thinks, and whether thoughts are shown: in tokens up to Gemini 2.5, by name from Gemini 3
  * on. Models that do not think get no such setting; without an effort, the model decides. Thoughts are shown if an
  * effort is set or a summary is requested.
  */
@@ -229,7 +229,7 @@ function level(effort: string, model: string): JsonObject {
   }
 }
 
-/** Reads one answer (R285): every event is a whole response object with the next parts. */
+/** Reads one answer: every event is a whole response object with the next parts. */
 export function parseGemini(emit: Emit): AnswerParser {
   const found = nothingFound()
   let id = ''
@@ -311,7 +311,7 @@ export function parseGemini(emit: Emit): AnswerParser {
     return calls > 0 && (reason === 'stop' || reason === 'other') ? 'tool_calls' : reason
   }
 
-  /** This API has no end mark: an answer is complete if it has a finish reason, and truncated otherwise (R288). */
+  /** This API has no end mark: an answer is complete if it has a finish reason, and truncated otherwise. */
   function end(): ModelFault | undefined {
     return found.finish === undefined ? unfinished({ hasMark: false, stray }) : undefined
   }

@@ -44,7 +44,7 @@ export function isContent(part: MessagePart): part is ContentPart {
 }
 
 /**
- * The parts of a message with the name of the speaker before its first text, for formats without a field for it (R282).
+ * The parts of a message with the name of the speaker before its first text, for formats without a field for it.
  */
 export function namedParts({ name, parts }: Message): readonly MessagePart[] {
   const first = parts.findIndex((part) => part.type === 'text' && part.text !== '')

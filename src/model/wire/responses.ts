@@ -31,7 +31,7 @@ import {
   textAt,
 } from './reading.ts'
 
-/** OpenAI's Responses API (R277, R283, R284). */
+/** OpenAI's Responses API. */
 export const responsesFormat: WireFormat = {
   name: 'responses',
   path: () => '/responses',
@@ -41,7 +41,7 @@ export const responsesFormat: WireFormat = {
 }
 
 /**
- * The body of a streaming Responses request (R277, R283, R284). The server stores nothing, so OpenAI's models are asked
+ * The body of a streaming Responses request. The server stores nothing, so OpenAI's models are asked
  * for encrypted reasoning, which later requests send back. Settings that are not given are left to the server; this API
  * does not support `seed`, so it is omitted.
  */
@@ -205,7 +205,7 @@ interface OutputItem {
   sealed: boolean
 }
 
-/** Reads one response (R277, R285). Unknown kinds of events and items are ignored. */
+/** Reads one response. Unknown kinds of events and items are ignored. */
 export function parseResponse(emit: Emit): AnswerParser {
   const found = nothingFound()
   const items: OutputItem[] = []
@@ -409,7 +409,7 @@ export function parseResponse(emit: Emit): AnswerParser {
     }
   }
 
-  /** A stream without its last event is truncated, so it is not an answer, even if it has text (R288). */
+  /** A stream without its last event is truncated, so it is not an answer, even if it has text. */
   function end(): ModelFault | undefined {
     return found.done ? undefined : unfinished({ hasMark: false, stray })
   }

@@ -5,7 +5,6 @@ export interface RowStore {
   readonly rows: readonly Row[]
   /** Adds new rows and replaces known ones. @returns the new rows */
   add(rows: readonly Row[]): readonly Row[]
-  /** Removes all rows. */
   clear(): void
 }
 

@@ -1,4 +1,3 @@
-/** The state of a row. */
 type RowState = 'running' | 'done' | 'failed' | 'suspended' | 'skipped' | 'interrupted'
 
 /** A boundary or effect that a run has started. The server sends it again, with the same `n`, whenever it changes. */
@@ -39,7 +38,6 @@ export function isEffect({ kind, model }: Row): boolean {
   return model !== undefined || !holders.has(kind)
 }
 
-/** Whether a row is a model call. */
 export function isModelCall({ kind }: Row): boolean {
   return kind === 'llm' || kind === 'model'
 }

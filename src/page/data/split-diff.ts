@@ -4,7 +4,6 @@ export interface DiffCell {
   readonly text: string
 }
 
-/** A line of a side-by-side diff. */
 export type DiffLine =
   | { readonly kind: 'hunk'; readonly text: string }
   /** A remark: the file is binary, or has no line feed at its end. */

@@ -87,7 +87,6 @@ export async function sendPrompt(asked: {
   return post('/prompt', asked)
 }
 
-/** Starts a run of a prompt file. */
 export async function startRun(file: string): Promise<BegunRun> {
   return post('/api/runs', { file })
 }

@@ -16,7 +16,6 @@ const marked = new Marked({
   },
 })
 
-/** Renders text of a model as Markdown. */
 export function Markdown({ text }: { readonly text: string }): VNode {
   const box = useRef<HTMLDivElement>(null)
   useLayoutEffect(() => {

@@ -47,7 +47,6 @@ export function StateDot({ state }: { readonly state: string }): VNode {
   )
 }
 
-/** The CSS class for the color of a state. */
 export function toneClass(state: string): string {
   return toneOf(state)
 }

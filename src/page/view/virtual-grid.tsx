@@ -8,7 +8,6 @@ export interface VirtualGridProps {
   readonly role: 'grid' | 'treegrid'
   readonly className: string
   readonly count: number
-  /** Height of every row in pixels. */
   readonly rowHeight: number
   readonly head?: VNode
   readonly active: number

@@ -53,7 +53,7 @@ export interface IsolatedWork<T> extends WorktreeOptions {
 
 /**
  * Does work in its own git work tree: the workspace gets all of its changes or none. Changes that it does not get are
- * reported and recorded as a diff; the work tree is kept if the run can be resumed. R16.
+ * reported and recorded as a diff; the work tree is kept if the run can be resumed.
  * @throws BatonError of the work; USAGE if no work tree can be created, GATE_FAILED, CHANGES_FAILED
  */
 export async function runIsolated<T>(isolated: IsolatedWork<T>, context: RunContext): Promise<T> {

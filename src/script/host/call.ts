@@ -205,7 +205,6 @@ export function argumentError(name: string, problem: string): BatonError {
   return new BatonError('SCRIPT_FAILED', `${name}: ${problem}`)
 }
 
-/** The type name that Lua's `type` returns. */
 export function luaTypeName(value: LuaValue): string {
   if (value === undefined) return 'nil'
   if (value === null) return 'userdata'

@@ -251,7 +251,6 @@ async function refreshIndex(git: WorkspaceGit): Promise<void> {
 const timeLimitMs = 5 * 60_000
 const maxOutputBytes = 16 * 1024 * 1024
 
-/** Git in the workspace, for a call of a script. */
 interface WorkspaceGit {
   /** Returns what git prints; with `cut`, the output may be truncated. @throws BatonError SCRIPT_FAILED, LIMIT */
   run(args: readonly string[], printed?: 'cut'): Promise<string>

@@ -92,7 +92,6 @@ function textDigest(call: HostCall, digest: Digest, encoding: DigestEncoding): L
   throw call.error(`argument 1 must be a string or nil, but was ${luaTypeName(value)}`)
 }
 
-/** Bytes as text. */
 export function encoded(bytes: Uint8Array, encoding: DigestEncoding): string {
   switch (encoding) {
     case 'hex':

@@ -46,7 +46,6 @@ export async function slimText(html: string): Promise<string> {
   return slimHtml(html)
 }
 
-/** HTML as Markdown. */
 export async function markdownText(html: string, origin?: HtmlOrigin): Promise<string> {
   const { markdownFromHtml } = await import('../../base/markdown-from-html.ts')
   return markdownFromHtml(html, origin)

@@ -112,12 +112,10 @@ export function slow(
   return { ...reading, effect: 'pure', isSlow, call: (call) => allValues(work(call)) }
 }
 
-/** A `pure` function. */
 export function pure(work: (call: HostCall) => Result | Promise<Result>, reading: Reading = {}): ModuleFunction {
   return { ...reading, effect: 'pure', call: (call) => allValues(work(call)) }
 }
 
-/** A function that observes something. */
 export function observing(work: (call: HostCall) => Result): ModuleFunction {
   return { effect: 'observe', call: (call) => values(work(call)) }
 }
@@ -139,7 +137,6 @@ export function listing(work: (call: HostCall) => Steps<LuaValue>): ModuleFuncti
 
 type Acting = (call: ActCall) => Result | Promise<Result>
 
-/** A function that acts. */
 export function acting(work: Acting, reading: Reading = {}): ModuleFunction {
   return { ...reading, effect: 'act', call: (call) => allValues(work(call)) }
 }

@@ -215,7 +215,6 @@ async function extractZip(call: ActCall): Promise<LuaValue> {
 interface Examined {
   readonly zip: ZipArchive
   readonly entries: readonly SafeEntry<ZipEntry>[]
-  /** The entries by their paths. */
   readonly byPath: ReadonlyMap<string, ZipEntry>
 }
 

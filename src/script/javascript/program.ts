@@ -26,7 +26,6 @@ export interface BoxFunction {
 }
 
 export interface BoxCall {
-  /** Name of the function. */
   readonly name: string
   /** The number of earlier calls that the program waits for. */
   readonly index: number
@@ -84,7 +83,6 @@ export interface ProgramError {
 /** How a program ended. The value is plain JSON: undefined becomes null, and values that JSON lacks are described. */
 export type ProgramEnd = { readonly kind: 'value'; readonly value: Json } | ProgramError
 
-/** The error of a program that has reached a limit. */
 export function limitError(limit: LimitName, limits: ProgramLimits): ProgramError {
   return { kind: 'error', message: limitText(limit, limits), limit }
 }

@@ -2,7 +2,6 @@ import type { Json } from '../../base/json.ts'
 import type { ToolResult } from '../../event/agent.ts'
 import type { BoxAnswer, BoxFunction } from './program.ts'
 
-/** Tools as functions of a program. */
 export interface ToolFunctions<Tool> {
   readonly functions: readonly BoxFunction[]
   /** The tool of the function with this name; undefined if the function is not a tool. */
@@ -10,7 +9,7 @@ export interface ToolFunctions<Tool> {
 }
 
 /**
- * Each tool as a global function in camelCase, and by its own name in `tools["…"]` (R187). A tool is only in `tools` if
+ * Each tool as a global function in camelCase, and by its own name in `tools["…"]`. A tool is only in `tools` if
  * its camelCase name is shared with another tool or a function in `others`, or cannot be used in a program.
  */
 export function toolFunctions<Tool extends { readonly name: string }>(
@@ -36,7 +35,7 @@ export function functionName(tool: string): string {
 
 /**
  * What a program gets for a call: the structured value if there is one, otherwise the value of the text, or an error
- * that it can catch (R204).
+ * that it can catch.
  */
 export function toolAnswer(
   tool: string,

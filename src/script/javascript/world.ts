@@ -112,7 +112,6 @@ function unknownTool(tool: string, known: readonly string[]): string {
   return `there is no function "${tool.slice(0, 100)}"; there are: ${known.join(', ') || 'none'}`
 }
 
-/** Settings of the prelude, as JSON. */
 interface PreludeSettings {
   readonly functions: readonly {
     /** Index in the list of functions. */

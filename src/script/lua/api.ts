@@ -101,7 +101,6 @@ export interface LuaApi extends CommonApi {
   pushKeys(thread: Thread): void
   /** Yields the two values on top from a C function. When the thread is resumed, `continueCall` finishes the call. */
   yieldCall(thread: Thread, id: number): number
-  /** Stops a thread from inside the hook. */
   yieldHook(thread: Thread): void
   /** Calls the hook each time this many instructions have run, also in threads created from this one. */
   setHook(thread: Thread, instructions: number): void

@@ -29,7 +29,6 @@ export interface Backend {
    * `memory` means.
    */
   openState(): Pick<LuaCore, 'main' | 'memory'>
-  /** Frees the memory of a state. */
   closeState(state: Pick<LuaCore, 'main' | 'memory'>): void
   /** Called when a state is set up: from here on its memory use counts. */
   watchMemory?(core: LuaCore): void
@@ -66,7 +65,6 @@ export interface Runtime extends Omit<Backend, 'prelude'> {
   running: LuaCore | undefined
 }
 
-/** One Lua state. */
 export interface LuaCore {
   readonly runtime: Runtime
   readonly api: LuaApi

@@ -155,7 +155,6 @@ function readResults(core: LuaCore, { thread, name }: ChunkThread): readonly Lua
 /** A Lua coroutine owned by the engine: every chunk runs in one, so that it can wait. */
 interface ChunkThread {
   readonly thread: Thread
-  /** Name of the chunk. */
   readonly name: string
   /** Its key in the registry, which keeps it alive. */
   readonly reference: number

@@ -2,10 +2,8 @@ import { MessageChannel, type MessagePort, type ResourceLimits, Worker } from 'n
 import { longestTimer } from '../../base/clock.ts'
 import { clockCells, clockOf, createClockMemory } from './clock.ts'
 
-/** Who uses a thread. */
 interface ThreadUser<Received> {
   onMessage(message: Received): void
-  /** The thread has ended. */
   onEnd(error: Error): void
 }
 

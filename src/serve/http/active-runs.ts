@@ -14,7 +14,6 @@ import type { Delta, ListenToDeltas } from './run-events.ts'
 type Begin = (given: Required<Pick<RunOptions, 'approve' | 'signal'>>) => Run
 
 export interface ActiveRunsOptions {
-  /** Maximum number of concurrent runs. */
   readonly most: number
   /** The folder with the runs of the workspace. */
   readonly runs: string

@@ -8,7 +8,7 @@ export interface ConversationRoutesOptions {
   readonly actions: RunActions
 }
 
-/** The routes for conversations. Each prompt of a conversation is a run (R193, R194). */
+/** The routes for conversations. Each prompt of a conversation is a run. */
 export function conversationRoutes({ conversations, actions }: ConversationRoutesOptions): readonly Route[] {
   const callOf = async (promptId: string, call: string | undefined): Promise<string> =>
     call ?? (await conversations.onlyCall(promptId))

@@ -15,11 +15,10 @@ import type { ActiveRuns } from './active-runs.ts'
 import { Refusal } from '../refusal.ts'
 import { folderOf, type Served } from './served.ts'
 
-/** The body of `POST /prompt` (R193). */
+/** The body of `POST /prompt`. */
 interface PromptAsked {
   readonly input: string
   readonly model?: string | undefined
-  /** The execution mode. */
   readonly mode?: string | undefined
   /** If omitted, a new conversation is started. */
   readonly conversationId?: string | undefined
@@ -46,7 +45,7 @@ interface ConversationMessage {
 
 export interface Conversations {
   /**
-   * Resolves once the run of the prompt is recorded; the conversation is the history of its model (R192).
+   * Resolves once the run of the prompt is recorded; the conversation is the history of its model.
    * @throws Refusal 404 if the conversation does not exist, 409 if its last prompt is in progress
    */
   readonly ask: (asked: PromptAsked) => Promise<PromptBegun>

@@ -1,4 +1,3 @@
-/** The events for one client of an event stream. */
 interface EventSource {
   /** The pending events as text; undefined: none. Called only after the client has taken the previous ones. */
   readonly take: () => string | undefined
@@ -13,7 +12,6 @@ export type OpenSource = (wake: () => void) => EventSource
 export interface EventStreams {
   /** A streaming response. It ends with its source, or when the client disconnects or stops reading. */
   readonly open: (source: OpenSource) => Response
-  /** Ends all streams. */
   readonly close: () => void
 }
 

@@ -182,7 +182,7 @@ export const rejectBody = z.strictObject({
 })
 export const noBody = z.looseObject({})
 
-/** R193. */
+/** A prompt for a new or an existing conversation. */
 export const promptBody = z.strictObject({
   input: z.string().min(1).describe('The prompt.'),
   model: z.string().min(1).max(500).optional(),

@@ -266,7 +266,6 @@ const contentTypes: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2',
 }
 
-/** The files of the page. */
 interface StaticFiles {
   /** @throws Refusal 404 for any other name */
   readonly answer: (name: string) => Response

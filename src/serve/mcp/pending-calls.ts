@@ -37,7 +37,6 @@ export type Followed =
   | ({ readonly kind: 'ended' } & RunEnd)
   | { readonly kind: 'asks'; readonly runId: string; readonly questions: readonly PendingQuestion[] }
 
-/** Starts a run with these options. */
 export type Begin = (given: Pick<RunOptions, 'signal' | 'answer'>) => Run
 
 /**

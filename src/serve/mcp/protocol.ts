@@ -351,7 +351,6 @@ interface InputChecks {
   readonly output: Writable
 }
 
-/** Codes of JSON-RPC. */
 const codes = { notJson: -32_700, invalid: -32_600 } as const
 
 /**

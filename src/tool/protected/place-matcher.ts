@@ -1,7 +1,6 @@
 import type { KnownPlaces } from './known-places.ts'
 import { sameName } from './names.ts'
 
-/** One place of the list of known places. */
 export interface KnownPlace {
   /** As in `[permission]`: a glob. */
   readonly pattern: string

@@ -14,7 +14,6 @@ function needsBox(tool: ToolName): boolean {
   return tool === 'bash' || comesWith(tool) === 'bash'
 }
 
-/** The message about a missing sandbox. */
 export type MissingBox = Pick<BatonError, 'message' | 'hint'>
 
 /** Whose programs would run in it, and with which rights. */

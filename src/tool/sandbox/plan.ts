@@ -42,7 +42,6 @@ export interface Planned {
   readonly places: Places
   /** Protected names that do not exist and must not be created. Absolute. */
   readonly missing: readonly string[]
-  /** Warnings for the user. */
   readonly warnings: readonly string[]
 }
 

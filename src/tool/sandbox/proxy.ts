@@ -6,7 +6,6 @@ import { isPrivateAddress } from '../../base/address.ts'
 import { coversHost } from '../../base/host-entry.ts'
 
 export interface Proxy {
-  /** Closes all connections. */
   readonly close: () => Promise<void>
 }
 

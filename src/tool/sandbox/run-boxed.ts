@@ -73,7 +73,7 @@ export async function runBoxed(
 /**
  * Wraps a command in a sandbox that enforces the rights of the context: file reads and writes, network, memory and
  * processes. `opened`, for a command written by an author: absolute folders that stay readable although their parent is
- * hidden. With "danger-full-access" the command is returned unchanged. R309, R310, R311.
+ * hidden. With "danger-full-access" the command is returned unchanged.
  * @throws BatonError SANDBOX if a sandbox is needed and none is available
  */
 async function boxCommand(command: Command, context: BoxContext, opened?: readonly string[]): Promise<Boxed> {

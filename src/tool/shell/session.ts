@@ -22,7 +22,6 @@ export function createShellSession(baseDir: string): ShellSession {
   }
 }
 
-/** A running command line. */
 export interface RunningLine extends Pick<StartedProcess, 'pid' | 'stop'> {
   /** Both streams, in the order in which they were written. */
   readonly output: OutputWindow

@@ -11,8 +11,7 @@ export interface ToolScope {
 }
 
 /**
- * The tools that a model or a program gets: those that are named, not disallowed, and within the rights of the agent
- * (R28).
+ * The tools that a model or a program gets: those that are named, not disallowed, and within the rights of the agent.
  */
 export function chosenTools(
   { tools = [], disallowed_tools }: ToolFilter,

@@ -17,7 +17,6 @@ export interface Toolbox {
   readonly outputs: Outputs
   readonly plan: PlanMode
   readonly shell: ShellSession
-  /** The limits of file changes. */
   readonly limits: ChangeLimits
   /** The changes made by calls so far. */
   readonly work: WorkLog
@@ -72,7 +71,6 @@ export interface ChangeLimits {
 /** The file changes of calls, in the order in which the calls ended. It is rebuilt when a run is resumed. */
 export interface WorkLog {
   readonly add: (changes: readonly FileChange[], planned?: PlannedChange) => void
-  /** Changes that were made. */
   readonly changes: () => readonly FileChange[]
   /** Changes planned in a dry run: one diff per file. */
   readonly diff: () => string
@@ -161,7 +159,6 @@ export interface ToolKind<Input = JsonObject> {
 /** A call that reaches nothing that a pattern could name. Not `undefined`: an argument that was left out is no reason. */
 export const noSubject = Symbol('no subject')
 
-/** A tool whose calls have a subject. */
 export type SubjectKind = ToolKind & Required<Pick<ToolKind, 'subject'>>
 
 /** Defines a tool whose input has the type that its schema describes. */

@@ -2,7 +2,6 @@ import { openPdf } from '../../base/pdf.ts'
 import { withUnpackLimit } from '../../base/unpack-limit.ts'
 
 export interface PdfPages {
-  /** Page count of the whole document. */
   readonly count: number
   /** Each page as a separate document, in base64; `all`: the whole document is wanted, unchanged. */
   readonly pages: readonly string[] | 'all'

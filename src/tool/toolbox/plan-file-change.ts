@@ -38,7 +38,6 @@ export type FilePlan =
       readonly text: string
       readonly change: FileChange
       readonly seen: readonly SeenFile[]
-      /** In a dry run. */
       readonly dry?: DryDiffs
     }
 
@@ -58,7 +57,6 @@ export interface PlannedFileChange {
   readonly steps: readonly ChangeStep[]
   /** The files that the change was planned for. */
   readonly files: (disk: Files) => Files
-  /** The new content. */
   readonly content?: Buffer
   /** The current content; null if there is no file, or it is not text. */
   readonly present?: string | null

@@ -16,7 +16,7 @@ interface EnterInput {
 
 const usualPath = 'plan.md'
 
-/** Starts plan mode: the model can only read and write its plan (R137). */
+/** Starts plan mode: the model can only read and write its plan. */
 export const enterPlan = defineTool<EnterInput>({
   name: 'enter_plan',
   description: modelText`Start plan mode, for a change that affects several files or needs investigation first. Until it ends you can only read, and write the plan to one Markdown file with write and edit. When the plan is ready, call exit_plan: the user reviews it, and approves it or asks for changes.`,
@@ -65,7 +65,7 @@ async function problemWith(filePath: string, call: ToolCall): Promise<string> {
 /** Nobody reads a longer plan. */
 const mostBytes = 256 * 1024
 
-/** Shows the plan to the user, and ends plan mode if they approve it (R19, R137). */
+/** Shows the plan to the user, and ends plan mode if they approve it. */
 export const exitPlan = defineTool<object>({
   name: 'exit_plan',
   description: modelText`Show your plan to the user, and end plan mode if they approve it. If they ask for changes, update the plan and call this again.`,

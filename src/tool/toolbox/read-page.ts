@@ -16,7 +16,6 @@ export interface Page {
 /** The recorded text, which a model reads in parts. */
 export interface PageText {
   readonly text: string
-  /** It was truncated. */
   readonly isCut: boolean
 }
 

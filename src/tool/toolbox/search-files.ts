@@ -3,7 +3,6 @@ import { readSync } from 'node:fs'
 import { readRegular } from '../../base/regular-file.ts'
 import { lineTest, type SearchPattern } from '../../base/search-pattern.ts'
 
-/** The matching lines of one file. */
 export interface FileMatches {
   /** Absolute. */
   readonly file: string

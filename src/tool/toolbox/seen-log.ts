@@ -1,7 +1,6 @@
 import { realPath } from '../../base/files.ts'
 import { createSeen, type SeenFiles } from '../changes/seen-files.ts'
 
-/** Lines of a file that a model has seen. */
 export interface SeenFile {
   /** Absolute. */
   readonly path: string

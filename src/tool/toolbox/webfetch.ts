@@ -264,7 +264,6 @@ async function readDownload(
   }
 }
 
-/** The output for the model. */
 function outputOf(
   { status, url, type, text, bytes, cutAt }: Fetched,
   asked: URL,

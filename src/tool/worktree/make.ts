@@ -65,7 +65,7 @@ export function storeFolder(top: string): string {
 /**
  * Creates a git work tree of the repository around a workspace, detached at its HEAD, with the current contents of the
  * workspace: changed, staged and untracked files and submodules, but not ignored files. Leftovers of a killed process
- * are removed first. No program that the repository's config names is run. R16.
+ * are removed first. No program that the repository's config names is run.
  * @throws BatonError USAGE outside of git and without a commit, FILE_FAILED if it cannot be created
  */
 export async function makeTree(options: MakeOptions, signal: AbortSignal): Promise<MadeTree> {

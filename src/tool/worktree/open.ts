@@ -80,7 +80,7 @@ export interface Worktree {
 
 /**
  * Creates a git work tree with the current contents of the workspace, at the place of the context; see `makeTree`. It
- * is kept until it is closed, even if the run is interrupted: a resumed run uses it again. R16.
+ * is kept until it is closed, even if the run is interrupted: a resumed run uses it again.
  * @throws BatonError USAGE if none can be created, FILE_FAILED if it is gone
  */
 export async function openWorktree(
@@ -276,8 +276,8 @@ function problemOf(error: unknown): string {
 /**
  * The same context with a folder (absolute, links resolved) in a work tree as workspace: files, programs, answers and
  * agents work there. What is protected in the workspace is protected in the work tree too. Agents and settings are
- * still read from the workspace. `models` says which of its files models have changed. `assertThere` is called before an
- * effect in it is done, and throws if the work tree is gone.
+ * still read from the workspace. `models` says which of its files models have changed. `assertThere` is called before
+ * an effect in it is done, and throws if the work tree is gone.
  */
 function treeContext(
   outer: RunContext,

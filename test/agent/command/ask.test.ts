@@ -43,28 +43,28 @@ function like(text: RegExp): unknown {
   return expect.stringMatching(text)
 }
 
-describe('a program is given its prompt', () => {
-  it('as an argument where one has {prompt}, with nothing to read', async () => {
+describe('a program gets its prompt', () => {
+  it('as an argument if one contains {prompt}, with empty standard input', async () => {
     expect(await given('Look.', { args: ['--ask', '{prompt}'] })).toMatchObject({ args: ['--ask', 'Look.'], input: '' })
   })
 
-  it('on standard input where no argument has it', async () => {
+  it('on standard input if no argument contains it', async () => {
     expect(await given('Look.', { args: ['--quiet'] })).toMatchObject({ args: ['--quiet'], input: 'Look.' })
   })
 
-  it('of 2,000 bytes on standard input, although an argument has {prompt}', async () => {
+  it('of 2,000 bytes on standard input, even if an argument contains {prompt}', async () => {
     const prompt = 'é'.repeat(1000)
     expect(await given(prompt, { args: ['{prompt}', '--quiet'] })).toMatchObject({ args: ['--quiet'], input: prompt })
     expect(await given(prompt, { args: ['{prompt}'], stdinOver: 2000 })).toMatchObject({ args: [prompt], input: '' })
   })
 
-  it('and its model, in the workspace of the context', async () => {
+  it('with its model, in the workspace of the context', async () => {
     const { args, cwd, folder } = await given('{model}', { args: ['{model}', '{prompt}'], model: 'small' })
     expect(args).toEqual(['small', '{model}'])
     expect(cwd).toBe(folder)
   })
 
-  it('in a work tree, whose copy of the program does not count', async () => {
+  it('in a work tree, ignoring a copy of the program there', async () => {
     const [workspace, tree] = ['own', 'copied'].map((words) => {
       const folder = tempTree({ 'tell.sh': `#!/bin/sh\necho ${words}; pwd\n` })
       chmodSync(join(folder, 'tell.sh'), 0o755)
@@ -79,7 +79,7 @@ describe('a program is given its prompt', () => {
     await expect(ask({ agent: commandAgent([], { command: './tell.sh', args: [] }) })).rejects.toThrow('tell.sh')
   })
 
-  it('while it prints more than a pipe holds before it reads', async () => {
+  it('while it prints more than fits into a pipe before it reads', async () => {
     const { ask } = commandWorld()
     const { text } = await ask({ agent: commandAgent(['chatty']), prompt: 'y'.repeat(1_000_000) })
     expect(text.slice(-40)).toContain('1000000 characters were read')
@@ -89,7 +89,7 @@ describe('a program is given its prompt', () => {
 describe('the environment of a program', () => {
   const env = { PATH: process.env['PATH'], HOME: '/home/user', SECRET_KEY: 'hidden', ANTHROPIC_API_KEY: 'for claude' }
 
-  it('has no keys, but what its definition gives it', async () => {
+  it('contains no keys, except those of its definition', async () => {
     const line = { args: [], env: { TOKEN: '${SECRET_KEY}', PLACE: '${WHERE:-here}' } }
     const { env: seen } = await given('Look.', line, { env })
     expect(seen).toMatchObject({ HOME: '/home/user', TOKEN: 'hidden', PLACE: 'here', NO_COLOR: '1' })
@@ -97,7 +97,7 @@ describe('the environment of a program', () => {
     expect(Object.keys(seen)).not.toContain('ANTHROPIC_API_KEY')
   })
 
-  it('has the keys of its provider where it is a known one', async () => {
+  it('contains the keys of its provider if it is known', async () => {
     const { ask } = commandWorld({ env })
     const shown =
       'process.stdout.write(JSON.stringify({type:"result",subtype:"success",result:process.env.ANTHROPIC_API_KEY}))'
@@ -108,7 +108,7 @@ describe('the environment of a program', () => {
   it.each([
     ['claude', ['ANTHROPIC_API_KEY']],
     ['gemini', ['GEMINI_API_KEY', 'GOOGLE_API_KEY']],
-  ] as const)('of %s has the keys of its own provider, and no others (R275, R279, R280)', async (preset, own) => {
+  ] as const)('of %s contains the keys of its own provider, and no others (R275, R279, R280)', async (preset, own) => {
     const names = ['ANTHROPIC_API_KEY', 'GEMINI_API_KEY', 'GOOGLE_API_KEY', 'OPENAI_API_KEY'] as const
     const keys = Object.fromEntries(names.map((name) => [name, `key of ${name}`]))
     const folder = tempTree({})
@@ -128,7 +128,7 @@ describe('the environment of a program', () => {
     expect(names.filter((name) => seen[name] !== undefined)).toEqual([...own])
   })
 
-  it('wants the variables that its definition refers to', async () => {
+  it('requires the variables that its definition refers to', async () => {
     const error = await failure(['given'], { env: { TOKEN: '${NOT_SET_ANYWHERE}' } })
     expect(error).toMatchObject({ code: 'KEY_MISSING', message: like(/"helper" needs the variable NOT_SET_ANYWHERE/) })
   })
@@ -143,7 +143,7 @@ function program(statements: string): string {
 
 // several of them wait for processes to end
 describe.concurrent('a program that fails', () => {
-  it('with a code tells it, with the last lines of its error output', async () => {
+  it('is reported with its exit code and the last lines of its error output', async () => {
     expect(await failure(['crash', '7'])).toMatchObject({
       code: 'AGENT_FAILED',
       reason: 'AGENT_CRASHED',
@@ -151,7 +151,7 @@ describe.concurrent('a program that fails', () => {
     })
   })
 
-  it('to be there is missed by its name, with the way to install it', async () => {
+  it('because it does not exist is reported by name, with the way to install it', async () => {
     expect(await failure([], { command: 'no-such-program-here', args: [] })).toMatchObject({
       code: 'AGENT_FAILED',
       reason: 'AGENT_SPAWN_FAILED',
@@ -163,7 +163,7 @@ describe.concurrent('a program that fails', () => {
     })
   })
 
-  it('to end is stopped at its time limit with all that it has started', async () => {
+  it('to end in time is stopped with all its child processes', async () => {
     const { ask, folder } = commandWorld()
     const pids = join(folder, 'pids')
     const agent = commandAgent(['hang', pids], { timeoutMs: 3000 })
@@ -181,7 +181,7 @@ describe.concurrent('a program that fails', () => {
     expect(await failure(['flood'])).toMatchObject({ code: 'LIMIT', message: like(/printed more than 64mb/) })
   })
 
-  it('because it wants a login says so, although its exit code is 0', async () => {
+  it('because it needs a login is reported as such, even with exit code 0', async () => {
     expect(await failure(['login'])).toMatchObject({
       code: 'KEY_MISSING',
       message: 'agent "helper" requires a login: Invalid API key · Please run /login',
@@ -189,7 +189,7 @@ describe.concurrent('a program that fails', () => {
     })
   })
 
-  it('to answer says nothing', async () => {
+  it('to answer is reported', async () => {
     expect(await failure(['nothing'])).toMatchObject({
       code: 'AGENT_FAILED',
       reason: undefined,
@@ -197,7 +197,7 @@ describe.concurrent('a program that fails', () => {
     })
   })
 
-  it('to print events is told with the first line that it printed', async () => {
+  it('to print events is reported with its first line', async () => {
     const file = program('console.log("Welcome!"); console.log("{ not json")')
     expect(await failure([], { preset: 'gemini', command: file, args: [] })).toMatchObject({
       code: 'AGENT_FAILED',
@@ -206,7 +206,7 @@ describe.concurrent('a program that fails', () => {
   })
 })
 
-it('lines that are no events are passed over, with one warning', async () => {
+it('lines that are not events are skipped, with one warning', async () => {
   const { ask, context } = commandWorld()
   const file = program(
     `console.log("Update available!"); console.log("{ broken"); process.stdout.write(require("fs").readFileSync(${JSON.stringify(stream('gemini'))}))`,
@@ -218,7 +218,7 @@ it('lines that are no events are passed over, with one warning', async () => {
   ])
 })
 
-it('a program is stopped with its run', async () => {
+it('a program is stopped when its run is stopped', async () => {
   const stop = new AbortController()
   const { ask, folder } = commandWorld({ signal: stop.signal })
   const pids = join(folder, 'pids')
@@ -229,8 +229,8 @@ it('a program is stopped with its run', async () => {
   await expect.poll(() => running(pids)).toEqual([])
 })
 
-describe('what a program may do', () => {
-  it('is everything, so one that takes no sandbox mode needs it to be said', async () => {
+describe('the rights of a program', () => {
+  it('are unlimited, so a program without a sandbox mode needs permission', async () => {
     const { ask } = commandWorld({ mode: 'workspace-write' })
     expect(await ask({ agent: commandAgent(['given']) }).catch((error: unknown) => error)).toMatchObject({
       code: 'SANDBOX',
@@ -246,7 +246,7 @@ describe('what a program may do', () => {
     ['reading where answers change nothing', { rights: { ...allRights, write: false } }, {}, 'read-only'],
     ['reading where a person is asked first', { rights: { ...allRights, asks: true } }, {}, 'read-only'],
     ['reading in a dry run', { mode: 'workspace-write', dry: 'changes' }, {}, 'read-only'],
-  ] as const)('is %s', async (_, { mode, ...scope }: Scope, line, expected) => {
+  ] as const)('are %s', async (_, { mode, ...scope }: Scope, line, expected) => {
     const { ask } = commandWorld({ ...(mode === undefined ? {} : { mode }), scope })
     const file = program(
       'console.log(JSON.stringify({type:"item.completed",item:{type:"agent_message",text:process.argv[6]}}))',
@@ -255,7 +255,7 @@ describe('what a program may do', () => {
     expect((await ask({ agent })).text).toBe(expected)
   })
 
-  it('is held to the commands of its pack', async () => {
+  it('include only the commands of its pack', async () => {
     const granted = { read: [], write: [], hosts: [], commands: ['git'], env: [], models: [], mcp: [] }
     const pack = { identity: 'acme@tools', granted, ownFolders: [], keptFolders: [], executed: [], allow: [] }
     const { context } = commandWorld()
@@ -275,7 +275,7 @@ interface Scope {
   readonly dry?: 'changes'
 }
 
-it('a program is one effect that is repeated only once it has ended, with its process group in the record', async () => {
+it('a program is one effect that is repeated only after it has ended, and its process group is recorded', async () => {
   const { ask, context } = commandWorld()
   await ask({ agent: commandAgent(['given']), prompt: 'Look.' })
   expect(context.records.filter(({ k }) => ['started', 'process', 'ended'].includes(k))).toMatchObject([

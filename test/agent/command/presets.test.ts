@@ -10,8 +10,8 @@ function argsOf(preset: CommandPreset, options: Partial<Parameters<typeof comman
   return commandStart({ agent, prompt: 'Look.', mode: 'workspace-write', ...asked, ...options }).args
 }
 
-describe('what a known command line is started with', () => {
-  it('is its print mode with events, and the prompt as the last argument', () => {
+describe('the arguments of a known command-line agent', () => {
+  it('select its print mode with events, and end with the prompt', () => {
     expect(argsOf('claude')).toEqual([
       '-p',
       '--output-format',
@@ -51,7 +51,7 @@ describe('what a known command line is started with', () => {
     ['gemini', 'danger-full-access', 'yolo'],
     ['opencode', 'read-only', 'plan'],
     ['opencode', 'danger-full-access', '--auto'],
-  ] as const)('tells %s of the sandbox mode %s', (preset, mode, flag) => {
+  ] as const)('pass %s for the sandbox mode %s', (preset, mode, flag) => {
     expect(argsOf(preset, { mode })).toContain(flag)
   })
 
@@ -60,13 +60,13 @@ describe('what a known command line is started with', () => {
     ['codex', ['--model', 'm'], ['resume', 's1']],
     ['gemini', ['--model', 'm'], ['--resume', 's1']],
     ['opencode', ['--model', 'm'], ['--session', 's1']],
-  ] as const)('names the model to %s, and the conversation that it takes up', (preset, model, session) => {
+  ] as const)('pass the model to %s, and the conversation to continue', (preset, model, session) => {
     const args = argsOf(preset, { model: 'm', session: 's1' }).join(' ')
     expect(args).toContain(model.join(' '))
     expect(args).toContain(session.join(' '))
   })
 
-  it('leaves a long prompt out, and has its own arguments in it', () => {
+  it('omit a long prompt, and include the arguments of the user', () => {
     const agent = commandAgent([], { preset: 'codex', command: 'codex', args: ['--profile', 'fast'] })
     const { args, input } = commandStart({ agent, prompt: 'x'.repeat(2000), mode: 'read-only', ...asked })
     expect(args).toEqual([
@@ -83,13 +83,13 @@ describe('what a known command line is started with', () => {
   })
 })
 
-describe('a stream that was recorded from', () => {
+describe('a recorded stream of', () => {
   it.each([
     ['claude', 'claude::claude-opus-4-8', { calls: 2, input: 400, output: 48, cached: 160 }, 0.00248],
     ['codex', 'codex', { calls: 1, input: 240, output: 48, cached: 160, reasoning: 8 }, null],
     ['gemini', 'gemini::gemini-2.5-flash', { calls: 1, input: 240, output: 48, cached: 160 }, 0.0001488],
     ['opencode', 'opencode', { calls: 2, input: 240, output: 48, cached: 160 }, null],
-  ] as const)('%s gives the answer, the session, the tools and what it cost', async (preset, model, usage, cost) => {
+  ] as const)('%s contains the answer, the session, the tools and the cost', async (preset, model, usage, cost) => {
     const { ask, context } = commandWorld()
     const answer = await ask({ agent: commandAgent([], { preset, args: [], command: playing(stream(preset)) }) })
     expect(answer).toMatchObject({ text: 'The folder holds notes.txt.', spent: { model, usage } })
@@ -114,7 +114,7 @@ describe('a stream that was recorded from', () => {
     )
   })
 
-  it('codex that takes up a session counts only what is new', async () => {
+  it('codex that continues a session counts only the new tokens', async () => {
     const { ask } = commandWorld()
     const agent = commandAgent([], { preset: 'codex', args: [], command: playing(stream('codex-resume')) })
     const used = { calls: 1, input: 240, output: 48, cached: 160, reasoning: 8 }
@@ -123,7 +123,7 @@ describe('a stream that was recorded from', () => {
     expect(session).toMatchObject({ used: { input: 360 } })
   })
 
-  it('codex is priced where its model is named', async () => {
+  it('codex is priced if its model is named', async () => {
     const { ask } = commandWorld()
     const agent = commandAgent([], { preset: 'codex', args: [], command: playing(stream('codex')) })
     const { spent } = await ask({ agent, model: 'gpt-5-mini' })
@@ -131,7 +131,7 @@ describe('a stream that was recorded from', () => {
     expect(spent.costUsd).toBeGreaterThan(0)
   })
 
-  it.each(['codex::lab-*', 'openai::lab-1', 'lab-1'])('codex costs what the user says of %s', async (name) => {
+  it.each(['codex::lab-*', 'openai::lab-1', 'lab-1'])('codex has the price that the user sets for %s', async (name) => {
     const { ask } = commandWorld({ ownPrices: { [name]: { input: 10, output: 100, cached: 1 } } })
     const agent = commandAgent([], { preset: 'codex', args: [], command: playing(stream('codex')) })
     const { spent } = await ask({ agent, model: 'lab-1' })
@@ -146,7 +146,7 @@ describe('a stream that was recorded from', () => {
     ['codex', 'codex-nokey', 1, /requires a login: Missing environment variable/, /codex login/],
     ['gemini', 'gemini-401', 145, /requires a login: .*authentication_error/, /GEMINI_API_KEY/],
     ['opencode', 'opencode-401', 1, /requires a login: invalid x-api-key/, /opencode auth login/],
-  ] as const)('%s without a key (%s) names the way to log in', async (preset, name, code, message, hint) => {
+  ] as const)('%s without a key (%s) explains how to log in', async (preset, name, code, message, hint) => {
     const { ask } = commandWorld()
     const agent = commandAgent([], { preset, args: [], command: playing(stream(name), code) })
     const error = await ask({ agent }).catch((thrown: unknown) => thrown)

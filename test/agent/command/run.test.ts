@@ -22,7 +22,7 @@ function run(
 }
 
 describe('a command line as an agent', () => {
-  it('answers each input by a run of its own, in their order', async () => {
+  it('answers each input by its own run, in order', async () => {
     const world = commandWorld()
     const result = await run(commandAgent(['said']), ['one', 'two', 'three'], world)
     expect(result).toMatchObject({ end: 'done', text: 'ONE\n\nTWO\n\nTHREE', outputs: ['ONE', 'TWO', 'THREE'] })
@@ -30,21 +30,21 @@ describe('a command line as an agent', () => {
     expect(places.toSorted()).toEqual(['task/0/ask/task/0#0', 'task/0/ask/task/1#0', 'task/0/ask/task/2#0'])
   })
 
-  it('runs them at the same time', async () => {
+  it('runs them concurrently', async () => {
     const world = commandWorld()
     // each of the two ends only when both have started
     const result = await run(commandAgent(['meet', world.folder]), ['left', 'right'], world)
     expect(result).toMatchObject({ outputs: ['left met right', 'right met left'] })
   })
 
-  it('says what it has spent', async () => {
+  it('reports its usage', async () => {
     const agent = commandAgent([], { preset: 'claude', args: [], command: playing(stream('claude')) })
     const { spent } = await run(agent, ['Look.', 'Look again.'], commandWorld())
     expect(spent).toMatchObject({ model: 'claude::claude-opus-4-8', usage: { calls: 4, input: 800 } })
     expect(spent.costUsd).toBeCloseTo(0.00496, 7)
   })
 
-  it('takes model and timeout of its caller, and nothing else that is no setting of models', async () => {
+  it('uses the model and timeout of its caller, and other keys that are not settings of models', async () => {
     const world = commandWorld()
     const options = { model: 'anthropic::big-1', temperature: 0, model_aliases: { x: 'y' } }
     const named = commandAgent(['given', '{model}'], { model: 'small' })
@@ -59,14 +59,14 @@ describe('a command line as an agent', () => {
     })
   })
 
-  it('is not asked nothing', async () => {
+  it('is not started with an empty prompt', async () => {
     const agent = commandAgent([], { preset: 'claude', args: [], command: playing(stream('claude')) })
     await expect(run(agent, [' '], commandWorld())).rejects.toMatchObject({
       message: 'agent "helper" has nothing to do: its prompt is empty',
     })
   })
 
-  it('is left out of a dry run that asks no model, and of any where it could not be kept from changing files', async () => {
+  it('is skipped in a dry run that asks no model, and in any dry run in which it could change files', async () => {
     const skipped = { end: 'skipped', reason: 'a dry run does not start it' }
     expect(await run(commandAgent(['said']), ['x'], commandWorld({ scope: { dry: 'req' } }))).toMatchObject(skipped)
     expect(await run(commandAgent(['said']), ['x'], commandWorld({ scope: { dry: 'res' } }))).toMatchObject(skipped)

@@ -27,7 +27,7 @@ function lines(...prompts: readonly Prompt[]): readonly string[] {
 }
 
 describe('history as messages', () => {
-  it('is prompt by prompt: what was asked, and what was said (R181, R182)', () => {
+  it('are ordered by prompt: the prompt and its answers (R181, R182)', () => {
     expect(lines(prompt('Hi.', said('Hello.')), prompt('And?', said('So.')))).toEqual([
       'user: Hi.',
       'assistant: Hello.',
@@ -36,7 +36,7 @@ describe('history as messages', () => {
     ])
   })
 
-  it('has a program as said by the assistant, and its result as told by the user (R182)', () => {
+  it('have a program as a message of the assistant, and its result as a message of the user (R182)', () => {
     const program = called('code.execute', { code: 'output(1 + 1)' }, { type: 'success', output: '2' })
     const broken = called('code.execute', { code: 'output(' }, { type: 'error', error: 'SyntaxError' })
     expect(lines(prompt('Count.', program, said('Two.'), broken))).toEqual([
@@ -49,7 +49,7 @@ describe('history as messages', () => {
     ])
   })
 
-  it('has other tools as one line of the user, whatever the mode was (R184)', () => {
+  it('have other tools as one line of the user, in any mode (R184)', () => {
     const read = called('read', { path: 'a.txt' }, { type: 'success', output: 'text' })
     const open = called('bash', 'rm', { type: 'pending' })
     expect(lines(prompt('Look.', read, open))).toEqual([
@@ -59,7 +59,7 @@ describe('history as messages', () => {
     ])
   })
 
-  it('cuts the line of a tool at 2,000 characters', () => {
+  it('truncate the line of a tool to 2,000 characters', () => {
     const [, line = ''] = lines(prompt('Look.', called('read', {}, { type: 'success', output: 'x'.repeat(5000) })))
     expect(line).toMatch(/^user: read\(\{\}\) → x+… \(3011 more characters\)$/)
     expect(line.indexOf('…') - 'user: '.length).toBe(2000)

@@ -8,7 +8,7 @@ function executorOf(loop: ModeLoop, scripted: ReturnType<typeof fakeTurns>): Pro
   return createPluginExecutor(mode, scripted.prompt, scripted.turns, { userId: 'ada' })
 }
 
-it('a loop of a plug-in asks and calls as it likes, and its prompt has what comes of it', async () => {
+it('a loop of a plug-in controls requests and calls, and its prompt has the resulting outputs', async () => {
   const scripted = fakeTurns([{ text: 'I look.', calls: [callOf('look')] }, { text: 'Yes.' }])
   const executor = executorOf(async (work) => {
     await work.runTools((await work.ask()).calls)
@@ -21,7 +21,7 @@ it('a loop of a plug-in asks and calls as it likes, and its prompt has what come
   expect(scripted.prompt.end()).toBe('done')
 })
 
-it('it sees the messages of its prompt without having asked for its context', async () => {
+it('it sees the messages of its prompt without requesting the context', async () => {
   const executor = executorOf(async (work) => {
     work.say(String(work.messages().length))
     return 'done'
@@ -29,7 +29,7 @@ it('it sees the messages of its prompt without having asked for its context', as
   expect(await executor.run()).toMatchObject({ output: [{ type: 'text', text: '1' }] })
 })
 
-it('it cannot ask beyond the limit of turns', async () => {
+it('it cannot exceed the limit of turns', async () => {
   const executor = executorOf(
     async (work) => {
       for (;;) await work.ask()

@@ -45,7 +45,7 @@ const says =
   }
 
 describe('the registry', () => {
-  it('gives modes by id and lists them in order; the same id replaces (R156, R157, R158, R159)', () => {
+  it('returns modes by id and lists them in order; the same id replaces (R156, R157, R158, R159)', () => {
     const modes = knownModes([mode('x', says('1'), 'first'), mode('y', says('2')), mode('x', says('3'), 'second')])
     expect(modes.list().map(({ id, name }) => [id, name])).toEqual([
       ['classic', 'Classic (text + tools)'],
@@ -62,7 +62,7 @@ describe('the registry', () => {
 })
 
 describe('a prompt', () => {
-  it('is executed in its mode, and in classic without one (R151, R162, TV24)', async () => {
+  it('is executed in its mode, or in classic mode by default (R151, R162, TV24)', async () => {
     const { session, ask, sent } = await world(mode('m', says('Bonjour.')))
     expect((await ask()).text).toBe('Hello.')
     expect((await ask({ mode: 'm' })).text).toBe('Bonjour.')
@@ -76,7 +76,7 @@ describe('a prompt', () => {
     ])
   })
 
-  it('of an unknown mode is refused, and nothing is published (R163, R201, TV24)', async () => {
+  it('with an unknown mode is refused, and nothing is published (R163, R201, TV24)', async () => {
     const { session, ask, sent } = await world(mode('steps', says('')))
     await expect(ask({ mode: 'nope' })).rejects.toThrow('Unknown execution mode: "nope"')
     expect(() => modeNamed('clasic', knownModes())).toThrow(
@@ -122,7 +122,7 @@ describe('a prompt', () => {
     expect(sent().at(-1)).toMatchObject({ type: 'prompt.completed', prompt_id: id, usage: noUsage })
   })
 
-  it.each(['classic', 'm'])('hands what is said about its calls on to them (R153): in the mode %s', async (id) => {
+  it.each(['classic', 'm'])('passes decisions about its calls on to them (R153): in the mode %s', async (id) => {
     const decided: unknown[] = []
     const provider = createFakeProvider([{ text: [], toolCalls: ['look'], finish: 'tool_calls' }, { text: ['Yes.'] }])
     const twice = mode('m', async (work) => {
@@ -154,7 +154,7 @@ describe('a prompt', () => {
     ['failed', new BatonError('MODEL_FAILED', 'the server is away'), ['prompt.created', 'prompt.error']],
     ['waiting_for_approval', new BatonError('SUSPENDED', 'later'), ['prompt.created']],
   ] as [PromptState, BatonError, string[]][])(
-    'that ends as %s says so, and is active no more (R205)',
+    'that ends as %s has this state, and is no longer active (R205)',
     async (state, error, types) => {
       const { session, ask, sent } = await world(mode('m', () => Promise.reject(error)))
       await expect(ask({ mode: 'm' })).rejects.toBe(error)
@@ -187,13 +187,13 @@ describe('a prompt', () => {
   })
 })
 
-it('stored before there were modes is classic (R160, R161, TV24)', () => {
+it('that was stored before modes existed is classic (R160, R161, TV24)', () => {
   const stored = { id: 'p', userId: 'ada', state: 'completed', input: 'Hi.' }
   expect(readPrompt(stored)).toEqual({ ...stored, mode: 'classic', model: 'normal', visible: true, output: [] })
   expect(() => readPrompt({ ...stored, state: 'done' })).toThrow('invalid prompt in the history: state: ')
 })
 
-it('has its outputs in one timeline: a tool is pending first, and ended in its place (R172)', () => {
+it('has its outputs in one timeline: a tool is pending first, and ends in its place (R172)', () => {
   let now = 0
   const added: unknown[] = []
   const timeline = createTimeline({

@@ -56,7 +56,7 @@ const before: Prompt = {
 }
 
 describe('messages of a session', () => {
-  it('has the system prompt, then the history, then the prompt and what comes of it (R181, R183)', async () => {
+  it('consist of the system prompt, then the history, then the prompt and its outputs (R181, R183)', async () => {
     const { session, provider } = await open([calls('', 'look'), says('Yes.'), says('No.')], { history: [before] })
     await ask(session, textMessage('system', 'Be brief.'), user('Sure?'))
     await ask(session, user('Really?'))
@@ -122,7 +122,7 @@ describe('a prompt of a session', () => {
     })
   })
 
-  it('is followed by one whose messages do not have that note', async () => {
+  it('is followed by one whose messages do not contain that note', async () => {
     const answers = [calls('One.', 'look'), says('Two.')]
     const { session, provider } = await open(answers, { tools: [look], maxRounds: 1 })
     expect((await ask(session, user('Go.'))).end).toBe('max_rounds')
@@ -135,7 +135,7 @@ describe('a prompt of a session', () => {
     expect(JSON.stringify(again.provider.requests[0]?.messages)).not.toContain('Exceeded')
   })
 
-  it('fails by itself, and the next one is answered', async () => {
+  it('can fail alone, and the next one is answered', async () => {
     const { session, world } = await open([{ error: new Error('away') }, says('Back.')] as never)
     await expect(ask(session, user('1'))).rejects.toThrow()
     expect((await ask(session, user('2'))).text).toBe('Back.')
@@ -144,7 +144,7 @@ describe('a prompt of a session', () => {
     expect(types.indexOf('prompt.error')).toBe(types.indexOf('agent.failed') - 1)
   })
 
-  it('asks for the highest effort when it is to', async () => {
+  it('uses the highest effort if configured', async () => {
     const { session, provider } = await open([says('1'), says('2')])
     await session.answer(await session.send([user('Think.')], { model: 'high' }))
     await ask(session, user('And now?'))

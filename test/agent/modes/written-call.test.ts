@@ -10,7 +10,7 @@ import { sessionWorld, type SessionWorld } from '../../helpers/session-world.ts'
 const json = '{"name": "look", "arguments": {"path": "b.txt", "content": "x"}}'
 const fence = '```'
 
-describe('a call in the text of an answer', () => {
+describe('a call that is written in the text of an answer', () => {
   it.each([
     ['a tag', `<tool_call>\n${json}\n</tool_call>`],
     ['a tag that is not closed', `<tool_call>${json}`],
@@ -63,7 +63,7 @@ describe('a call in the text of an answer', () => {
     expect(writtenCall(text, ['read', 'look'])).toBeUndefined()
   })
 
-  it('is not found in JSON if the answer has to be JSON', () => {
+  it('is not found in JSON if the answer must be JSON', () => {
     expect(writtenCall(json, ['look'], { json: false })).toBeUndefined()
     expect(writtenCall(`<tool_call>${json}</tool_call>`, ['look'], { json: false })).toBe('look')
   })
@@ -101,7 +101,7 @@ const written: FakeTurn = { text: [json] }
 const called: FakeTurn = { text: [], toolCalls: ['look'], finish: 'tool_calls' }
 const done: FakeTurn = { text: ['done'] }
 
-it('a call in a text is asked for once, and again only after another call', async () => {
+it('a written call is queried once, and again only after another call', async () => {
   const { take } = await classic.open({
     signal: new AbortController().signal,
     tools: [look],
@@ -117,7 +117,7 @@ it('a call in a text is asked for once, and again only after another call', asyn
 })
 
 describe('a model that writes a call as text', () => {
-  it('is asked to call the tool, and its answer is what follows', async () => {
+  it('is told to call the tool, and its answer is used', async () => {
     const { result, provider } = await ask([written, called, done])
     expect(await result).toMatchObject({ end: 'done', text: 'done', calls: [{ name: 'look', output: 'a b c' }] })
     const [, second] = provider.requests
@@ -139,17 +139,17 @@ describe('a model that writes a call as text', () => {
     expect(provider.requests).toHaveLength(2)
   })
 
-  it('is asked again after it has made a call', async () => {
+  it('is told again after it has made a call', async () => {
     const { result } = await ask([written, called, written, done])
     expect(await result).toMatchObject({ text: 'done' })
   })
 
-  it('reaches a limit of rounds or turns like one that calls a tool', async () => {
+  it('reaches a limit of rounds or turns like a model that calls a tool', async () => {
     expect(await (await ask([written, done], { maxRounds: 1 })).result).toMatchObject({ end: 'max_rounds' })
     expect(await (await ask([written, done], { maxTurns: 1 })).result).toMatchObject({ end: 'max_turns' })
   })
 
-  it('has answered in a replay of a run that asked nothing more', async () => {
+  it('has answered in a replay of a run without the further request', async () => {
     const provider = createFakeProvider([written])
     const { context } = await sessionWorld({ provider })
     const effects = { ...context.services.effects, lacks: () => true }

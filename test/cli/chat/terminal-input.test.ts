@@ -124,11 +124,11 @@ async function talk(seed: number): Promise<void> {
   input.close()
 }
 
-it('every line typed before, between and after questions is a message of its own, in order, and no answer', async () => {
+it('every line typed before, between and after questions is its own message, in order, and never an answer', async () => {
   for (let seed = 1; seed <= 40; seed += 1) await talk(seed)
 })
 
-it('what was typed before the chat began is messages too, and the line without Enter is a draft', async () => {
+it('lines typed before the chat began are messages too, and a line without Enter becomes the draft', async () => {
   const { terminal, input } = world('first\nsecond\nthi')
   await settled()
   expect(input.typed()).toEqual(['> first', '> second', '> thi'])
@@ -136,7 +136,7 @@ it('what was typed before the chat began is messages too, and the line without E
   expect([await next(input), await next(input), await next(input)]).toEqual(['first', 'second', 'third'])
 })
 
-it('a paste whose end arrives after the question was about to be asked belongs to the draft as a whole', async () => {
+it('a paste that ends after a question was asked belongs entirely to the draft', async () => {
   const { terminal, input, ask } = world()
   terminal.type('\u001b[200~yes\r')
   await settled()
@@ -149,7 +149,7 @@ it('a paste whose end arrives after the question was about to be asked belongs t
   expect(input.typed()).toEqual(['> yes␊y␊'])
 })
 
-it('a line that ends with a backslash goes on with the next one, also from the queue', async () => {
+it('a line that ends with a backslash continues on the next line, also in the queue', async () => {
   const { terminal, input } = world()
   terminal.type('one \\\rtwo\r/cost\r')
   const joined = joiningLines(input)
@@ -157,7 +157,7 @@ it('a line that ends with a backslash goes on with the next one, also from the q
   expect(await joined.next(never)).toEqual({ kind: 'line', text: '/cost' })
 })
 
-it('Ctrl-C during an answer interrupts it and keeps queue and draft; Ctrl-D ends the chat after the queue', async () => {
+it('Ctrl-C during an answer interrupts it and keeps the queue and the draft; Ctrl-D ends the chat after the queue', async () => {
   const { terminal, input, interrupts } = world()
   terminal.type('one\rtw')
   await settled()
@@ -174,7 +174,7 @@ it('Ctrl-C during an answer interrupts it and keeps queue and draft; Ctrl-D ends
   ])
 })
 
-it('at an empty line Ctrl-C is told, and otherwise it empties the line', async () => {
+it('Ctrl-C on an empty line is reported, and otherwise clears the line', async () => {
   const { terminal, input } = world()
   const first = next(input)
   terminal.type('draft\u0003')
@@ -184,7 +184,7 @@ it('at an empty line Ctrl-C is told, and otherwise it empties the line', async (
   expect(input.typed()).toEqual([])
 })
 
-it('the rest of what was typed with an answer is a draft again', async () => {
+it('text typed after an answer becomes the draft again', async () => {
   const { terminal, input, ask } = world()
   const asked = ask('sure?')
   await settled()

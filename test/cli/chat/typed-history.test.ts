@@ -7,7 +7,7 @@ import { tempTree } from '../../helpers/temp.ts'
 
 const mask = createMask({ MY_TOKEN: 'tok-0123456789/ab' })
 
-it('keeps what was typed with secrets masked, which can be typed again in the same process', () => {
+it('stores typed lines with secrets masked, and restores them in the same process', () => {
   const file = join(tempTree(), 'state', 'chat-history.jsonl')
   const history = openTypedHistory(file, mask)
   history.add('use tok-0123456789/ab or tok-0123456789%2fab')

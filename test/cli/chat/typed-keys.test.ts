@@ -20,6 +20,6 @@ it.each([
   expect(typed(...pieces)).toBe(expected)
 })
 
-it('a text and the line that is edited are each made of the other', () => {
+it('text and edited line are converted into each other', () => {
   expect(withLineBreaks(withBreakMarks('a\nb'))).toBe('a\nb')
 })

@@ -25,7 +25,7 @@ const far: Problem = {
 const jsonOf = (one: Problem): string => JSON.stringify(problemRecord(one))
 
 describe('a problem as JSON', () => {
-  it('says where, what and what to do, and leaves out what is not known', () => {
+  it('contains the place, the problem and the remedy, and omits what is unknown', () => {
     expect(JSON.parse(jsonOf(problem))).toStrictEqual({
       file: 'a.md',
       line: 2,
@@ -45,7 +45,7 @@ describe('a problem as JSON', () => {
     })
   })
 
-  it('holds the lines that led there, without their text', () => {
+  it('contains the include trail, without source text', () => {
     expect(JSON.parse(jsonOf(far))).toMatchObject({
       chain: [
         { file: 'lua/m.lua', line: 3 },
@@ -61,13 +61,13 @@ describe('a problem as JSON', () => {
 })
 
 describe('a problem as a workflow command', () => {
-  it('names the range, whose end is the last column that is meant', () => {
+  it('has a range whose end is the last column of the problem', () => {
     expect(githubLine(problem)).toBe(
       '::error file=a.md,line=2,endLine=2,col=15,endColumn=19,title=CONFIG_INVALID::"temperature" must be a number%0AWrite a number.',
     )
   })
 
-  it('leaves out columns where the range goes over several lines, and what is not known', () => {
+  it('omits columns if the range spans several lines, and whatever is unknown', () => {
     expect(githubLine(far)).toMatch(/^::error file=agents\/ä#1\.aip,line=4,endLine=6,title=CONFIG_INVALID::/)
     expect(githubLine(bare)).toMatch(/^::warning file=\/elsewhere\/b c\.md,title=CONFIG_INVALID::/)
   })
@@ -97,14 +97,14 @@ describe('a SARIF log', () => {
     readonly originalUriBaseIds: Readonly<Record<string, { readonly uri: string }>>
   }
 
-  it('has the structure that SARIF 2.1.0 describes', async () => {
+  it('has the structure of SARIF 2.1.0', async () => {
     const result = await compileSchema(sarifSubset)
     if (result.kind === 'invalid') throw new Error(result.message)
     expect(result.compiled.validate(JSON.parse(JSON.stringify(log)))).toEqual([])
     expect(result.compiled.validate(JSON.parse(JSON.stringify(sarifLog([], { cwd: '/x', version: '1' }))))).toEqual([])
   })
 
-  it('names each rule once, and each result its rule', () => {
+  it('contains each rule once, and names the rule of each result', () => {
     const { rules } = run.tool.driver
     expect(rules.map(({ id }) => id)).toEqual(['CONFIG_INVALID', 'SCRIPT_FAILED'])
     expect(run.results.map(({ ruleId, ruleIndex }) => rules[ruleIndex]?.id === ruleId)).toEqual([
@@ -116,7 +116,7 @@ describe('a SARIF log', () => {
     expect(run.results.map(({ level }) => level)).toEqual(['error', 'warning', 'error', 'error'])
   })
 
-  it('writes files as URIs, relative ones from the folder of the check', () => {
+  it('writes files as URIs, relative to the folder of the check', () => {
     expect(run.originalUriBaseIds).toEqual({ WORKINGFOLDER: { uri: 'file:///work/my%20project/' } })
     expect(run.results.map(({ locations: [{ physicalLocation }] }) => physicalLocation)).toMatchObject([
       {

@@ -85,12 +85,12 @@ done`,
   })
   const answers = stdout.split('\n')
 
-  it('says nothing besides', () => {
+  it('prints nothing else', () => {
     expect(stderr).toBe('')
     expect(answers.length).toBe(cases.length + 1)
   })
 
-  it('runs nothing that a name contains', () => expect(existsSync(join(folder, 'ran'))).toBe(false))
+  it('executes nothing in a name', () => expect(existsSync(join(folder, 'ran'))).toBe(false))
 
   it.each(cases.map(([line, words], index) => ({ line, words, answer: answers[index] ?? '' })))(
     'of $line',
@@ -109,7 +109,7 @@ describe.each([
   ['bash', bashCompletion(model)],
   ['zsh', zshCompletion(model)],
 ])('the script for %s', (_, script) => {
-  it('knows every command, and its flags that are not hidden', () => {
+  it('knows every command, and its visible flags', () => {
     for (const { name, flags } of commandTable) {
       expect(script).toMatch(new RegExp(`^ +${name}\\)`, 'm'))
       for (const [flag, { hidden }] of Object.entries(flags)) {
@@ -120,7 +120,7 @@ describe.each([
   })
 })
 
-it('the script for zsh quotes what zsh would read otherwise', () => {
+it('the script for zsh quotes characters that are special in zsh', () => {
   const script = zshCompletion({
     withValue: ['--x'],
     commands: [

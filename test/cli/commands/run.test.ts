@@ -4,7 +4,7 @@ import { expect, it, vi } from 'vitest'
 import { openInEditor } from '../../../src/cli/commands/run.ts'
 import { tempTree } from '../../helpers/temp.ts'
 
-it('starts the editor with the file and goes on', async () => {
+it('opens the file in the editor and continues', async () => {
   const cwd = tempTree({ 'editor.sh': '#!/bin/sh\necho "$1" > opened.tmp && mv opened.tmp opened.txt\n' })
   chmodSync(join(cwd, 'editor.sh'), 0o755)
   expect(
@@ -14,7 +14,7 @@ it('starts the editor with the file and goes on', async () => {
   expect(readFileSync(join(cwd, 'opened.txt'), 'utf8')).toBe('/some/file.aip\n')
 })
 
-it('says when there is none, and survives one that does not exist', () => {
+it('reports a missing editor, and continues if the editor does not exist', () => {
   expect(openInEditor('a', { env: {}, cwd: '/' })).toBe(false)
   expect(openInEditor('a', { env: { EDITOR: '/none/such' }, cwd: '/' })).toBe(true)
 })

@@ -71,7 +71,7 @@ export function agentScenarios(engine: WorldOptions['engine']): void {
     expect(run.code).toBe(0)
   })
 
-  it('finds agents from the folder of their caller and packs in the order of their places', async () => {
+  it('finds agents from the folder of their caller and packs in order of priority', async () => {
     const world = createWorld(files, { engine, userFiles })
     const refused = await world.run(['driver'])
     expect(refused.code).toBe(6)

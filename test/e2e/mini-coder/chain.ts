@@ -43,7 +43,7 @@ sub_agents:
 
 /** P04, and the sub-agents of P10. */
 export function chainScenarios(engine: WorldOptions['engine']): void {
-  it('runs agents by their events, hands state from one to the next, and does all of it again when asked', async () => {
+  it('runs agents by their events, passes state from one to the next, and repeats everything on request', async () => {
     const world = createWorld(pipeline, { engine })
     const run = await world.run(['mini@coder'], { mock: 'No change.' })
 
@@ -68,7 +68,7 @@ export function chainScenarios(engine: WorldOptions['engine']): void {
     expect(world.read('dump-post.json')).toMatch(/"coder_redo_count": 2[,\n]/)
   })
 
-  it('stops doing it again at the cap of the pack', async () => {
+  it('stops repeating at the limit of the pack', async () => {
     const world = createWorld(
       {
         'agents/again.aip': aip({ Output: 'return { coder_redo = true }' }),
@@ -82,7 +82,7 @@ export function chainScenarios(engine: WorldOptions['engine']): void {
     expect(run.stderr).toContain('stopped after 3 more rounds')
   })
 
-  it('lets an agent say which agents come behind it', async () => {
+  it('lets an agent change which agents follow it', async () => {
     const world = createWorld(
       {
         'agents/plan.aip': aip({
@@ -105,7 +105,7 @@ return { sub_agents_next = { "agents/new.aip" }, agent_result = table.concat(nam
     expect(run.code).toBe(0)
   })
 
-  it('gives an agent the options of the request, and those of its entry over them', async () => {
+  it('passes an agent the options of the request, overridden by those of its entry', async () => {
     const world = createWorld(
       {
         '.aipack/config.toml': '[options]\nmodel = "mini-default"\n[options.model_aliases]\nswift = "fast-model"\n',
@@ -149,7 +149,7 @@ sub_agents:
     expect(run.code).toBe(0)
   })
 
-  it('fails at the line of the agent that raises', async () => {
+  it('fails at the line of the agent that raises an error', async () => {
     const files = {
       'agents/one.aip': aip({ Output: 'local word = "kab"\nerror(word .. "oom")' }),
       [promptFile]: promptText('model: mock\nsub_agents: [agents/one.aip]', 'Go.'),

@@ -46,7 +46,7 @@ return "saved " .. input.name
 
 /** P13: roles, files as inputs, dry runs. */
 export function chatScenarios(engine: WorldOptions['engine']): void {
-  it('asks with the roles in file order, an alias with an effort, and prints the answer', async () => {
+  it('sends the roles in file order, uses an alias with an effort, and prints the answer', async () => {
     const run = await createWorld(files, { engine }).run(['agents/chat', '-i', 'Why is the sky blue?'], {
       'mock-chat': 'SKY',
     })
@@ -62,7 +62,7 @@ export function chatScenarios(engine: WorldOptions['engine']): void {
     expect(run.asked[0]?.body).toMatchObject({ model: 'mock-chat', reasoning_effort: 'high' })
   })
 
-  it('asks nobody with --dry req, in child agents too', async () => {
+  it('asks no model with --dry req, also in child agents', async () => {
     const world = createWorld(files, { engine })
     const run = await world.run(['agents/chat', '-i', 'x', '--dry', 'req'], { 'mock-chat': 'SKY' })
     expect([run.code, run.asked, run.stdout]).toEqual([0, [], ''])
@@ -70,14 +70,14 @@ export function chatScenarios(engine: WorldOptions['engine']): void {
     expect([parent.code, parent.asked, parent.stdout]).toEqual([0, [], 'child said nil\n'])
   })
 
-  it('leaves the answer out with --dry res', async () => {
+  it('omits the answer with --dry res', async () => {
     const run = await createWorld(files, { engine }).run(['agents/chat', '-i', 'x', '--dry', 'res'], {
       'mock-chat': 'SKY',
     })
     expect([run.code, run.asked.length, run.stdout]).toEqual([0, 1, ''])
   })
 
-  it('gives files as inputs and keeps fences of four backticks in a prompt', async () => {
+  it('passes files as inputs and preserves fences of four backticks in a prompt', async () => {
     const world = createWorld(files, { engine })
     const run = await world.run(['agents/on-file', '-f', 'other/hello.txt'], { 'mock-chat': '```rust\n// fixed\n```' })
     expect(run.stderr).toMatch(/^1 file changed · .*\n$/)

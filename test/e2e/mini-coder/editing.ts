@@ -74,7 +74,7 @@ export function editingScenarios(engine: WorldOptions['engine']): void {
     expect(run.stderr).toContain('Look: at the changelog\n')
   })
 
-  it('asks once for each working group, with its files taken out of the context', async () => {
+  it('asks once for each working group, with its files removed from the context', async () => {
     const meta =
       'model: mock\ninput_concurrency: 1\nworking_globs: ["src/*.js", ["lib/*.js"]]\ncontext_globs: ["src/*.js", "doc.md"]'
     const world = createWorld(
@@ -110,7 +110,7 @@ export function editingScenarios(engine: WorldOptions['engine']): void {
     expect(run.stdout.match(/Working Files: 2/g)).toHaveLength(1)
   })
 
-  it('takes knowledge from outside the workspace, by an absolute glob and below ~/', async () => {
+  it('uses knowledge from outside the workspace, by an absolute glob and below ~/', async () => {
     const outside = tempTree({ 'deep/k.md': 'absolute', 'node_modules/x.md': 'never', 'k.txt': 'never' })
     const meta = `model: mock\nwrite_mode: false\nknowledge_globs: ["${outside}/**/*.md", "~/notes/*.md"]`
     const world = createWorld(
@@ -123,7 +123,7 @@ export function editingScenarios(engine: WorldOptions['engine']): void {
     expect(run.asked[0]?.text).toMatch(/absolute[\s\S]*at home/)
   })
 
-  it('leaves a group that is too large out, and After All sees null in its place', async () => {
+  it('skips a group that is too large, and After All gets null in its place', async () => {
     const meta = 'model: mock\ninput_concurrency: 1\nmax_files_size_kb: 1\nworking_globs: ["src/*.txt"]'
     const world = createWorld(
       { 'src/a.txt': 'a', 'src/b.txt': 'x'.repeat(1500), 'src/c.txt': 'c', [promptFile]: promptText(meta, 'Fix.') },
@@ -135,7 +135,7 @@ export function editingScenarios(engine: WorldOptions['engine']): void {
     expect(run.stdout).toContain('Skipped: 1 of 3\n')
   })
 
-  it('hands a run that may not write its last answer, and changes nothing', async () => {
+  it('passes its last answer to a run that may not write, and changes nothing', async () => {
     const change = changes(fileNew('x.txt', 'no'))
     const below = '> q1\n> q2\n\nPrevious answer\n'
     const world = createWorld(
@@ -155,7 +155,7 @@ export function editingScenarios(engine: WorldOptions['engine']): void {
     expect(run.stderr).toContain('Done: No file was changed, because write_mode is false\n')
   })
 
-  it('applies search and replace blocks and says which one was not found', async () => {
+  it('applies search and replace blocks and names the one that was not found', async () => {
     const edit = (path: string, search: string, replace: string): string =>
       `<edit path="${path}">\n<<<<<<< SEARCH\n${search}\n=======\n${replace}\n>>>>>>> REPLACE\n</edit>`
     const meta = 'model: mock\nbase_dir: src\nfile_content_mode: search_replace\ncontext_globs: ["*.js"]'
@@ -175,7 +175,7 @@ export function editingScenarios(engine: WorldOptions['engine']): void {
     expect(world.read(`${cache}/failed-changes.md`)).toBe('## b.js\n\nSearch block not found in content\n')
   })
 
-  it('sends attached files before the sections, and says of one that is missing that it is', async () => {
+  it('sends attached files before the sections, and mentions a missing one', async () => {
     const png = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 1])
     const meta = 'model: mock\nattachments: [{ file_source: docs/plan.txt, title: The plan }]'
     const instruction = 'See ![a screen](shot.png) and ![gone](gone.png), not ![far](https://example.com/x.png).'

@@ -58,7 +58,7 @@ export function mapScenarios(engine: WorldOptions['engine']): void {
     expect(touched?.mtime).toBe(microseconds(world, 'src/a.js'))
   })
 
-  it('goes on where a stopped run was, and keeps the notes it has when an answer cannot be read', async () => {
+  it('continues a stopped run, and keeps its notes when an answer cannot be parsed', async () => {
     const known = { mtime: 9_000_000_000_000_000, hash: 'h', note: { summary: 'Known.' } }
     const old = { mtime: 1, hash: 'h', note: { summary: 'Old.', names: ['f'] } }
     const world = createWorld(
@@ -102,7 +102,7 @@ export function mapScenarios(engine: WorldOptions['engine']): void {
     expect(world.read(`${mapFolder}/all.json`)).toContain('"mtime": 9000000000000000')
   })
 
-  it('keys a map without a name by absolute paths, and drops files that are gone', async () => {
+  it('uses absolute paths as keys in a map without a name, and removes deleted files', async () => {
     const unnamed = 'model: mock\nsub_agents: [{ name: mini@coder/code-map, globs: ["src/*.js"], model: map }]'
     const world = createWorld(
       { 'src/a.js': '1', 'src/b.js': '2', [promptFile]: promptText(unnamed, 'Go.') },
@@ -118,7 +118,7 @@ export function mapScenarios(engine: WorldOptions['engine']): void {
     expect(Object.keys(map.files)).toEqual([join(world.folder, 'src/a.js')])
   })
 
-  it('picks the files of a request by their notes, running one agent inside another', async () => {
+  it('selects the files of a request by their notes, running one agent inside another', async () => {
     const picking = `model: mock
 auto_context: { model: pick, map_model: map }
 context_globs: ["src/**/*.*"]
@@ -151,7 +151,7 @@ knowledge_globs: ["docs/*.md"]`
     expect(second.asked.map(({ model }) => model)).toEqual(['pick', 'mock'])
     expect(second.stderr).toContain('Code map: 3 files (0 to ask about, 3 known)\n')
   })
-  it("serve a prompt file of Baton's own: the request holds the chosen files only, and its model stays", async () => {
+  it('works for a prompt file of Baton: the request contains only the selected files, and its model is unchanged', async () => {
     const world = createWorld(
       {
         'src/a.js': 'text of a',

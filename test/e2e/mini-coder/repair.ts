@@ -24,7 +24,7 @@ function createRepairWorld(engine: WorldOptions['engine'], autoFix: string): Wor
 
 /** P05 and P08: a hunk that does not fit is passed to other models. */
 export function repairScenarios(engine: WorldOptions['engine']): void {
-  it('mends a hunk that did not fit with another model', async () => {
+  it('repairs a failed hunk with another model', async () => {
     const world = createRepairWorld(engine, 'fix')
     const run = await world.run(['mini@coder'], {
       mock: answer,
@@ -42,7 +42,7 @@ export function repairScenarios(engine: WorldOptions['engine']): void {
     expect(run.stderr).toContain('Done: 1 file changed\nA → src/b.js (repaired)\n')
   })
 
-  it('tries one model after the other, keeps the files as they are and reports what is left', async () => {
+  it('tries one model after the other, does not change the files and reports the rest', async () => {
     const world = createRepairWorld(engine, '{ model: "fix-a, fix-b", max_retries: 3 }')
     const run = await world.run(['mini@coder'], {
       mock: answer,
@@ -58,7 +58,7 @@ export function repairScenarios(engine: WorldOptions['engine']): void {
     expect(run.stderr).toContain('WARNING some changes could not be applied\n')
   })
 
-  it('gives up at once when the model has nothing to say', async () => {
+  it('gives up at once when the model has no answer', async () => {
     const world = createRepairWorld(engine, 'fix')
     const run = await world.run(['mini@coder'], { mock: answer, fix: '' })
     expect(run.code).toBe(0)

@@ -4,7 +4,7 @@ import { createWorld, home, promptFile, promptText, workbench, type WorldOptions
 
 /** P02 and P10: the first run, and invalid settings. None of them calls a model. */
 export function startScenarios(engine: WorldOptions['engine']): void {
-  it('creates what a person edits, asks nobody and says where to go on', async () => {
+  it('creates a file for a person to edit, asks no model and says how to continue', async () => {
     const world = createWorld({}, { engine })
     const first = await world.run(['mini@coder'])
 
@@ -62,7 +62,7 @@ export function startScenarios(engine: WorldOptions['engine']): void {
     expect(world.read(`${workbench}/.cache/request-files.md`)).toBe('file_content_mode: udiffx\n')
   })
 
-  it('keeps the variables of a section from the modules it requires, in every section', async () => {
+  it('isolates the variables of a section from the modules it requires, in every section', async () => {
     const world = createWorld({ [promptFile]: promptText('model: mock', 'Go.') }, { engine })
     const { stdout } = await world.run(['mini@coder'], { mock: 'Done.' })
     expect(stdout.match(/^.*modules see.*$/gm)).toEqual([

@@ -37,13 +37,13 @@ const prompt = (keys: string, text = 'Do it.'): string => `+++\n${keys}\n+++\n${
 const section = (code: string): string => `# Output\n\n\`\`\`lua\n${code}\n\`\`\`\n`
 
 describe('checking a prompt file', () => {
-  it('finds nothing in one that is right', async () => {
+  it('reports nothing for a valid one', async () => {
     const keys =
       'context_globs = ["src/*.ts"]\nsub_agents = ["a.aip", "context-builder"]\nmodel = "offline::extractive"'
     expect(await check({ 'ask.md': prompt(keys), 'src/a.ts': 'x', 'a.aip': section('return 1') })).toEqual([])
   })
 
-  it('warns of rules in # Options of an agent that never decide', async () => {
+  it('warns of rules in # Options of an agent that can never apply', async () => {
     const rules = [
       'permission.webftch = "deny"',
       'permission.todo."x" = "deny"',
@@ -70,7 +70,7 @@ describe('checking a prompt file', () => {
     ])
   })
 
-  it('goes on behind wrong keys, missing agents and broken templates, and says all in the order of the lines', async () => {
+  it('continues after wrong keys, missing agents and broken templates, and reports all in the order of the lines', async () => {
     const keys = [
       'temperature = "hot"',
       'working_glob = []',
@@ -94,7 +94,7 @@ describe('checking a prompt file', () => {
     ])
   })
 
-  it('stops at front matter that cannot be read, and at a file that is not trusted', async () => {
+  it('stops at front matter that cannot be parsed, and at an untrusted file', async () => {
     expect(await check({ 'ask.md': prompt('a = = 1\nsub_agents = ["nope"]') })).toEqual([
       'error ask.md:2:5 the front matter is not valid TOML: invalid value',
     ])
@@ -103,18 +103,18 @@ describe('checking a prompt file', () => {
     ])
   })
 
-  it('says what is wrong with the config around it', async () => {
+  it('reports errors in the config around it', async () => {
     expect(await check({ 'ask.md': prompt('temperature = 9'), 'baton.toml': 'modle = "x"\n' })).toEqual([
       expect.stringContaining('error ask.md:2:15 "temperature" must be'),
       expect.stringContaining('error baton.toml:1:1 unknown key "modle"'),
     ])
   })
 
-  it('is an error when the file is missing', async () => {
+  it('fails when the file is missing', async () => {
     expect(await check({})).toEqual([expect.stringContaining('error ask.md there is no file')])
   })
 
-  it('warns of globs that match no file, each on its own', async () => {
+  it('warns of each glob that matches no file', async () => {
     const keys =
       'context_globs = ["none/*.ts", "src/*.ts", "!src/b.ts"]\nworking_globs = ["src/b.ts", ["docs/x.md", "src/a.ts"]]'
     expect(await check({ 'ask.md': prompt(keys), 'src/a.ts': 'x', 'src/b.ts': 'x' })).toEqual([
@@ -123,14 +123,14 @@ describe('checking a prompt file', () => {
     ])
   })
 
-  it('looks for the first thousand globs of a list, which is said', async () => {
+  it('checks only the first thousand globs of a list, and says so', async () => {
     const globs = Array.from({ length: 3000 }, (_, index) => `"none${index}/*"`)
     const found = await check({ 'ask.md': prompt(`context_globs = [${globs.join(', ')}]`) })
     expect(found).toHaveLength(1001)
     expect(found.at(-1)).toMatch(/^warning ask\.md:2:\d+ only the first 1000 globs of a list are checked$/)
   })
 
-  it('takes names without a folder for a choice, unless nothing of their list is there', async () => {
+  it('treats names without a folder as alternatives, unless nothing of their list exists', async () => {
     const keys = 'context_globs = ["README*", "none.toml"]\nknowledge_globs = ["none.md", "NONE*"]'
     expect(await check({ 'ask.md': prompt(keys), 'README.md': 'x' })).toEqual([
       'warning ask.md:3:20 the glob "none.md" matches no file',
@@ -138,7 +138,7 @@ describe('checking a prompt file', () => {
     ])
   })
 
-  it('finds a glob that leads out through a link', async () => {
+  it('finds a glob that leads outside through a link', async () => {
     const outside = tempTree({ 'a.ts': 'x' })
     const prepare = (folder: string): void => symlinkSync(outside, join(folder, 'link'))
     expect(await check({ 'ask.md': prompt('context_globs = ["link/*.ts"]') }, { prepare })).toEqual([
@@ -146,7 +146,7 @@ describe('checking a prompt file', () => {
     ])
   })
 
-  it('knows models that nobody takes, and keys that are not set, wherever a model is named', async () => {
+  it('reports unknown models, and missing keys, wherever a model is named', async () => {
     const files = {
       'ask.md': prompt(
         'model = "opnai::x"\nfallback_models = ["openai::x"]\nsub_agents = [{ name = "a.aip", options = { model = "nobody::x" } }]',
@@ -164,7 +164,7 @@ describe('checking a prompt file', () => {
     expect(await check(files, { env: { BATON_GATEWAY_URL: 'http://127.0.0.1:9' } })).toEqual([])
   })
 
-  it('places a model of a config file there, and one of a flag at the prompt file', async () => {
+  it('locates a model of a config file there, and one of a flag at the prompt file', async () => {
     const config = { 'ask.md': 'Do it.\n', 'baton.toml': 'seed = 1\nmodel = "nobody::x"\n' }
     expect(await check(config)).toEqual(['error baton.toml:2:9 unknown model "nobody::x"'])
     expect(await check({ 'ask.md': 'Do it.\n' }, { overrides: ['model=nobody::x'] })).toEqual([
@@ -172,7 +172,7 @@ describe('checking a prompt file', () => {
     ])
   })
 
-  it('says all mistakes of the schema of [output], in the front matter or in its file', async () => {
+  it('reports all errors in the schema of [output], in the front matter or in its file', async () => {
     expect(await check({ 'ask.md': prompt('[output.schema]\ntype = "text"\nminLength = -1') })).toEqual([
       expect.stringMatching(/^error ask\.md:3:8 the schema of \[output\] is not valid: \$\.type must be one of/),
       expect.stringMatching(/^error ask\.md:4:13 .*\$\.minLength must be at least 0/),
@@ -185,7 +185,7 @@ describe('checking a prompt file', () => {
     ['ensemble', '[[ensemble.agents]]\nname = "a"\nagent = "a.lua"\n[[ensemble.agents]]\nname = "b"\nagent = "a.lua"'],
     ['workflow', '[[workflow.step]]\nid = "a"\ninstructions = "Look."'],
     ['delegate', 'team = "a"'],
-  ])('says once that [iterate] and [%s] cannot be combined', async (other, table) => {
+  ])('reports once that [iterate] and [%s] cannot be combined', async (other, table) => {
     const text = prompt(`[iterate]\ncondition = "3"\n[${other}]\n${table}`)
     expect(await check({ 'ask.md': text, 'a.lua': 'return 1\n' })).toEqual([
       `error ask.md:4:2 [iterate] and [${other}] cannot be combined: a file has one strategy`,
@@ -202,7 +202,7 @@ describe('checking a prompt file', () => {
     ])
   })
 
-  it('finds what [iterate] names and what it lacks', async () => {
+  it('reports errors in what [iterate] names, and what it lacks', async () => {
     const keys = [
       'sub_agents = ["a.aip"]',
       '[iterate]',
@@ -253,18 +253,18 @@ describe('checking a prompt file', () => {
     ])
   })
 
-  it('ends where prompt files name each other in a circle', async () => {
+  it('ends when prompt files name each other in a cycle', async () => {
     const files = { 'ask.md': prompt('sub_agents = ["./b.md"]'), 'b.md': prompt('sub_agents = ["./ask.md"]') }
     expect(await check(files)).toEqual([
       'error b.md:2:15 prompt files run each other in a cycle: ask.md → b.md → ask.md < ask.md:2:15',
     ])
   })
 
-  it('leaves alone what is switched off', async () => {
+  it('ignores disabled agents', async () => {
     expect(await check({ 'ask.md': prompt('sub_agents = [{ name = "nope", enabled = false }]') })).toEqual([])
   })
 
-  it('warns of a file that was hardly meant', async () => {
+  it('warns of a file that is probably a mistake', async () => {
     expect(await check({ 'a.ts': 'export const a = 1\n' }, { file: 'a.ts' })).toEqual([
       'warning a.ts:1 a.ts does not look like a prompt file: it ends in .ts and has no front matter',
     ])
@@ -274,7 +274,7 @@ describe('checking a prompt file', () => {
 })
 
 describe('checking an agent', () => {
-  it('says everything of its options, headings, templates and code', async () => {
+  it('reports everything in its options, headings, templates and code', async () => {
     const text = [
       '# Options\n\n```toml\ntemperature = "hot"\nmodle = "x"\n```\n',
       '# Usr\n\nHi\n',
@@ -294,7 +294,7 @@ describe('checking an agent', () => {
     ])
   })
 
-  it('warns of one without any section, and of no heading inside a fence', async () => {
+  it('warns of one without any section, but not of a heading inside a fence', async () => {
     expect(await check({ 'a.aip': '# Notes\n\n```sh\n# Outputs\n```\n' }, { file: 'a.aip' })).toEqual([
       'warning a.aip:1 the agent has no section that does anything',
     ])
@@ -312,7 +312,7 @@ describe('checking an agent', () => {
     ])
   })
 
-  it('finds the modules of a module that is checked by itself', async () => {
+  it('finds the modules of a module that is checked on its own', async () => {
     const files = {
       'agents/lua/one.lua': 'return require("sub.two")',
       'agents/lua/sub/two.lua': 'return require("one")',
@@ -321,7 +321,7 @@ describe('checking an agent', () => {
     expect(await check(files, { file: 'agents/lua/sub/two.lua' })).toEqual([])
   })
 
-  it('checks the agents that its code runs by name, from its folder', async () => {
+  it('checks the agents that its code runs by name, relative to its folder', async () => {
     const files = {
       'agents/a.lua': 'local r = aip.agent.run("b")\nlocal s = aip.agent.run("none.aip")\n',
       'agents/b.aip': section('return aip.agent.run("a.lua") +'),
@@ -332,7 +332,7 @@ describe('checking an agent', () => {
     ])
   })
 
-  it('is found in a pack, with its modules', async () => {
+  it('finds it in a pack, with its modules', async () => {
     const files = {
       '.baton/packs/ns/tools/main.aip': section('local m = require("m")'),
       '.baton/packs/ns/tools/lua/m.lua': 'return 1 2\n',
@@ -361,10 +361,10 @@ describe('checking an agent', () => {
   })
 })
 
-describe('checking a file whose programs need a sandbox, where there is none', () => {
+describe('checking a file whose programs need a sandbox, without one', () => {
   const missing = 'there is no sandbox for'
 
-  it('warns at the tools, in the words of a run', async () => {
+  it('warns at the tools, with the message of a run', async () => {
     expect(await check({ 'ask.md': prompt('tools = ["bash"]\nwrite_mode = true') })).toEqual([
       `warning ask.md:2:9 ${missing} "workspace-write": bwrap not found`,
     ])
@@ -388,18 +388,18 @@ describe('checking a file whose programs need a sandbox, where there is none', (
     'tools = ["*"]\ndisallowed_tools = ["bash"]',
     'tools = ["*"]\n[permission]\nbash = "deny"',
     'tools = ["read"]\nmode = "code"',
-  ])('says nothing where no tool needs one: %s', async (keys) => {
+  ])('does not warn if no tool needs one: %s', async (keys) => {
     expect(await check({ 'ask.md': prompt(keys) })).toEqual([])
   })
 
-  it('says nothing where the user wants none', async () => {
+  it('does not warn if the user disabled it', async () => {
     const files = { 'ask.md': prompt('tools = ["bash"]') }
     expect(await check(files, { overrides: ['sandbox.mode="danger-full-access"'] })).toEqual([])
   })
 })
 
 describe('checking many files', () => {
-  it('reads and checks the agents that their models may start once for all of them', async () => {
+  it('loads and checks the agents that their models may start only once', async () => {
     const agent = (name: string): string =>
       `---\ndescription: ${name}\ntools: Task\nmodel: offline::extractive\ntemprature: 1\n---\nDo ${name}.\n`
     const cwd = tempTree({ '.git/HEAD': 'x\n', 'agents/one.md': agent('one'), 'agents/two.md': agent('two') })

@@ -8,7 +8,7 @@ function found(code: string): readonly string[] {
   )
 }
 
-it('finds the names of modules and agents in the ways people write them', () => {
+it('finds the names of modules and agents in all common spellings', () => {
   const code = `local a = require("one")
 local b = require 'two.three'
   return aip.agent.run( "x.aip", { input = 1 }), aip.agent.run('y')`
@@ -26,10 +26,10 @@ it.each([
   ['a name that is put together', 'require("a." .. name) aip.agent.run("b" .. name) require(name) aip.agent.run(name)'],
   ['another function', 'my.require("a") myrequire("b") x.aip.agent.run("c") self:require("d")'],
   ['an escape', 'require("a\\\\b")'],
-])('passes over %s', (_, code) => {
+])('ignores %s', (_, code) => {
   expect(found(code)).toEqual([])
 })
 
-it('goes on behind texts that hold quotes and marks of comments', () => {
+it('continues after texts that contain quotes and comment marks', () => {
   expect(found('local s = "it\'s -- here" local t = \'a "b\' require("c")')).toEqual(['module c 1:51-54'])
 })

@@ -11,7 +11,7 @@ it.each([
   ['texts with escapes', '"\\'.repeat(150_000)],
   ['arguments', 'require "\\'.repeat(30_000)],
   ['spaces', `require${' '.repeat(300_000)}`],
-])('calls before %s that are not closed are found, reading the code once', (_, rest) => {
+])('unclosed calls before %s are found in one pass over the code', (_, rest) => {
   expect(namedCalls(call + rest)[0]).toEqual(found)
 })
 
@@ -21,6 +21,6 @@ it('many calls keep their lines and columns', () => {
   expect(calls.at(-1)).toEqual({ ...found, line: 30_000 })
 })
 
-it('a name that is joined to another text, or not closed, is no literal name', () => {
+it('a concatenated or unclosed name is not a literal name', () => {
   expect(namedCalls('require "a" .. b\nrequire "c\nrequire \'')).toEqual([])
 })

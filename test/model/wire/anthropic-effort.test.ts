@@ -26,7 +26,7 @@ function adaptive(display = 'summarized'): object {
   return { type: 'adaptive', display }
 }
 
-describe('models that think by a number of tokens', () => {
+describe('models with a token budget for thinking', () => {
   it.each([
     ['minimal', 1024],
     ['low', 1024],
@@ -40,7 +40,7 @@ describe('models that think by a number of tokens', () => {
     }
   })
 
-  it('get no budget without an effort and with the effort none', () => {
+  it('get no budget without an effort or with the effort none', () => {
     expect(settings('claude-sonnet-4-5')).toEqual({ max_tokens: 16_384 })
     expect(settings('claude-sonnet-4-5', { reasoning_effort: 'none' })).toEqual({ max_tokens: 16_384 })
   })
@@ -55,7 +55,7 @@ describe('models that think by a number of tokens', () => {
     expect(settings('claude-sonnet-4-5', { ...high, max_tokens: 2047 })).toEqual({ max_tokens: 2047 })
   })
 
-  it('do not think between a tool call and the next answer, where the API would want their signed thinking', () => {
+  it('do not think between a tool call and the next answer, because the API requires their signed thinking there', () => {
     const called: Message[] = [...hello, messageOf('assistant', '', callOf('c1', 'read', '{}')), resultOf('c1', 'text')]
     const high = { reasoning_effort: 'high' }
     expect(settings('claude-sonnet-4-5', { ...high, messages: called })).not.toHaveProperty('thinking')
@@ -65,7 +65,7 @@ describe('models that think by a number of tokens', () => {
   })
 })
 
-describe('models that think by the name of an effort', () => {
+describe('models with named efforts', () => {
   it.each([
     ['minimal', 'low', 32_000],
     ['low', 'low', 32_000],
@@ -83,18 +83,18 @@ describe('models that think by the name of an effort', () => {
     }
   })
 
-  it('get high for xhigh before they knew it', () => {
+  it('get high for xhigh if they do not support it', () => {
     expect(settings('claude-opus-4-6', { reasoning_effort: 'xhigh' })).toHaveProperty('output_config.effort', 'high')
   })
 
-  it('are not asked to show their thinking when no summary is wanted', () => {
+  it('hide their thinking when no summary is wanted', () => {
     expect(settings('claude-opus-5', { reasoning_effort: 'low', reasoning_summary: 'none' })).toHaveProperty(
       'thinking',
       adaptive('omitted'),
     )
   })
 
-  it('get the lowest effort for none when they think unasked, else nothing', () => {
+  it('get the lowest effort for none if they think by default, otherwise nothing', () => {
     expect(settings('claude-opus-5', { reasoning_effort: 'none' })).toEqual({
       max_tokens: 32_000,
       output_config: { effort: 'low' },
@@ -103,8 +103,8 @@ describe('models that think by the name of an effort', () => {
   })
 })
 
-describe('models that do not think', () => {
-  it('get no effort, and a limit they can do', () => {
+describe('models without thinking', () => {
+  it('get no effort, and a limit that they support', () => {
     const high = { reasoning_effort: 'high' }
     expect(settings('claude-3-5-haiku-20241022', high)).toEqual({ max_tokens: 8192 })
     expect(settings('claude-3-opus-20240229', high)).toEqual({ max_tokens: 4096 })
@@ -121,7 +121,7 @@ describe('temperature and top_p', () => {
     expect(settings('claude-sonnet-4-5', { top_p: 0.5 })).toEqual({ max_tokens: 16_384, top_p: 0.5 })
   })
 
-  it('are left out with thinking, and for models that refuse them', () => {
+  it('are omitted with thinking, and for models that refuse them', () => {
     const both = { temperature: 0.5, top_p: 0.5 }
     expect(settings('claude-sonnet-4-5', { ...both, reasoning_effort: 'low' })).not.toHaveProperty('temperature')
     expect(settings('claude-opus-4-6', { ...both, reasoning_effort: 'low' })).not.toHaveProperty('temperature')

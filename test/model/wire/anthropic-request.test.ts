@@ -29,7 +29,7 @@ describe('a Messages request', () => {
     expect(anthropicFormat.path({ model: 'claude-sonnet-4-5', messages: hello })).toBe('/messages')
   })
 
-  it('holds the model, the messages and the output limit that is needed, and nothing else', () => {
+  it('contains the model, the messages and the required output limit, and nothing else', () => {
     expect(body({})).toEqual({
       model: 'claude-sonnet-4-5',
       max_tokens: 16_384,
@@ -38,7 +38,7 @@ describe('a Messages request', () => {
     })
   })
 
-  it('carries every setting that is given, except a seed, which this API does not know', () => {
+  it('contains every given setting, except a seed, which this API does not support', () => {
     const messages: Message[] = [textMessage('system', 'Be brief.'), ...hello]
     const tools = [{ name: 'read', description: 'Reads a file.', parameters: schema }]
     expect(body({ messages, tools, temperature: 0.2, max_tokens: 500, seed: 7 })).toEqual({
@@ -52,7 +52,7 @@ describe('a Messages request', () => {
     })
   })
 
-  it('asks for a schema in words at the end of the system text', () => {
+  it('describes a schema in words at the end of the system text', () => {
     const asked = { type: 'text', text: expect.stringContaining(JSON.stringify(schema)) as string }
     const output = { name: 'answer', schema }
     expect(body({ output })).toHaveProperty('system', [asked])
@@ -62,7 +62,7 @@ describe('a Messages request', () => {
 })
 
 describe('the messages of a Messages request', () => {
-  it('stand by side: neighbours of one side are one message, system messages are above them', () => {
+  it('are grouped by side: adjacent ones of one side are one message, with system messages above them', () => {
     const messages: Message[] = [
       textMessage('system', 'One'),
       textMessage('user', 'Two'),
@@ -82,7 +82,7 @@ describe('the messages of a Messages request', () => {
     })
   })
 
-  it('carry tool calls and the results of parallel calls in one message', () => {
+  it('contain tool calls and the results of parallel calls in one message', () => {
     const messages: Message[] = [
       messageOf(
         'assistant',
@@ -118,7 +118,7 @@ describe('the messages of a Messages request', () => {
     ])
   })
 
-  it('carry images, documents and files of text as blocks, also as the result of a tool', () => {
+  it('contain images, documents and text files as blocks, also as the result of a tool', () => {
     const image = fileOf('a.png', 'image/png', 'AAA=')
     const pdf = fileOf('a.pdf', 'application/pdf', 'BBB=')
     const note = fileOf('a.md', 'text/markdown', Buffer.from('# Grüße').toString('base64'))

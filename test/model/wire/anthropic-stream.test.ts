@@ -44,7 +44,7 @@ function seal(index: number, data: JsonObject): object {
 }
 
 describe('a Messages stream', () => {
-  it('gives its name, reasoning and text in their order, then usage and finish', () => {
+  it('contains its id, reasoning and text in order, then usage and finish', () => {
     const stream = sseText(
       start,
       { type: 'ping' },
@@ -72,13 +72,13 @@ describe('a Messages stream', () => {
     })
   })
 
-  it('reads the same whatever the pieces it comes in', () => {
+  it('is parsed the same way however it is split', () => {
     const stream = sseText(start, text('Grüße '), tool(2), piece(2, '{"a":"🙂"}'), ended('tool_use'), stop)
     const whole = readWire(anthropicFormat, stream)
     for (const pieceSize of [1, 2, 3, 7, 64]) expect(readWire(anthropicFormat, stream, { pieceSize })).toEqual(whole)
   })
 
-  it('is a fault wherever it is cut before its stop reason, and an answer from there on', () => {
+  it('is a fault if it is cut before its stop reason, and an answer afterwards', () => {
     const answered = new TextEncoder().encode(sseText(start, text('Grüße '), text('🙂'), ended('end_turn'))).length - 2
     const bytes = new TextEncoder().encode(sseText(start, text('Grüße '), text('🙂'), ended('end_turn'), stop))
     for (let length = 0; length <= bytes.length; length += 1) {
@@ -88,7 +88,7 @@ describe('a Messages stream', () => {
     }
   })
 
-  it('keeps the pieces of parallel tool calls apart and gives a call without arguments an empty object', () => {
+  it('separates the pieces of parallel tool calls, and uses an empty object for a call without arguments', () => {
     const stream = sseText(
       start,
       block(0, { type: 'text', text: 'I look.' }),
@@ -116,7 +116,7 @@ describe('a Messages stream', () => {
     })
   })
 
-  it('takes arguments that come with the beginning of a call', () => {
+  it('accepts arguments that come with the beginning of a call', () => {
     const begun = block(0, { type: 'tool_use', id: 't', name: 'read', input: { a: 1 } })
     const stream = sseText(begun, { type: 'content_block_stop', index: 0 }, ended('tool_use'), stop)
     expect(readWire(anthropicFormat, stream).events).toEqual([
@@ -137,7 +137,7 @@ describe('a Messages stream', () => {
     expect(readWire(anthropicFormat, sseText(start, ended(reason), stop)).finish).toBe(finish)
   })
 
-  it('takes later counts in place of earlier ones, and tells reasoning from the rest where it is counted', () => {
+  it('replaces earlier counts by later ones, and separates reasoning if it is counted', () => {
     const usage = { input_tokens: 12, cache_read_input_tokens: null, output_tokens: 90 }
     const counted = { ...usage, output_tokens_details: { thinking_tokens: 70 } }
     const end = { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: counted }
@@ -156,7 +156,7 @@ describe('a Messages stream', () => {
     expect(readWire(anthropicFormat, sseText(end, stop)).usage).toBeUndefined()
   })
 
-  it('passes over events, blocks and pieces it does not know', () => {
+  it('skips unknown events, blocks and pieces', () => {
     const stream = sseText(
       { type: 'message_news' },
       block(0, { type: 'server_tool_use', id: 's', name: 'web_search', input: {} }),
@@ -188,8 +188,8 @@ describe('a Messages stream', () => {
   })
 })
 
-describe('a message that is no stream', () => {
-  it('gives the same events', () => {
+describe('a message without streaming', () => {
+  it('produces the same events', () => {
     const message = {
       id: 'msg_1',
       type: 'message',
@@ -218,7 +218,7 @@ describe('a message that is no stream', () => {
     })
   })
 
-  it('is a fault when it is an error, no message or no JSON', () => {
+  it('is a fault when it is an error, not a message or not JSON', () => {
     const error = { type: 'error', error: { type: 'api_error', message: 'Oops' } }
     expect(readWireBody(anthropicFormat, error).fault).toMatchObject({ class: 'unavailable', detail: 'Oops' })
     expect(readWireBody(anthropicFormat, { hello: 1 }).fault).toMatchObject({ class: 'garbled' })

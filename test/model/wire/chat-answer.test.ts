@@ -27,7 +27,7 @@ function delta(content: JsonObject, finish: string | null = null): JsonObject {
 }
 
 describe('the parser of one chat completion', () => {
-  it('emits each piece as soon as it has read its chunk', () => {
+  it('emits each piece as soon as its chunk was read', () => {
     const { read, events, parser } = reading()
     read(delta({ content: 'Ye' }))
     expect(events).toEqual([
@@ -43,7 +43,7 @@ describe('the parser of one chat completion', () => {
     expect([parser.found.done, parser.end()]).toEqual([true, undefined])
   })
 
-  it('adds reasoning to the answer of a server that does not count it, by its total', () => {
+  it('adds reasoning to the output of a server that does not count it, by its total', () => {
     const usage = { prompt_tokens: 10, completion_tokens: 5, completion_tokens_details: { reasoning_tokens: 20 } }
     const counted = (total: number): unknown => {
       const { read, parser } = reading()
@@ -60,13 +60,13 @@ describe('the parser of one chat completion', () => {
     expect(parser.end()).toMatchObject({ what: 'closed the connection during the answer', retryable: true })
   })
 
-  it('takes a finish reason of a server that failed for a fault', () => {
+  it('treats an error finish reason of a server as a fault', () => {
     const { read } = reading()
     expect(read(delta({ content: 'Ye' }))).toBeUndefined()
     expect(read(delta({}, 'server_error'))).toBeDefined()
   })
 
-  it('reads a whole completion as one answer, and refuses JSON that is none', () => {
+  it('reads a whole completion as one answer, and refuses other JSON', () => {
     const { parser, events } = reading()
     const message = { role: 'assistant', content: 'Yes' }
     const whole = { id: 'c', choices: [{ index: 0, message, finish_reason: 'stop' }] }

@@ -160,7 +160,7 @@ describe('two calls stay two calls', () => {
         [{ index: 0, ...read(b) }],
       ],
     ],
-  ])('%s', (_, chunks) => {
+  ])('for %s', (_, chunks) => {
     expect(streamed(...chunks).map(([name, input]) => [name, JSON.parse(input) as Json])).toEqual(
       both.map(([name, input]) => [name, JSON.parse(input) as Json]),
     )
@@ -183,7 +183,7 @@ describe('two calls stay two calls', () => {
     ])
   })
 
-  it('although the arguments of the first one are broken', () => {
+  it('even if the arguments of the first one are broken', () => {
     expect(streamed([{ index: 0, id: 'x', ...read(a1) }], [{ index: 0, id: 'y', ...read(b) }])).toEqual([
       ['read', a1],
       ['read', b],
@@ -229,7 +229,7 @@ describe('one call stays one call', () => {
       'a call without anything follows',
       [[{ index: 0, id: 'x', ...read(a) }], [{ index: 1, id: '', function: { name: '', arguments: '' } }]],
     ],
-  ])('%s', (_, chunks) => {
+  ])('for %s', (_, chunks) => {
     expect(streamed(...chunks)).toEqual([['read', a]])
   })
 
@@ -239,7 +239,7 @@ describe('one call stays one call', () => {
     expect(streamed([{ index: 0, id: 'x', ...read('') }], ...pieces)).toEqual([['read', input]])
   })
 
-  it('with what follows its arguments, so that the model is told that they are broken', () => {
+  it('with text after its arguments, so that the model is told that they are broken', () => {
     expect(streamed([{ index: 0, id: 'x', ...read(a) }], [{ index: 0, ...rest('}') }])).toEqual([['read', `${a}}`]])
   })
 })

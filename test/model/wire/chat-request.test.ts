@@ -18,13 +18,13 @@ function messagesOf(messages: readonly Message[], quirks: Partial<Quirks> = {}):
 }
 
 describe('settings', () => {
-  it('are sent as they are given, and nothing else', () => {
+  it('are sent as given, and nothing else', () => {
     const settings = { temperature: 0.5, top_p: 0.9, max_tokens: 7, reasoning_effort: 'low', seed: 3 }
     expect(bodyOf(settings)).toEqual({ ...shared, messages: [user], ...settings })
     expect(bodyOf({})).toEqual({ ...shared, messages: [user] })
   })
 
-  it('have the output limit under the name the host wants', () => {
+  it('have the output limit under the name of the host', () => {
     expect(bodyOf({ max_tokens: 9 }, { outputLimit: 'max_completion_tokens' })).toEqual({
       ...shared,
       messages: [user],
@@ -32,7 +32,7 @@ describe('settings', () => {
     })
   })
 
-  it('leave out what a host refuses to know', () => {
+  it('omit what a host refuses', () => {
     const request = { seed: 3, temperature: 1, messages: [{ ...hello, name: 'ann' }] }
     expect(bodyOf(request, { refusesExtras: true })).toEqual({
       model: 'm',
@@ -51,7 +51,7 @@ describe('settings', () => {
     ['enable', 'medium', { enable_thinking: true }],
     ['enable', 'none', { enable_thinking: false }],
     ['none', 'high', {}],
-  ] as const)('ask for reasoning in the form %s with the effort %s', (reasoning, effort, expected) => {
+  ] as const)('set reasoning in the form %s with the effort %s', (reasoning, effort, expected) => {
     expect(bodyOf({ reasoning_effort: effort }, { reasoning })).toEqual({ ...shared, messages: [user], ...expected })
   })
 })
@@ -59,7 +59,7 @@ describe('settings', () => {
 describe('tools', () => {
   const parameters = { type: 'object', properties: { path: { type: 'string' } } }
 
-  it('are functions', () => {
+  it('are sent as functions', () => {
     expect(bodyOf({ tools: [{ name: 'read', description: 'Reads', parameters }] })).toEqual({
       ...shared,
       messages: [user],
@@ -89,7 +89,7 @@ describe('tools', () => {
     expect(messagesOf(conversation)).toEqual([user, asked, ...answered])
   })
 
-  it('go with empty reasoning where the host wants it back', () => {
+  it('are sent with empty reasoning if the host requires it', () => {
     expect(messagesOf(conversation, { replaysReasoning: 'text' })).toEqual([
       user,
       { ...asked, reasoning_content: '' },
@@ -99,11 +99,11 @@ describe('tools', () => {
 })
 
 describe('messages', () => {
-  it('name who speaks in the characters the API takes', () => {
+  it('have speaker names in the characters that the API accepts', () => {
     expect(messagesOf([{ ...hello, name: 'Ann B. (lead)' }])).toEqual([{ ...user, name: 'Ann_B_lead_' }])
   })
 
-  it('carry images and documents as parts after the text', () => {
+  it('contain images and documents as parts after the text', () => {
     const image = fileOf('a.png', 'image/png', 'AAAA')
     const document = fileOf('a.pdf', 'application/pdf', 'BBBB')
     const text = { type: 'text', text: 'Hello' }
@@ -124,7 +124,7 @@ describe('cache marks', () => {
     return { ...textMessage(role, content), cache: true }
   }
 
-  it('stand on the last part of the message where the host knows them', () => {
+  it('are set on the last part of the message if the host supports them', () => {
     const image = fileOf('a.png', 'image/png', 'AAAA')
     expect(messagesOf([{ ...messageOf('user', 'Hello', image), cache: true }, hello], { cacheMarks: true })).toEqual([
       {
@@ -191,7 +191,7 @@ describe('the cache key', () => {
   const system = textMessage('system', 'Rules')
   const files: Message = { ...textMessage('user', 'Files'), cache: true }
 
-  it('is the same for requests that begin alike up to the last mark', () => {
+  it('is the same for requests with the same beginning up to the last mark', () => {
     const key = keyOf([system, files, hello])
     expect(key).toMatch(/^[0-9a-f]{32}$/)
     expect(keyOf([system, files, textMessage('user', 'Another')])).toBe(key)
@@ -199,12 +199,12 @@ describe('the cache key', () => {
     expect(keyOf([system, files, hello], 'other')).not.toBe(key)
   })
 
-  it('is that of the system message when nothing is marked, and none when there is none', () => {
+  it('is that of the system message when nothing is marked, and missing without one', () => {
     expect(keyOf([system, hello])).toBe(keyOf([system, textMessage('user', 'Another')]))
     expect(keyOf([hello])).toBeUndefined()
   })
 
-  it('is not sent to hosts that do not know it', () => {
+  it('is not sent to hosts that do not support it', () => {
     expect(bodyOf({ messages: [system, hello] })).not.toHaveProperty('prompt_cache_key')
   })
 })
@@ -214,7 +214,7 @@ describe('an output schema', () => {
   const closed = { ...open, required: ['a'], additionalProperties: false }
   const words = expect.stringContaining(JSON.stringify(open)) as string
 
-  it('is enforced by the host, strictly when it can be', () => {
+  it('is enforced by the host, strictly if possible', () => {
     for (const schema of [open, closed]) {
       expect(bodyOf({ output: { name: 'answer', schema } })).toEqual({
         ...shared,
@@ -227,7 +227,7 @@ describe('an output schema', () => {
   it.each([
     ['json', { response_format: { type: 'json_object' } }],
     ['none', {}],
-  ] as const)('is asked for in words where a host can do %s', (structured, expected) => {
+  ] as const)('is described in words if a host supports %s', (structured, expected) => {
     expect(bodyOf({ output: { name: 'answer', schema: open } }, { structured })).toEqual({
       ...shared,
       messages: [{ role: 'system', content: words }, user],
@@ -235,7 +235,7 @@ describe('an output schema', () => {
     })
   })
 
-  it('is asked for at the end of a system message that is there', () => {
+  it('is described at the end of an existing system message', () => {
     const system: Message = { ...textMessage('system', 'Rules'), cache: true }
     const output = { name: 'answer', schema: open }
     const quirks = { structured: 'none' } as const

@@ -24,7 +24,7 @@ function seal(block: number, data: JsonObject): object {
 }
 
 describe('a chat completion stream', () => {
-  it('gives its id, text and reasoning in their order, and keeps usage and finish', () => {
+  it('returns its id, text and reasoning in order, and stores usage and finish', () => {
     const usage = {
       prompt_tokens: 20,
       completion_tokens: 9,
@@ -61,7 +61,7 @@ describe('a chat completion stream', () => {
     ['function_call', 'tool_calls'],
     ['insufficient_system_resource', 'incomplete'],
     ['something new', 'other'],
-  ])('reads the finish reason %s as %s', (reason, expected) => {
+  ])('parses the finish reason %s as %s', (reason, expected) => {
     expect(read(delta({}, reason)).finish).toBe(expected)
   })
 
@@ -71,7 +71,7 @@ describe('a chat completion stream', () => {
     ])
   })
 
-  it('ends with a refusal as the reason when words of one came', () => {
+  it('ends with a refusal as the reason when its text was received', () => {
     const pieces = [delta({ role: 'assistant', content: '', refusal: 'I may' }), delta({ refusal: ' not' })]
     const answer = read(...pieces, delta({}, 'stop'))
     expect(textOf(answer.events)).toBe('I may not')
@@ -80,7 +80,7 @@ describe('a chat completion stream', () => {
     expect(read(...pieces, delta({}, 'length')).finish).toBe('length')
   })
 
-  it('reads text and thoughts that come in parts', () => {
+  it('accepts text and thoughts in parts', () => {
     const content = [
       {
         type: 'thinking',
@@ -97,7 +97,7 @@ describe('a chat completion stream', () => {
     ])
   })
 
-  it('is a fault when text comes in a form nobody can read, which else would be lost', () => {
+  it('is a fault when text comes in an unknown form, instead of losing it', () => {
     expect(read(delta({ content: [{ type: 'song', notes: 'a' }] })).fault).toMatchObject({ class: 'garbled' })
     expect(read(delta({ content: 7 })).fault).toMatchObject({ class: 'garbled', detail: '7' })
   })
@@ -107,11 +107,11 @@ describe('a chat completion stream', () => {
     expect(read(delta({ content: 'a' }, 'stop'))).toMatchObject({ events: [{ text: 'a' }], finish: 'stop' })
   })
 
-  it('says nothing after the end mark', () => {
+  it('returns nothing after the end mark', () => {
     expect(read(delta({ content: 'a' }, 'stop'), '[DONE]', delta({ content: 'b' })).events).toHaveLength(1)
   })
 
-  it('is a fault when neither comes, whatever text came before', () => {
+  it('is a fault when neither comes, even after text', () => {
     expect(read(delta({ content: 'half of' })).fault).toMatchObject({
       class: 'network',
       retryable: true,
@@ -124,7 +124,7 @@ describe('a chat completion stream', () => {
     expect(read('{"choices":[{"del').fault).toMatchObject({ class: 'garbled' })
   })
 
-  it('leaves out a last event that was cut, so that the cut is what is reported', () => {
+  it('omits a truncated last event, so that the truncation is reported', () => {
     const answer = readWire(chatFormat, 'data: {"choices":[{"del')
     expect(answer.fault).toMatchObject({ what: 'closed the connection during the answer' })
   })
@@ -141,7 +141,7 @@ describe('a chat completion stream', () => {
     expect(read(delta({ content: 'a' }), chunk).fault).toMatchObject({ class: kind, retryable })
   })
 
-  it('is a fault when an event is named error', () => {
+  it('is a fault when an event has the name error', () => {
     const answer = readWire(chatFormat, 'event: error\ndata: {"message":"boom"}\n\n')
     expect(answer.fault).toMatchObject({ detail: 'boom' })
   })
@@ -152,13 +152,13 @@ describe('the usage of a chat completion', () => {
     return read(delta({}, 'stop'), { choices: [], usage })
   }
 
-  it('may come before the finish reason, and not at all', () => {
+  it('may come before the finish reason, or not at all', () => {
     const early = read({ choices: [{ delta: {} }], usage: { prompt_tokens: 3 } }, delta({}, 'stop'))
     expect(early.usage).toEqual({ calls: 1, input: 3, output: 0, cached: 0, reasoning: 0 })
     expect(read(delta({}, 'stop')).usage).toBeUndefined()
   })
 
-  it('names the price of the call where the host has one, and what it wrote to its cache', () => {
+  it('contains the price of the call if the host reports it, and cache writes', () => {
     const details = { cached_tokens: 5, cache_write_tokens: 7 }
     expect(usageOf({ prompt_tokens: 20, completion_tokens: 1, prompt_tokens_details: details, cost: 0.0125 })).toEqual({
       events: [],
@@ -168,7 +168,7 @@ describe('the usage of a chat completion', () => {
     })
   })
 
-  it('counts reasoning into the output also where the host counts it beside', () => {
+  it('includes reasoning in the output even if the host counts it separately', () => {
     const counted = { prompt_tokens: 10, completion_tokens: 4, completion_tokens_details: { reasoning_tokens: 30 } }
     expect(usageOf({ ...counted, total_tokens: 44 }).usage).toMatchObject({ output: 34, reasoning: 30 })
     const within = { ...counted, completion_tokens: 34 }
@@ -176,11 +176,11 @@ describe('the usage of a chat completion', () => {
     expect(usageOf(within).usage).toMatchObject({ output: 34, reasoning: 30 })
   })
 
-  it.each([{ prompt_cache_hit_tokens: 6 }, { cached_tokens: 6 }])('reads cached tokens out of %j', (more) => {
+  it.each([{ prompt_cache_hit_tokens: 6 }, { cached_tokens: 6 }])('extracts cached tokens from %j', (more) => {
     expect(usageOf({ prompt_tokens: 10, ...more }).usage).toMatchObject({ input: 10, cached: 6 })
   })
 
-  it('takes numbers that are none for zero', () => {
+  it('treats invalid numbers as zero', () => {
     expect(usageOf({ prompt_tokens: '9', completion_tokens: -1, cost: '1' })).toEqual({
       events: [],
       finish: 'stop',
@@ -190,7 +190,7 @@ describe('the usage of a chat completion', () => {
 })
 
 describe('tool calls in a chat completion stream', () => {
-  it('come in pieces that belong together by their index, in parallel too', () => {
+  it('come in pieces with an index, also in parallel', () => {
     const answer = read(
       toolDelta({ index: 0, id: 'a', type: 'function', function: { name: 'read', arguments: '' } }),
       toolDelta({ index: 0, function: { arguments: '{"p":' } }),
@@ -211,7 +211,7 @@ describe('tool calls in a chat completion stream', () => {
     expect(answer.finish).toBe('tool_calls')
   })
 
-  it('are told apart without an index by their ids', () => {
+  it('are distinguished without an index by their ids', () => {
     const answer = read(
       toolDelta({ id: 'a', function: { name: 'read', arguments: '{' } }),
       toolDelta({ function: { arguments: '}' } }),
@@ -231,7 +231,7 @@ describe('tool calls in a chat completion stream', () => {
     )
   })
 
-  it('get an id when the server gives none', () => {
+  it('get an id when the server sends none', () => {
     expect(
       read(toolDelta({ index: 0, function: { name: 'read', arguments: '{}' } }), delta({}, 'stop')).events,
     ).toEqual([{ type: 'tool_call', block: 0, id: 'call_0', name: 'read', input: '{}' }])
@@ -241,8 +241,8 @@ describe('tool calls in a chat completion stream', () => {
   })
 })
 
-describe('a chat completion that does not stream', () => {
-  it('gives the same events', () => {
+describe('a chat completion without streaming', () => {
+  it('produces the same events', () => {
     const call = { id: 'a', type: 'function', function: { name: 'read', arguments: '{}' } }
     const message = { role: 'assistant', content: 'Yes', reasoning: 'hm', tool_calls: [call, { ...call, id: 'b' }] }
     const body = {

@@ -29,11 +29,11 @@ describe('a Gemini request', () => {
     )
   })
 
-  it('holds the messages and leaves all settings to the server', () => {
+  it('contains the messages and leaves all settings to the server', () => {
     expect(body({})).toEqual({ contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] })
   })
 
-  it('carries every setting that is given', () => {
+  it('contains every given setting', () => {
     const request = {
       messages: [textMessage('system', 'Be brief.'), ...hello],
       temperature: 0.2,
@@ -60,7 +60,7 @@ describe('a Gemini request', () => {
     })
   })
 
-  it('asks for a schema in words where it cannot be enforced', () => {
+  it('describes a schema in words if it cannot be enforced', () => {
     const asked = { parts: [{ text: expect.stringContaining(JSON.stringify(schema)) as string }] }
     expect(body({ output }, { structured: 'json' })).toMatchObject({
       systemInstruction: asked,
@@ -71,7 +71,7 @@ describe('a Gemini request', () => {
     expect(body({ output }, { structured: 'none' })).not.toHaveProperty('generationConfig')
   })
 
-  it('asks in words when tools are offered to a model that takes only one of both', () => {
+  it('describes it in words when tools are offered to a model that supports only one of both', () => {
     const model = 'gemini-2.5-flash'
     expect(body({ model, output })).toHaveProperty('generationConfig.responseJsonSchema', schema)
     expect(body({ model, output, tools })).not.toHaveProperty('generationConfig')
@@ -80,7 +80,7 @@ describe('a Gemini request', () => {
 })
 
 describe('the messages of a Gemini request', () => {
-  it('stand by side: neighbours of one side are one content, system messages are above them', () => {
+  it('are grouped by side: adjacent ones of one side are one content, with system messages above them', () => {
     const messages: Message[] = [
       textMessage('system', 'One'),
       textMessage('user', 'Two'),
@@ -123,14 +123,14 @@ describe('the messages of a Gemini request', () => {
   const first = { functionCall: { id: 'c1', name: 'read', args: { a: 1 } } }
   const second = { functionCall: { id: 'c2', name: 'list', args: { invalid_json: '{"a":' } } }
 
-  it('carry tool calls, and their results together under the names of the tools', () => {
+  it('contain tool calls, and their results together under the names of the tools', () => {
     expect(body({ model: 'gemini-2.5-pro', messages: called })).toHaveProperty('contents', [
       { role: 'model', parts: [first, second] },
       answered,
     ])
   })
 
-  it('carry a stand-in for the signature that newer models want at the first call', () => {
+  it('contain a placeholder for the signature that newer models require at the first call', () => {
     const signed = { ...first, thoughtSignature: 'skip_thought_signature_validator' }
     for (const model of ['gemini-3.1-pro-preview', 'gemini-flash-latest']) {
       expect(body({ model, messages: called })).toHaveProperty('contents', [
@@ -141,7 +141,7 @@ describe('the messages of a Gemini request', () => {
   })
 })
 
-describe('the thinking of a Gemini', () => {
+describe('the thinking of a Gemini model', () => {
   it.each([
     ['none', 0, 128],
     ['minimal', 512, 512],
@@ -164,23 +164,23 @@ describe('the thinking of a Gemini', () => {
     ['high', 'high'],
     ['xhigh', 'high'],
     ['max', 'high'],
-  ])('is a level from 3 on: %s is %s', (effort, level) => {
+  ])('is a level from version 3 on: %s is %s', (effort, level) => {
     for (const model of ['gemini-3.8-flash', 'gemini-3.1-pro-preview', 'gemini-4-argon', 'gemini-pro-latest']) {
       expect(thinking(model, { reasoning_effort: effort })).toHaveProperty('thinkingLevel', level)
     }
   })
 
-  it('uses the levels only some models have or lack', () => {
+  it('considers that some models have fewer or more levels', () => {
     expect(thinking('gemini-3.5-flash-lite', { reasoning_effort: 'none' })).toHaveProperty('thinkingLevel', 'minimal')
     expect(thinking('gemini-3-pro-preview', { reasoning_effort: 'medium' })).toHaveProperty('thinkingLevel', 'high')
   })
 
-  it('is not asked of models that do not think', () => {
+  it('is not requested from models without thinking', () => {
     expect(thinking('gemini-2.0-flash', { reasoning_effort: 'high' })).toBeUndefined()
     expect(thinking('gemma-3-27b-it', { reasoning_effort: 'high' })).toBeUndefined()
   })
 
-  it('is shown when a summary is asked for, and hidden when none is wanted', () => {
+  it('is shown when a summary is requested, and hidden otherwise', () => {
     const model = 'gemini-3.8-flash'
     expect(thinking(model, { reasoning_summary: 'auto' })).toEqual({ includeThoughts: true })
     expect(thinking(model, { reasoning_summary: 'none' })).toBeUndefined()

@@ -26,7 +26,7 @@ function seal(block: number, part: string, data: JsonObject): object {
 }
 
 describe('a Gemini stream', () => {
-  it('gives its name, reasoning and text in their order, then usage and finish', () => {
+  it('contains its id, reasoning and text in order, then usage and finish', () => {
     const early = { usageMetadata: { promptTokenCount: 100, candidatesTokenCount: 1 } }
     const stream = sseText(
       chunk([{ text: 'Hm', thought: true }], early),
@@ -47,13 +47,13 @@ describe('a Gemini stream', () => {
     })
   })
 
-  it('reads the same whatever the pieces it comes in', () => {
+  it('is parsed the same way however it is split', () => {
     const stream = sseText(chunk([{ text: 'Grüße ' }, { text: '🙂' }]), ended('STOP'))
     const whole = readWire(geminiFormat, stream)
     for (const pieceSize of [1, 2, 3, 7, 64]) expect(readWire(geminiFormat, stream, { pieceSize })).toEqual(whole)
   })
 
-  it('is a fault wherever it is cut before its finish reason has come', () => {
+  it('is a fault if it is cut before its finish reason', () => {
     const bytes = new TextEncoder().encode(sseText(chunk([{ text: 'Grüße ' }]), chunk([{ text: '🙂' }]), ended('STOP')))
     const end = bytes.length - 2 // the blank line after the last event may be missing
     for (let length = 0; length < end; length += 1) {
@@ -63,7 +63,7 @@ describe('a Gemini stream', () => {
     expect(readWire(geminiFormat, bytes.subarray(0, end))).toMatchObject({ finish: 'stop', usage: counted })
   })
 
-  it('numbers tool calls over all its events and names those that have no id', () => {
+  it('numbers tool calls over all its events and generates missing ids', () => {
     const stream = sseText(
       chunk([
         { text: 'I look.' },
@@ -112,7 +112,7 @@ describe('a Gemini stream', () => {
     })
   })
 
-  it('passes over parts and fields it does not know, and goes on after a finish reason', () => {
+  it('skips unknown parts and fields, and continues after a finish reason', () => {
     const stream = sseText(
       { modelVersion: 'x', candidates: [] },
       chunk([{ executableCode: { code: 'x' } }, { inlineData: { data: 'x' } }, { text: 'Yes' }]),
@@ -156,7 +156,7 @@ describe('a Gemini stream', () => {
   })
 })
 
-describe('a Gemini answer that is no stream', () => {
+describe('a Gemini answer without streaming', () => {
   const events = [
     { type: 'start', id: 'r1' },
     { type: 'reasoning', block: 0, text: 'Hm' },
@@ -164,7 +164,7 @@ describe('a Gemini answer that is no stream', () => {
   ]
   const sealed = [seal(0, 'reasoning', { thought: true })]
 
-  it('gives the same events, as one object or as a list', () => {
+  it('produces the same events, as one object or as a list', () => {
     const parts = [{ text: 'Hm', thought: true }, { text: 'Yes' }]
     expect(readWireBody(geminiFormat, ended('STOP', parts))).toEqual({ events, sealed, finish: 'stop', usage: counted })
     expect(readWireBody(geminiFormat, [chunk(parts), ended('STOP')])).toEqual({
@@ -175,7 +175,7 @@ describe('a Gemini answer that is no stream', () => {
     })
   })
 
-  it('is a fault when it is an error, no answer or no JSON', () => {
+  it('is a fault when it is an error, not an answer or not JSON', () => {
     const error = { error: { code: 500, message: 'Oops', status: 'INTERNAL' } }
     expect(readWireBody(geminiFormat, error).fault).toMatchObject({ class: 'unavailable', detail: 'Oops' })
     expect(readWireBody(geminiFormat, [error]).fault).toMatchObject({ class: 'unavailable', detail: 'Oops' })

@@ -136,7 +136,7 @@ const ends = [
 ]
 
 describe.each(formats)('a call in the format $format', (format) => {
-  it('goes to its path with the key in its own header only, and ends with usage and finish', async () => {
+  it('is sent to its path with the key in its own header only, and ends with usage and finish', async () => {
     const { events, error } = await ask(format, { writes: [sseText(...format.said('Yes'), ...format.ended)] })
     expect(error).toBeUndefined()
     expect(events).toEqual([{ type: 'start', id: 'a1' }, { type: 'text', block: 0, text: 'Yes' }, ...ends])
@@ -149,14 +149,14 @@ describe.each(formats)('a call in the format $format', (format) => {
     expect(version).toBe(format.format === 'anthropic' ? '2023-06-01' : undefined)
   })
 
-  it('reads characters that are split over the writes of the server', async () => {
+  it('reads characters that are split across writes of the server', async () => {
     const bytes = Buffer.from(sseText(...format.said('Grüße 🙂'), ...format.ended))
     const at = bytes.indexOf(Buffer.from('🙂')) + 2
     const { events } = await ask(format, { writes: [bytes.subarray(0, at), bytes.subarray(at)] })
     expect(textOf(events)).toBe('Grüße 🙂')
   })
 
-  it('takes an answer that is no stream', async () => {
+  it('accepts an answer without streaming', async () => {
     const reply = { contentType: 'application/json', writes: [JSON.stringify(format.whole('Yes'))] }
     expect((await ask(format, reply)).events.filter(({ type }) => type !== 'provider')).toEqual([
       { type: 'start', id: 'a1' },
@@ -178,14 +178,14 @@ describe.each(formats)('a call in the format $format', (format) => {
     expect(modelFailureOf(error)).toMatchObject({ class: 'timeout', retryable: true })
   })
 
-  it('is whole when the connection breaks after its last event', async () => {
+  it('is complete when the connection breaks after its last event', async () => {
     const reply: NativeReply = { writes: [sseText(...format.said('Yes'), ...format.ended)], ending: 'cut' }
     const { events, error } = await ask(format, reply)
     expect(error).toBeUndefined()
     expect(events.slice(-2)).toEqual(ends)
   })
 
-  it('stops in the middle when its caller does', async () => {
+  it('stops when its caller does', async () => {
     const controller = new AbortController()
     const reply: NativeReply = { writes: [sseText(...format.said('Half'))], ending: 'stall' }
     const { error } = await ask(format, reply, {
@@ -206,7 +206,7 @@ describe.each(formats)('a call in the format $format', (format) => {
     [500, {}, { class: 'unavailable', retryable: true }],
     [503, {}, { class: 'unavailable', retryable: true, isOverload: true }],
     [529, {}, { class: 'unavailable', retryable: true, isOverload: true }],
-  ])('fails with status %i and says what the server said, without the key', async (status, headers, failure) => {
+  ])('fails with status %i and the message of the server, without the key', async (status, headers, failure) => {
     const said = JSON.stringify({ error: { message: `no luck with ${key}` } })
     const reply = { status, headers, contentType: 'application/json', writes: [said] }
     const { error } = await ask(format, reply)
@@ -221,7 +221,7 @@ describe.each(formats)('a call in the format $format', (format) => {
     ['text/event-stream', 'data: {"half":\n\n'],
     ['text/event-stream', ''],
     ['application/json', ''],
-  ])('fails as garbled with a body of %s that holds %j', async (contentType, body) => {
+  ])('is garbled by a body of %s that contains %j', async (contentType, body) => {
     const { error } = await ask(format, { contentType, writes: [body] })
     expect(modelFailureOf(error)).toMatchObject({ class: 'garbled', retryable: false })
   })

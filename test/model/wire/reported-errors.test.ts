@@ -69,7 +69,7 @@ describe.each(Object.entries(wires))('an error that a server reports with the st
   const { format, half, end } = wire
 
   it.each(reports)(
-    '%j is a fault with its words: in a stream, behind text, and as a whole body',
+    '%j is a fault with its text: in a stream, after text, and as a whole body',
     (report, kind, isRetried) => {
       const fault = { class: kind, retryable: isRetried, detail: expect.stringContaining('boom') as unknown }
       expect(readWire(format, sseText(JSON.stringify(report)) + end).fault).toMatchObject(fault)
@@ -87,13 +87,13 @@ describe.each(Object.entries(wires))('an error that a server reports with the st
     ['an event named error with plain text', 'event: error\ndata: boom\n\n'],
     ['a JSON line without a field name', '{"error":{"message":"boom"}}\n'],
     ['a list of one error', 'data: [{"error":{"code":500,"message":"boom"}}]\n\n'],
-  ])('%s is a fault with its words', (_name, sent) => {
+  ])('%s is a fault with its text', (_name, sent) => {
     const fault = { class: 'unavailable', retryable: true, detail: 'boom' }
     expect(readWire(format, sent + end).fault).toMatchObject(fault)
     expect(readWire(format, half + sent + end, { pieceSize: 3 }).fault).toMatchObject(fault)
   })
 
-  it('a text without a finish reason and an end mark is no answer, and an odd event before it is named', () => {
+  it('a text without a finish reason and an end mark is not an answer, and an unknown event before it is named', () => {
     expect(readWire(format, half).fault).toMatchObject({ class: 'network', retryable: true })
     const odd = readWire(format, `${half}data: {"notice":"going down"}\n\n`)
     expect(odd.fault).toMatchObject({ class: 'network', detail: '{"notice":"going down"}' })
@@ -115,12 +115,12 @@ describe('a chat completion that ends with its end mark but without a finish rea
     })
   })
 
-  it('is an answer behind a keep-alive, usage or an empty list of choices', () => {
+  it('is an answer after a keep-alive, usage or an empty list of choices', () => {
     const harmless = sseText({}, { type: 'ping' }, { choices: [] }, { usage: { prompt_tokens: 1 } })
     expect(readWire(chatFormat, half + harmless + end).fault).toBeUndefined()
   })
 
-  it('does not matter where a finish reason came', () => {
+  it('is irrelevant if a finish reason was received', () => {
     const finish = sseText({ choices: [{ delta: {}, finish_reason: 'stop' }] })
     expect(readWire(chatFormat, half + sseText({ notice: 'hello' }) + finish + end).fault).toBeUndefined()
   })

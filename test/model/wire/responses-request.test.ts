@@ -18,7 +18,7 @@ describe('a Responses request', () => {
     expect(responsesFormat.path({ model: 'gpt-5', messages: hello })).toBe('/responses')
   })
 
-  it('holds the model and the messages, stores nothing, and leaves all other settings to the server', () => {
+  it('contains the model and the messages, stores nothing, and leaves all other settings to the server', () => {
     expect(body({})).toEqual({
       model: 'gpt-5',
       input: [{ role: 'user', content: 'Hello' }],
@@ -27,7 +27,7 @@ describe('a Responses request', () => {
     })
   })
 
-  it('carries every setting that is given, except a seed, which this API does not know', () => {
+  it('contains every given setting, except a seed, which this API does not support', () => {
     const request = {
       temperature: 0.2,
       top_p: 0.9,
@@ -52,20 +52,20 @@ describe('a Responses request', () => {
     })
   })
 
-  it.each(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])('asks for the effort %s', (effort) => {
+  it.each(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])('sets the effort %s', (effort) => {
     expect(body({ reasoning_effort: effort })).toHaveProperty('reasoning', { effort })
   })
 
-  it.each(['auto', 'concise', 'detailed'])('asks for a summary of the kind %s', (summary) => {
+  it.each(['auto', 'concise', 'detailed'])('requests a summary of the kind %s', (summary) => {
     expect(body({ reasoning_summary: summary })).toHaveProperty('reasoning', { summary })
   })
 
-  it('asks for no summary when the kind is none, and for no reasoning where the host has none', () => {
+  it('requests no summary when the kind is none, and no reasoning if the host has none', () => {
     expect(body({ reasoning_summary: 'none' })).not.toHaveProperty('reasoning')
     expect(body({ reasoning_effort: 'low' }, { reasoning: 'none' })).not.toHaveProperty('reasoning')
   })
 
-  it('names what it begins with for the cache of the host, the same for every request that begins alike', () => {
+  it('has a cache key for its beginning, the same for every request with the same beginning', () => {
     function key(...messages: readonly Message[]): unknown {
       return (body({ messages }) as { prompt_cache_key?: unknown }).prompt_cache_key
     }
@@ -76,11 +76,11 @@ describe('a Responses request', () => {
     expect(body({ messages: hello })).not.toHaveProperty('prompt_cache_key')
   })
 
-  it('asks loosely for a schema that strict mode would refuse', () => {
+  it('sends a schema loosely that strict mode would refuse', () => {
     expect(body({ output: { name: 'answer', schema: open } })).toHaveProperty('text.format.strict', false)
   })
 
-  it('asks for a schema in words where the host cannot enforce it, with or without JSON mode', () => {
+  it('describes a schema in words if the host cannot enforce it, with or without JSON mode', () => {
     const output = { name: 'answer', schema: open }
     const item = { role: 'system', content: expect.stringContaining(JSON.stringify(open)) as string }
     expect(body({ output }, { structured: 'json' })).toMatchObject({
@@ -95,7 +95,7 @@ describe('a Responses request', () => {
 })
 
 describe('the messages of a Responses request', () => {
-  it('begin with the first system messages as instructions; later ones stay in their place', () => {
+  it('begin with the first system messages as instructions; later ones stay in place', () => {
     const messages: Message[] = [
       textMessage('system', 'Be brief.'),
       textMessage('system', 'Be kind.'),
@@ -115,7 +115,7 @@ describe('the messages of a Responses request', () => {
     })
   })
 
-  it('carry tool calls and their results as items of their own', () => {
+  it('contain tool calls and their results as separate items', () => {
     const messages: Message[] = [
       messageOf('assistant', '', callOf('c1', 'read', '{"a":1}')),
       resultOf('c1', 'text'),
@@ -131,7 +131,7 @@ describe('the messages of a Responses request', () => {
     ])
   })
 
-  it('carry images and documents beside their text', () => {
+  it('contain images and documents next to their text', () => {
     const messages: Message[] = [
       messageOf('user', 'See', fileOf('a.png', 'image/png', 'AAA=')),
       messageOf('user', '', fileOf('a.pdf', 'application/pdf', 'BBB=')),

@@ -35,14 +35,14 @@ function piece(index: number, delta: string): JsonObject {
 }
 
 describe('a Responses stream', () => {
-  it('counts an event once that is sent twice', () => {
+  it('counts a repeated event once', () => {
     const [first, second] = [1, 2].map((number) => ({ ...text('ha'), sequence_number: number }))
     if (first === undefined || second === undefined) throw new Error('two events')
     const stream = sseText(created, first, first, second, second, completed)
     expect(textOf(readWire(responsesFormat, stream).events)).toBe('haha')
   })
 
-  it('gives its name, reasoning and text in their order, then usage and finish', () => {
+  it('contains its id, reasoning and text in order, then usage and finish', () => {
     const stream = sseText(
       created,
       { type: 'response.in_progress', response: { id: 'resp_1' } },
@@ -73,13 +73,13 @@ describe('a Responses stream', () => {
     })
   })
 
-  it('reads the same whatever the pieces it comes in', () => {
+  it('is parsed the same way however it is split', () => {
     const stream = sseText(created, thought('ü'), text('Grüße '), call(2), piece(2, '{"a":"🙂"}'), completed)
     const whole = readWire(responsesFormat, stream)
     for (const pieceSize of [1, 2, 3, 7, 64]) expect(readWire(responsesFormat, stream, { pieceSize })).toEqual(whole)
   })
 
-  it('is a fault wherever it is cut before its last event', () => {
+  it('is a fault if it is cut before its last event', () => {
     const before = new TextEncoder().encode(sseText(created, text('Grüße '), text('🙂')))
     const bytes = new TextEncoder().encode(sseText(created, text('Grüße '), text('🙂'), completed))
     const end = bytes.length - 2 // the blank line after the last event may be missing
@@ -91,7 +91,7 @@ describe('a Responses stream', () => {
     expect(readWire(responsesFormat, bytes.subarray(0, end)).fault).toBeUndefined()
   })
 
-  it('keeps the pieces of parallel tool calls apart', () => {
+  it('separates the pieces of parallel tool calls', () => {
     const stream = sseText(
       created,
       call(1),
@@ -116,7 +116,7 @@ describe('a Responses stream', () => {
     })
   })
 
-  it('takes calls and arguments that come only when they are finished', () => {
+  it('accepts calls and arguments that come only when they are finished', () => {
     const done = (index: number, item: JsonObject): JsonObject => ({
       type: 'response.output_item.done',
       output_index: index,
@@ -133,7 +133,7 @@ describe('a Responses stream', () => {
   it.each([
     ['in pieces', { type: 'response.refusal.delta', delta: 'I will not.' }],
     ['whole', { type: 'response.refusal.done', refusal: 'I will not.' }],
-  ])('gives a refusal that comes %s as text, and as the reason', (_, refusal) => {
+  ])('returns a refusal that comes %s as text, and as the reason', (_, refusal) => {
     expect(readWire(responsesFormat, sseText(created, refusal, completed))).toMatchObject({
       events: [{ type: 'start' }, { type: 'text', text: 'I will not.' }],
       finish: 'refusal',
@@ -163,20 +163,20 @@ describe('a Responses stream', () => {
         'in all of them, and in pieces that do not say what they belong to',
         [{ type: 'response.output_text.delta', delta: 'Yes' }, partDone, itemDone, full],
       ],
-    ] as const)('%s gives it once', (_, events) => {
+    ] as const)('%s returns it once', (_, events) => {
       const answer = readWire(responsesFormat, sseText(created, ...events))
       expect(textOf(answer.events)).toBe('Yes')
       expect(answer).toMatchObject({ finish: 'stop', usage: read })
     })
 
-    it('gives every part of a message, those in pieces and those that come whole', () => {
+    it('returns every part of a message, in pieces or whole', () => {
       const two = { ...message, content: [part, { type: 'refusal', refusal: ' and no' }] }
       const answer = readWire(responsesFormat, sseText(text('Yes'), { ...itemDone, item: two }, completed))
       expect(textOf(answer.events)).toBe('Yes and no')
       expect(answer.finish).toBe('refusal')
     })
 
-    it('takes calls and reasoning from there too', () => {
+    it('also reads calls and reasoning from there', () => {
       const output = [
         { type: 'reasoning', summary: [{ type: 'summary_text', text: 'Hm' }] },
         { type: 'function_call', call_id: 'c1', name: 'read', arguments: '{}' },
@@ -208,13 +208,13 @@ describe('a Responses stream', () => {
     expect(readWire(responsesFormat, stream)).toMatchObject({ finish, usage: read })
   })
 
-  it('passes over events it does not know, comments and empty data', () => {
+  it('skips unknown events, comments and empty data', () => {
     const stream = `: ping\n\n${sseText({ type: 'response.audio.delta', delta: 'x' }, '', text('Yes'), completed, '[DONE]')}`
     const answer = readWire(responsesFormat, stream)
     expect(answer).toMatchObject({ events: [{ type: 'text', text: 'Yes' }], finish: 'stop' })
   })
 
-  it('counts zero for what the server does not count, and nothing when it counts nothing', () => {
+  it('counts zero for unreported counts, and nothing when nothing is reported', () => {
     const few = { ...completed, response: { status: 'completed', usage: { input_tokens: 3 } } }
     expect(readWire(responsesFormat, sseText(few)).usage).toEqual({
       calls: 1,
@@ -270,8 +270,8 @@ function seal(block: number, part: string, data: JsonObject | undefined): object
   return { type: 'provider', block, part, provider: { format: 'responses', data } }
 }
 
-describe('a response that is no stream', () => {
-  it('gives the same events', () => {
+describe('a response without streaming', () => {
+  it('produces the same events', () => {
     const output: readonly JsonObject[] = [
       {
         type: 'reasoning',
@@ -311,7 +311,7 @@ describe('a response that is no stream', () => {
     })
   })
 
-  it('is a fault when it is an error, no response or no JSON', () => {
+  it('is a fault when it is an error, not a response or not JSON', () => {
     const failed = { status: 'failed', error: { code: 'server_error', message: 'Oops' } }
     expect(readWireBody(responsesFormat, failed).fault).toMatchObject({ class: 'unavailable', detail: 'Oops' })
     expect(readWireBody(responsesFormat, { hello: 1 }).fault).toMatchObject({ class: 'garbled' })

@@ -70,7 +70,7 @@ describe('a second turn of a Messages conversation', () => {
   const redacted = eventsOf('anthropic').find((event) => event['index'] === 1)?.['content_block'] as JsonObject
   const thinking = pieces.map((piece) => (piece['thinking'] as string | undefined) ?? '').join('')
 
-  it('holds the thoughts, the text and the calls as they came', () => {
+  it('contains the thoughts, the text and the calls unchanged', () => {
     expect(answer.parts.map(({ type }) => type)).toEqual(['reasoning', 'reasoning', 'text', 'tool_call', 'tool_call'])
     const { messages } = bodyOf(anthropicFormat, conversation(answer)) as { messages: readonly JsonObject[] }
     sameText(messages[1], {
@@ -102,7 +102,7 @@ describe('a second turn of a Messages conversation', () => {
     })
   })
 
-  it('goes on thinking with a budget, because the API gets the thought it misses otherwise', () => {
+  it('continues thinking with a budget, because the API otherwise receives the thought it requires', () => {
     const model = 'claude-sonnet-4-5'
     const request = { reasoning_effort: 'high' }
     const messages = conversation(answer)
@@ -113,7 +113,7 @@ describe('a second turn of a Messages conversation', () => {
     expect(bodyOf(anthropicFormat, foreign, { model, request })).not.toHaveProperty('thinking')
   })
 
-  it('has no cache mark on a thought, and no thoughts for a model that has none', () => {
+  it('has no cache mark on a thought, and no thoughts for a model without thinking', () => {
     const thought = { role: 'assistant', parts: answer.parts.slice(0, 1), cache: true } as const
     const marked = [asked, { ...thought, parts: [...answer.parts.slice(2, 3), ...thought.parts] } as const]
     expect(bodyOf(anthropicFormat, marked)).toMatchObject({
@@ -132,7 +132,7 @@ describe('a second turn of a Gemini conversation', () => {
     return candidate?.content.parts ?? []
   })
 
-  it('holds every part as it came, pieces of one text together, signatures at their parts', () => {
+  it('contains every part unchanged, pieces of one text together, signatures at their parts', () => {
     const messages = conversation(answerOf(geminiFormat, 'gemini'))
     const { contents } = bodyOf(geminiFormat, messages, { model: 'gemini-3.1-pro-preview' }) as {
       contents: readonly JsonObject[]
@@ -154,7 +154,7 @@ describe('a second turn of a Gemini conversation', () => {
     })
   })
 
-  it('holds a signature that came in a part of its own', () => {
+  it('contains a signature that came in a separate part', () => {
     const { contents } = bodyOf(geminiFormat, [...conversation(answerOf(geminiFormat, 'gemini-text')), asked]) as {
       contents: readonly JsonObject[]
     }
@@ -168,7 +168,7 @@ describe('a second turn of a Gemini conversation', () => {
     })
   })
 
-  it('names no call that the model has not named', () => {
+  it('has no name for a call that the model has not named', () => {
     const messages = conversation(answerOf(geminiFormat, 'gemini-2.5'))
     const { contents } = bodyOf(geminiFormat, messages, { model: 'gemini-3.8-flash' }) as {
       contents: readonly JsonObject[]
@@ -199,7 +199,7 @@ describe('a second turn of a Responses conversation', () => {
     return bodyOf(responsesFormat, messages)['input'] as readonly Json[]
   }
 
-  it('holds every item as it was when it was finished, with its id and encrypted reasoning', () => {
+  it('contains every item in its final state, with its id and encrypted reasoning', () => {
     expect(answer.parts.map(({ type }) => type)).toEqual(['reasoning', 'text', 'reasoning', 'tool_call', 'tool_call'])
     const [, ...input] = inputOf(conversation(answer))
     sameText(input.slice(0, items.length), items as readonly Json[])
@@ -209,7 +209,7 @@ describe('a second turn of a Responses conversation', () => {
     ])
   })
 
-  it('holds the same when the items came in one piece only', () => {
+  it('is the same when the items came only in one piece', () => {
     const late = assembleAnswer()
     const completed = `data: ${JSON.stringify({ type: 'response.completed', response: whole })}\n\n`
     const { events, sealed = [] } = readWire(responsesFormat, completed)
@@ -217,12 +217,12 @@ describe('a second turn of a Responses conversation', () => {
     expect(inputOf(conversation(late.answer()))).toEqual(inputOf(conversation(answer)))
   })
 
-  it('does not hold a text twice in its record', () => {
+  it('stores a text only once in its record', () => {
     expect(JSON.stringify(answer).split('I read both – now.')).toHaveLength(2)
     expect(JSON.stringify(answer).split('src/a‑ü.ts')).toHaveLength(2)
   })
 
-  it('leaves out reasoning without its content, and the ids that would point to it', () => {
+  it('omits reasoning without its content, and the ids that would refer to it', () => {
     const bare = answer.parts.map((part) => {
       const data = part.provider?.data as JsonObject | undefined
       return part.type === 'reasoning' && data !== undefined
@@ -237,12 +237,12 @@ describe('a second turn of a Responses conversation', () => {
     ])
   })
 
-  it('leaves out reasoning that nothing follows', () => {
+  it('omits reasoning that nothing follows', () => {
     expect(inputOf([asked, { role: 'assistant', parts: answer.parts.slice(0, 3) }])).toHaveLength(3)
     expect(inputOf([asked, { role: 'assistant', parts: answer.parts.slice(0, 1) }])).toHaveLength(1)
   })
 
-  it('asks OpenAI for encrypted reasoning of the models that reason, and nobody else', () => {
+  it('requests encrypted reasoning only from OpenAI models that reason', () => {
     const quirks = builtInProviders['openai']?.quirks ?? commonQuirks
     const includes = (model: string): unknown => bodyOf(responsesFormat, [asked], { model, quirks })['include']
     for (const model of ['gpt-5', 'gpt-6-sol', 'o4-mini', 'codex-mini-latest', 'ft:gpt-5:me']) {
@@ -272,7 +272,7 @@ describe('a second turn of a chat completion', () => {
     function: { name: 'list', arguments: '{}' },
   }
 
-  it('holds calls with their arguments as the model wrote them, and reasoning where the host wants it back', () => {
+  it('contains calls with their arguments as the model wrote them, and reasoning if the host requires it', () => {
     const said = { role: 'assistant', content: 'I read both – now.' }
     const reasoning = { reasoning_content: 'Two files are “named”.\n\nBoth.' }
     const quirks = builtInProviders['deepseek']?.quirks ?? commonQuirks
@@ -280,7 +280,7 @@ describe('a second turn of a chat completion', () => {
     sameText(messagesOf('chat-deepseek')[1], { ...said, tool_calls: [read, list] })
   })
 
-  it('holds signed reasoning put together from its pieces, but not for hosts that refuse it', () => {
+  it('contains signed reasoning assembled from its pieces, except for hosts that refuse it', () => {
     const details = eventsOf('chat-openrouter').flatMap(({ choices }) => {
       const [choice] = choices as readonly { readonly delta: { readonly reasoning_details?: readonly JsonObject[] } }[]
       return choice?.delta.reasoning_details ?? []
@@ -294,13 +294,13 @@ describe('a second turn of a chat completion', () => {
     expect(messagesOf('chat-openrouter', { replaysReasoning: 'none' })[1]).not.toHaveProperty('reasoning_details')
   })
 
-  it('holds what a host says of a call besides', () => {
+  it('contains additional data of a host about a call', () => {
     const [chunk] = eventsOf('chat-gemini') as readonly { readonly choices: readonly JsonObject[] }[]
     const delta = chunk?.choices[0]?.['delta'] as JsonObject | undefined
     expect(messagesOf('chat-gemini')[1]?.['tool_calls']).toEqual(delta?.['tool_calls'] ?? 'no calls')
   })
 
-  it('holds the files of a tool behind the results of all, and says what failed', () => {
+  it('contains the files of a tool after all results, and reports failures', () => {
     const image = fileOf('a.png', 'image/png', 'AAAA')
     const failed: Message = {
       role: 'tool',
@@ -319,7 +319,7 @@ describe('a second turn of a chat completion', () => {
   })
 })
 
-describe('a conversation that goes on in another format', () => {
+describe('a conversation that continues in another format', () => {
   const recorded = [
     ['anthropic', 'anthropic'],
     ['chat', 'chat-deepseek'],
@@ -332,20 +332,23 @@ describe('a conversation that goes on in another format', () => {
     return others.map((to) => [name, formats[from], to] as const)
   })
 
-  it.each(switches)('holds what %s said in its own terms, and nothing only the other understands', (name, from, to) => {
-    const answer = answerOf(from, name)
-    const body = bodyOf(to, conversation(answer), { model: 'gemini-3.8-flash', quirks: { replaysReasoning: 'text' } })
-    const text = JSON.stringify(body)
-    expect(text).toContain(textOf(answer))
-    for (const { id, name: tool } of toolCallsOf(answer)) {
-      expect(text).toContain(id)
-      expect(text).toContain(`${tool} gave`)
-    }
-    // reasoning, its signatures and encrypted contents
-    expect(text).not.toMatch(/Two files|Reading|EqQBC|EmwKA|gAAAA|CtQBA|rs_68|fc_68|"thought"|encrypted/)
-  })
+  it.each(switches)(
+    'contains what %s said in its own format, and nothing that only the other supports',
+    (name, from, to) => {
+      const answer = answerOf(from, name)
+      const body = bodyOf(to, conversation(answer), { model: 'gemini-3.8-flash', quirks: { replaysReasoning: 'text' } })
+      const text = JSON.stringify(body)
+      expect(text).toContain(textOf(answer))
+      for (const { id, name: tool } of toolCallsOf(answer)) {
+        expect(text).toContain(id)
+        expect(text).toContain(`${tool} gave`)
+      }
+      // reasoning, its signatures and encrypted contents
+      expect(text).not.toMatch(/Two files|Reading|EqQBC|EmwKA|gAAAA|CtQBA|rs_68|fc_68|"thought"|encrypted/)
+    },
+  )
 
-  it('tells a Gemini that its calls are not signed', () => {
+  it('tells a Gemini model that its calls are not signed', () => {
     const messages = conversation(answerOf(anthropicFormat, 'anthropic'))
     const { contents } = bodyOf(geminiFormat, messages, { model: 'gemini-3.8-flash' }) as { contents: readonly Json[] }
     expect(contents[1]).toMatchObject({
@@ -357,7 +360,7 @@ describe('a conversation that goes on in another format', () => {
     })
   })
 
-  it('comes back to what the first one signed', () => {
+  it('can return to the signatures of the first one', () => {
     const first = conversation(answerOf(anthropicFormat, 'anthropic'))
     const second = conversation(answerOf(geminiFormat, 'gemini')).slice(1)
     const { messages } = bodyOf(anthropicFormat, [...first, ...second]) as { messages: readonly JsonObject[] }
@@ -367,7 +370,7 @@ describe('a conversation that goes on in another format', () => {
   })
 })
 
-describe('a conversation with calls of tools that are offered no more', () => {
+describe('a conversation with calls of tools that are no longer offered', () => {
   const failed: Message = {
     role: 'tool',
     parts: [{ type: 'tool_result', id: 'c2', is_error: true, parts: [{ type: 'text', text: 'too late' }] }],
@@ -387,7 +390,7 @@ describe('a conversation with calls of tools that are offered no more', () => {
     }
   })
 
-  it('names the tools to the Messages API, which refuses their calls otherwise, as none to be called', () => {
+  it('names the tools to the Messages API, which refuses their calls otherwise, but forbids calling them', () => {
     expect(bodyOf(anthropicFormat, messages, { request: { tools: [] } })).toMatchObject({
       tools: [{ name: 'read' }, { name: 'list' }],
       tool_choice: { type: 'none' },
@@ -395,7 +398,7 @@ describe('a conversation with calls of tools that are offered no more', () => {
     expect(bodyOf(anthropicFormat, messages)).not.toHaveProperty('tool_choice')
   })
 
-  it('says what failed in the terms of each format', () => {
+  it('reports failures in the notation of each format', () => {
     const outputs = (format: WireFormat): string => JSON.stringify(bodyOf(format, messages))
     expect(outputs(anthropicFormat)).toContain('"content":"too late","is_error":true')
     expect(outputs(geminiFormat)).toContain('"response":{"error":"too late"}')
@@ -443,7 +446,7 @@ describe('a conversation with calls whose arguments are broken', () => {
     },
   )
 
-  it.each(names)('names a call without a name in the format %s', (name) => {
+  it.each(names)('uses a placeholder name for a call without a name in the format %s', (name) => {
     const messages = [asked, messageOf('assistant', '', callOf('c1', '', '{"a":1}')), resultOf('c1', 'no such tool')]
     expect(JSON.stringify(bodyOf(formats[name], messages))).toContain('"name":"unnamed"')
   })

@@ -19,7 +19,7 @@ const row = (n: number, more: Partial<Row> = {}): Row => ({
   ...more,
 })
 
-it('a row that is sent again takes the place of the older one', () => {
+it('a row that is sent again replaces the older one', () => {
   const store = createRowStore()
   store.add([row(0), row(1)])
   expect(store.add([row(1, { text: 'new' }), row(2)]).map(({ n }) => n)).toEqual([2])
@@ -30,7 +30,7 @@ it('a row that is sent again takes the place of the older one', () => {
   ])
 })
 
-it('draws the rows in sight and a few around them, and scrolls no further than it has to', () => {
+it('renders only the rows in view and a few around them, and scrolls no further than necessary', () => {
   expect(rowsIn({ top: 1000, height: 200 }, 20, 10_000)).toEqual({ first: 42, end: 68 })
   expect(rowsIn({ top: 0, height: 200 }, 20, 5)).toEqual({ first: 0, end: 5 })
   expect([
@@ -70,7 +70,7 @@ const run = (id: string, more: Partial<RunSummary> = {}): RunSummary => ({
   ...more,
 })
 
-it('a run that begins stands at the top where it fits the filter, one that changes stays where it is', () => {
+it('a new run is placed at the top if it matches the filter, and a changed run keeps its position', () => {
   const all = { text: '', state: '' }
   const list = withRun([run('2'), run('1')], run('3'), all)
   expect(list.map(({ id }) => id)).toEqual(['3', '2', '1'])
@@ -83,7 +83,7 @@ it('a run that begins stands at the top where it fits the filter, one that chang
   expect(withOlder(list, [run('1'), run('0')]).map(({ id }) => id)).toEqual(['3', '2', '1', '0'])
 })
 
-it('counts what each agent used, and what was used over time', () => {
+it('sums what each agent used, and usage over time', () => {
   const rows = [
     row(0, { place: 'task/0/agent/ask/turn/0#0', input: 10, output: 1, usd: 0.5 }),
     row(1, { place: 'task/0/pre_task/0:lint/data#0', input: 100, output: 0, usd: null }),
@@ -99,7 +99,7 @@ it('counts what each agent used, and what was used over time', () => {
   ])
 })
 
-it('steps that went on at the same time stand in one column', () => {
+it('concurrent steps are in one column', () => {
   const layers = layersOf(
     [row(0, { start: 0, end: 10 }), row(1, { start: 5, end: 20 }), row(2, { start: 20, end: 30 })],
     0,
@@ -116,6 +116,6 @@ it.each<Route>([
   { kind: 'file', path: 'a b/c#d.md' },
   { kind: 'conversations' },
   { kind: 'conversation', id: 'x' },
-])('an address leads back to what it was made of: %j', (route) => {
+])('an address is parsed into the view it was made from: %j', (route) => {
   expect(parseHash(hashOf(route))).toEqual(route)
 })

@@ -12,7 +12,7 @@ const row = (n: number, place: string, more: Partial<Row> = {}): Row => ({
   ...more,
 })
 
-it('puts each row below the nearest place around it, conversations where they were opened', () => {
+it('puts each row below its nearest enclosing place, and conversations where they were opened', () => {
   const tree = createRowTree()
   tree.add([
     row(0, 'task/0'),
@@ -28,7 +28,7 @@ it('puts each row below the nearest place around it, conversations where they we
   ])
 })
 
-it('hides what is below a row that is closed, and shows a row as it was sent last', () => {
+it('hides the rows below a collapsed row, and shows the last version of a row', () => {
   const tree = createRowTree()
   tree.add([row(0, 'task/0'), row(1, 'task/0/data')])
   tree.add([row(0, 'task/0', { state: 'done' })])

@@ -25,14 +25,14 @@ it.each([
   ['blocks', '<div>\n'.repeat(40_000)],
   ['emphasis', `${'*'.repeat(50_000)}a${'*'.repeat(50_000)}`],
   ['links', '[a'.repeat(50_000) + '](b)'.repeat(50_000)],
-])('%s that are nested too deeply are shown cut, with what precedes them', (_kind, deep) => {
+])('%s that are nested too deeply are shown truncated, with the text before them', (_kind, deep) => {
   const markup = shallowMarkup(marked.parse(shallowMarkdown(`before\n\n${deep}`), { async: false }))
   expect(markup).toContain('… (cut: nested deeper than 50 levels)')
   expect(markup).toContain('<p>before</p>')
   expect(depthOf(markup)).toBeLessThan(110)
 })
 
-it('other texts stay as they are', () => {
+it('other texts are unchanged', () => {
   const list = Array.from({ length: 2000 }, (_, item) => `- **item ${item}** [link](a) *b* <b>c</b><br>`).join('\n')
   const text = `# Title\n\n> > quoted\n> - item\n>   1. one\n\n${list}\n\n***\n${'-'.repeat(2000)}\n\n| a | b |\n| - | - |\n`
   expect(shallowMarkdown(text)).toBe(text)

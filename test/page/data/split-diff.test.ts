@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { splitDiff } from '../../../src/page/data/split-diff.ts'
 
-it('sets what was removed beside what was added in its place', () => {
+it('aligns removed lines with the lines that replace them', () => {
   const diff =
     'diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -3,4 +3,3 @@\n same\n-one\n-two\n+uno\n same\n\\ No newline at end of file\n'
   const { lines, added, removed } = splitDiff(diff)
@@ -16,13 +16,13 @@ it('sets what was removed beside what was added in its place', () => {
   ])
 })
 
-it('keeps what a diff says in words', () => {
+it('keeps remarks in a diff', () => {
   expect(splitDiff('diff --git a/x b/x\nBinary files a/x and b/x differ\n').lines).toEqual([
     { kind: 'note', text: 'Binary files a/x and b/x differ' },
   ])
 })
 
-it('takes lines that look like heads of files for what they are within a hunk', () => {
+it('reads lines inside a hunk that look like file headers as content', () => {
   const { lines } = splitDiff('--- a/x\n+++ b/x\n@@ -1 +1 @@\n--- old\n+++ new\n')
   expect(lines.at(-1)).toEqual({
     kind: 'changed',

@@ -12,7 +12,7 @@ const row = (n: number, start: number, end: number | undefined, kind = 'model'):
   ...(end === undefined ? {} : { end }),
 })
 
-it('has a bar for what was done, from when to when', () => {
+it('has a bar for each piece of work, from start to end', () => {
   const { rows, scale } = layWaterfall([row(0, 0, 100, 'task'), row(1, 0, 50), row(2, 50, 100)], 'effects', 100)
   expect(rows.map(({ n }) => n)).toEqual([1, 2])
   expect(rows.map((one) => barOf(one, scale, 100))).toEqual([
@@ -21,7 +21,7 @@ it('has a bar for what was done, from when to when', () => {
   ])
 })
 
-it('lets what goes on reach until now, and draws a night in which nothing goes on narrow', () => {
+it('extends unfinished work to now, and shortens a long break', () => {
   const night = 8 * 3_600_000
   const { rows, scale } = layWaterfall([row(0, 0, 1000), row(1, night, undefined)], 'effects', night + 1000)
   const [first, second] = rows.map((one) => barOf(one, scale, night + 1000))
@@ -30,7 +30,7 @@ it('lets what goes on reach until now, and draws a night in which nothing goes o
   expect((second?.left ?? 0) + (second?.width ?? 0)).toBeCloseTo(100)
 })
 
-it('a question that nobody answers makes the axis no longer', () => {
+it('an unanswered question does not extend the axis', () => {
   const { scale } = layWaterfall([row(0, 0, 100), row(1, 50, undefined, 'approval')], 'effects', 1_000_000)
   expect(scale.span).toEqual({ from: 0, to: 100 })
 })

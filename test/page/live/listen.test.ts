@@ -10,7 +10,7 @@ interface Listening {
   readonly onState: (state: string) => void
 }
 
-it('a stream that breaks off is opened again with the id of the last event, and not after it was refused', async () => {
+it('a broken stream is reopened with the id of the last event, but not after it was refused', async () => {
   const asked: (string | undefined)[] = []
   const server = createServer(({ headers }, response) => {
     asked.push(headers['last-event-id'] as string | undefined)

@@ -30,7 +30,7 @@ async function run(host: AgentHost, ...args: readonly LuaValue[]): Promise<LuaVa
 }
 
 describe('aip.agent.run', () => {
-  it('puts input before inputs, and hands options and the place on', async () => {
+  it('puts input before inputs, and passes on options and the place', async () => {
     const host = agentHost()
     await run(host, 'other.aip', { input: null, inputs: ['b', { c: [] }], options: { model: 'm' } })
     expect(host.calls).toEqual([
@@ -51,13 +51,13 @@ describe('aip.agent.run', () => {
     },
   )
 
-  it('takes another base folder, counted from the workspace', async () => {
+  it('accepts another base folder, relative to the workspace', async () => {
     const host = agentHost()
     await run(host, 'x', { agent_base_dir: 'agents' })
     expect(host.calls[0]?.call.baseDir).toBe(join(host.section.context.scope.folders.workspace, 'agents'))
   })
 
-  it('gives what the agent gave', async () => {
+  it('returns the result of the agent', async () => {
     const answer = { outputs: ['x', undefined], after_all: 5, redo_requested: true }
     expect(await run(agentHost(answer), 'x')).toEqual(answer)
   })

@@ -23,7 +23,7 @@ local pages = aip.pdf.split_pages("in.pdf")
 local ok, problem = pcall(aip.zip.extract, "bad.zip")
 return { made, files, pages, aip.zip.list("in.zip"), aip.pdf.page_count("in.pdf"), tostring(problem) }`
 
-it('archives and PDFs need not be there for a replay', async () => {
+it('a replay needs no archives and PDFs', async () => {
   const pdf = await PDFDocument.create()
   pdf.addPage()
   pdf.addPage()
@@ -44,7 +44,7 @@ it('archives and PDFs need not be there for a replay', async () => {
   expect(readdirSync(root)).toEqual([])
 })
 
-it('what was read outside the workspace need not be there either, and is not looked at', async () => {
+it('a replay needs nothing outside the workspace, and does not read there', async () => {
   const outside = tempTree({ 'a.md': 'a', 'deep/b.md': 'b', 'x.zip': rawZip([{ name: 'x.txt', data: 'x' }]) })
   const root = tempTree({ 'own.md': '' })
   const reading = `

@@ -15,14 +15,14 @@ function exec(args: readonly LuaValue[], options: HostSectionOptions = {}): Prom
 }
 
 describe('aip.cmd.exec', () => {
-  it('takes arguments as nil, one text or a list', async () => {
+  it('accepts arguments as nil, one text or a list', async () => {
     expect(await exec(['pwd'])).toEqual({ stdout: `${workspace}\n`, stderr: '', exit: 0 })
     expect(await exec(['echo', 'a b'])).toMatchObject({ stdout: 'a b\n' })
     expect(await exec(['printf', ['%s|', 'ü', '', '$HOME']])).toMatchObject({ stdout: 'ü||$HOME|' })
     expect(await exec(['echo', [], null])).toMatchObject({ stdout: '\n' })
   })
 
-  it('gives an exit code other than 0, and -1 for a signal, without an error', async () => {
+  it('returns a nonzero exit code, and -1 for a signal, without an error', async () => {
     expect(await exec(['sh', ['-c', 'echo bad >&2; exit 7']])).toEqual({ stdout: '', stderr: 'bad\n', exit: 7 })
     expect(await exec(['sh', ['-c', 'kill -9 $$']])).toMatchObject({ exit: -1 })
   })
@@ -33,7 +33,7 @@ describe('aip.cmd.exec', () => {
     )
   })
 
-  it('runs in a folder of the workspace; blank means the folder of the run', async () => {
+  it('runs in a folder of the workspace; an empty string means the folder of the run', async () => {
     expect(await exec(['ls', undefined, { cwd: 'sub' }])).toMatchObject({ stdout: 'a.txt\n' })
     expect(await exec(['ls', undefined, { cwd: join(workspace, 'sub') }])).toMatchObject({ stdout: 'a.txt\n' })
     const inSub = { surroundings: { ...surroundings, cwd: join(workspace, 'sub') } }
@@ -48,20 +48,20 @@ describe('aip.cmd.exec', () => {
     }
   })
 
-  it('refuses folders that are missing or none', async () => {
+  it('refuses missing folders and files', async () => {
     await expect(exec(['ls', undefined, { cwd: 'nowhere' }])).rejects.toThrow(
       'must be a folder, but nowhere is not one',
     )
     await expect(exec(['ls', undefined, { cwd: 'script.sh' }])).rejects.toThrow('but script.sh is not one')
   })
 
-  it('takes numbers among the arguments for text, as Lua does', async () => {
+  it('converts numbers among the arguments to text, as Lua does', async () => {
     expect(await exec(['echo', ['-n', 1, 2.5, 9_007_199_254_740_993n]])).toMatchObject({
       stdout: '1 2.5 9007199254740993',
     })
   })
 
-  it('keeps keys away from the command', async () => {
+  it('keeps keys out of the environment of the command', async () => {
     const result = await exec(['env'])
     expect(JSON.stringify(result)).toContain('PATH=')
     expect(JSON.stringify(result)).not.toContain('SECRET_TOKEN')
@@ -83,21 +83,21 @@ describe('aip.cmd.exec', () => {
     )
   })
 
-  it('dies with the run', async () => {
+  it('ends with the run', async () => {
     const stop = new AbortController()
     const running = exec(['sleep', '300'], { signal: stop.signal })
     stop.abort(new Error('the run is over'))
     await expect(running).rejects.toThrow('the run is over')
   })
 
-  it('cuts output that is too large, and says so', async () => {
+  it('truncates large output, and says so', async () => {
     const host = hostSection(workspace, { surroundings })
     const result = await host.wait(cmdModule, 'exec', 'head', ['-c', '17000000', '/dev/zero'])
     expect(String((result as { stdout: string }).stdout).length).toBe(16 * 1024 * 1024)
     expect(host.events).toMatchObject([{ type: 'warning', message: expect.stringContaining('222784 bytes') }])
   })
 
-  it('is recorded as an effect that is never repeated unasked', async () => {
+  it('is recorded as an effect that is never repeated without a decision', async () => {
     const host = hostSection(workspace, { surroundings })
     mkdirSync(join(workspace, 'made'), { recursive: true })
     writeFileSync(join(workspace, 'made/x'), '')
@@ -109,7 +109,7 @@ describe('aip.cmd.exec', () => {
     ])
   })
 
-  it('can be called from Lua, and its errors be caught', async () => {
+  it('can be called from Lua, and its errors can be caught', async () => {
     const code = `
       local result = aip.cmd.exec("sh", {"-c", "printf '%s' \\"$0\\"; exit 2", "ok"})
       local ok, message = pcall(aip.cmd.exec, "no-such-program-here")

@@ -31,13 +31,13 @@ function ruled({ write = true, process }: { readonly write?: boolean; readonly p
 const { run } = ruled()
 
 describe('aip.code.run', () => {
-  it('gives the value of a program', async () => {
+  it('returns the value of a program', async () => {
     expect(await run('1 + 2')).toBe(3)
     expect(await run('input.list.map((one: number) => one * 2)', { input: { list: [1, 2] } })).toEqual([2, 4])
     expect(await run('const x = 1')).toBe(null)
   })
 
-  it('gives it to Lua, and errors with the line of the program', async () => {
+  it('returns it to Lua, and errors with the line of the program', async () => {
     const code = `
       local sorted = aip.code.run("input.sort((a, b) => b - a)", { input = { 1, 3, 2 } })
       local ok, message = pcall(aip.code.run, "const a = 1\\nfoo(a)")
@@ -49,7 +49,7 @@ describe('aip.code.run', () => {
     })
   })
 
-  it('calls tools that it names, each recorded below the call', async () => {
+  it('calls the tools it names, each recorded below the call', async () => {
     const host = ruled()
     const program = `const found = grep({ pattern: 'two' })
       const [a, b] = parallel([{ tool: 'read', input: { path: 'a.txt' } }, { tool: 'read', input: { path: 'no.txt' } }])
@@ -64,14 +64,14 @@ describe('aip.code.run', () => {
     expect(called.toSorted()).toEqual(['call/tool/0:grep', 'call/tool/1:read', 'call/tool/2:read'])
   })
 
-  it('is held to the rights of the agent', async () => {
+  it('is restricted to the rights of the agent', async () => {
     await expect(run('1', { tools: ['nothing'] })).rejects.toThrow('there is no tool "nothing"; the tools are:')
     const reading = ruled({ write: false })
     await expect(reading.run('1', { tools: ['write'] })).rejects.toThrow('the tool "write" may not be used here')
     expect(await reading.run('[typeof write, typeof read]', { tools: ['*'] })).toEqual(['undefined', 'function'])
   })
 
-  it('that was killed at any record repeats no call, and does the same', async () => {
+  it('repeats no call when it was killed at any record, and has the same result', async () => {
     const program = `const made = [Math.random(), Math.random()]
       parallel([{ tool: 'write', input: { path: 'time.txt', content: String(Date.now()) } }, { tool: 'read', input: { path: 'a.txt' } }])
       made.forEach((text, index) => write({ path: index + '.txt', content: String(text) }))
@@ -95,7 +95,7 @@ describe('aip.code.run', () => {
     expect(killed).toBeGreaterThan(8)
   })
 
-  it('sees the time move with its calls, as it did when it is run again', async () => {
+  it('sees the same time after each call when it is run again', async () => {
     const folder = tempTree({ 'a.txt': 'one' })
     const records: JournalRecord[] = []
     let hour = 0
@@ -110,7 +110,7 @@ describe('aip.code.run', () => {
     expect(hour).toBe(2)
   })
 
-  it('that asks for another tool than it did has diverged', async () => {
+  it('diverges if it requests another tool than before', async () => {
     const folder = tempTree({ 'a.txt': 'one' })
     const records: JournalRecord[] = []
     const live = async (before: JournalRecord[], call: string): Promise<LuaValue> => {
@@ -122,7 +122,7 @@ describe('aip.code.run', () => {
     await expect(live(unfinished, `glob({ pattern: '*' })`)).rejects.toMatchObject({ code: 'DIVERGED' })
   })
 
-  it('is over when its calls are, also when it is stopped', async () => {
+  it('ends when its calls have ended, also when it is stopped', async () => {
     const { section } = hostSection(workspace)
     const { scope, services } = section.context
     const controller = new AbortController()
@@ -144,7 +144,7 @@ describe('aip.code.run', () => {
     expect(ends).toEqual(['read'])
   })
 
-  it('is ended at its limit of time', async () => {
+  it('is ended at its time limit', async () => {
     await expect(run('for (;;) {}', { timeout_ms: 100 })).rejects.toThrow(
       'aip.code.run: the program took longer than 100 ms of its own time',
     )

@@ -9,7 +9,7 @@ function comment(extension: LuaValue, content: LuaValue): LuaValue {
   return call(codeModule, 'comment_line', extension, content)[0]
 }
 
-it('writes a comment as the language does (vector 82)', () => {
+it('writes a comment in the syntax of the language (vector 82)', () => {
   const extensions = ['rs', 'lua', 'sql', 'html', 'css', 'pcss', 'py', 'ts', '']
   expect(extensions.map((extension) => comment(extension, 'ü t'))).toEqual([
     '// ü t',
@@ -24,7 +24,7 @@ it('writes a comment as the language does (vector 82)', () => {
   ])
 })
 
-it('trims the extension and looks at no case, but leaves the text as it is', () => {
+it('trims the extension and ignores case, but does not change the text', () => {
   expect(comment('  Rs  ', '  Another  ')).toBe('//   Another  ')
   expect(comment(' HTML', '')).toBe('<!--  -->')
 })

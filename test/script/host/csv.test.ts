@@ -10,11 +10,11 @@ const csv = (name: string, ...args: readonly LuaValue[]): Promise<LuaValue> => h
 const lua = (code: string, variables = {}): Promise<unknown> => runLua(host, code, variables)
 
 describe('aip.csv.parse_row', () => {
-  it('60: takes quotes off', async () => {
+  it('60: removes quotes', async () => {
     expect(await csv('parse_row', 'a,"b,c",d')).toEqual(['a', 'b,c', 'd'])
   })
 
-  it('reads the first row only, whatever the options say of headers and comments', async () => {
+  it('parses only the first row, whatever the options for headers and comments', async () => {
     const options = { has_header: true, comment: '#', header_labels: { x: '#a' } }
     expect(await csv('parse_row', '#a,1\nb,2', options)).toEqual(['#a', '1'])
     expect(await csv('parse_row', '')).toEqual([])
@@ -27,7 +27,7 @@ describe('aip.csv.parse_row', () => {
     expect(await csv('parse_row', 5)).toEqual(['5'])
   })
 
-  it('says what is wrong', async () => {
+  it('reports errors', async () => {
     await expect(csv('parse_row', undefined)).rejects.toThrow(
       'aip.csv.parse_row: the row must be a string, but was nil',
     )
@@ -38,7 +38,7 @@ describe('aip.csv.parse_row', () => {
 })
 
 describe('aip.csv.parse', () => {
-  it('61: leaves out comments and empty lines, and gives strings', async () => {
+  it('61: skips comments and empty lines, and returns strings', async () => {
     const text = '# comment\nname,age\nJohn,30\n\nJane,25\n'
     expect(await csv('parse', text, { has_header: true, comment: '#', skip_empty_lines: true })).toEqual({
       _type: 'CsvContent',
@@ -50,7 +50,7 @@ describe('aip.csv.parse', () => {
     })
   })
 
-  it('62: gives columns the keys of their labels', async () => {
+  it('62: returns columns under the keys of their labels', async () => {
     const options = { header_labels: { id: 'ID', name: 'Full Name' } }
     expect(await csv('parse', 'ID,Full Name,Age\n1,Alice,30', options)).toMatchObject({
       headers: ['id', 'name', 'Age'],
@@ -58,7 +58,7 @@ describe('aip.csv.parse', () => {
     })
   })
 
-  it('has no headers when told so', async () => {
+  it('has no headers if configured', async () => {
     expect(await csv('parse', 'a,b\n1', { has_header: false })).toEqual({
       _type: 'CsvContent',
       headers: [],
@@ -67,7 +67,7 @@ describe('aip.csv.parse', () => {
     expect(await csv('parse', '')).toEqual({ _type: 'CsvContent', headers: [], rows: [] })
   })
 
-  it('keeps rows of empty cells when told so; a line without any character is never a row', async () => {
+  it('keeps rows of empty cells if configured; a line without any character is never a row', async () => {
     const text = 'a,b\n,\n\n  ,\t\n1,2'
     expect(await csv('parse', text)).toMatchObject({ rows: [['1', '2']] })
     expect(await csv('parse', text, { skip_empty_lines: false })).toMatchObject({
@@ -79,7 +79,7 @@ describe('aip.csv.parse', () => {
     })
   })
 
-  it('says what is wrong', async () => {
+  it('reports errors', async () => {
     await expect(csv('parse', undefined)).rejects.toThrow('aip.csv.parse: the content must be a string, but was nil')
     await expect(csv('parse', null)).rejects.toThrow('the content must be a string, but was nil')
     await expect(csv('parse', 'a\n"b')).rejects.toThrow('aip.csv.parse: the content: a quote is not closed (line 2)')
@@ -132,7 +132,7 @@ describe('aip.csv.values_to_row and value_lists_to_rows', () => {
     expect(await csv('value_lists_to_rows', [])).toEqual([])
   })
 
-  it('ends at the first nil, writes null as nothing and tables as data', async () => {
+  it('ends at the first nil, writes null as an empty cell and tables as data', async () => {
     const code = `
       return {
         aip.csv.values_to_row({ 1, null, 2.0, nil, 5 }),
@@ -144,7 +144,7 @@ describe('aip.csv.values_to_row and value_lists_to_rows', () => {
     expect(await lua(code)).toEqual(['1,,2', '[];"{""1"":1,""x"":null}";-3', '""', '9223372036854775807'])
   })
 
-  it('say which value is wrong', async () => {
+  it('names the invalid value', async () => {
     await expect(csv('values_to_row', 'x')).rejects.toThrow(
       'aip.csv.values_to_row: the values must be a list, but was string',
     )
@@ -160,7 +160,7 @@ describe('aip.csv.values_to_row and value_lists_to_rows', () => {
     await expect(csv('value_lists_to_rows', 5)).rejects.toThrow('the rows must be a list, but was number')
   })
 
-  it('give back what was read', async () => {
+  it('survives a round trip', async () => {
     const code = `
       local row = { "a", "", "b\\r\\n", '"', "ü, 😀" }
       return aip.csv.parse_row(aip.csv.values_to_row(row))

@@ -19,7 +19,7 @@ async function ctx(
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$/
 
 describe('CTX', () => {
-  it('says where a script runs', async () => {
+  it('contains the place of a script', async () => {
     const { ctx: seen, world } = await ctx('dir/my.agent', { 'dir/my.agent.aip': aip({ Output: all }) })
     const { folder } = world
     expect(seen).toEqual({
@@ -45,7 +45,7 @@ describe('CTX', () => {
     })
   })
 
-  it('says which stage and task it is, with an integer for redos in each', async () => {
+  it('contains stage and task, with an integer for redos in each', async () => {
     const show =
       'return { CTX.STAGE, math.type(CTX.RUN_FLOW_REDO_COUNT), tostring(CTX.TASK_NUM), tostring(CTX.TASK_UID) }'
     const world = agentWorld({
@@ -69,7 +69,7 @@ describe('CTX', () => {
     expect(chunk.slice(0, 3)).toEqual(['Chunk', 'integer', '1'])
   })
 
-  it('tells the runs of agents apart, and a child from its parent', async () => {
+  it('distinguishes runs of agents, and a child from its parent', async () => {
     const { ctx: seen } = await ctx('a', {
       'a.lua':
         'local b, c = aip.agent.run("b").outputs[1], aip.agent.run("b").outputs[1]\nreturn { uid = CTX.RUN_UID, num = CTX.RUN_NUM, b = b, c = c }',
@@ -80,7 +80,7 @@ describe('CTX', () => {
     expect(new Set([uid, b[0], c[0]]).size).toBe(3)
   })
 
-  it('has the names of a run again when the run is done again', async () => {
+  it('has the same names when the run is repeated', async () => {
     const files = { 'a.lua': 'return { CTX.RUN_UID, CTX.TASK_UID }' }
     expect((await agentWorld(files).run('a')).outputs).toEqual((await agentWorld(files).run('a')).outputs)
   })
@@ -104,7 +104,7 @@ describe('CTX', () => {
     expect(result).toMatchObject({ outputs: [[3, 0]] })
   })
 
-  it('names the pack of an agent that was named through it', async () => {
+  it('contains the pack of an agent that was named through it', async () => {
     const main = '.aipack/pack/custom/ns/p'
     const pack =
       'local copy = {} for k, v in pairs(CTX) do if k:find("^PACK_") or k:find("^AGENT_FILE") then copy[k] = v end end return copy'
@@ -132,7 +132,7 @@ describe('CTX', () => {
     expect((await world.run(`${main}/main`)).outputs[0]).not.toHaveProperty('PACK_IDENTITY')
   })
 
-  it('can be changed, which nobody else sees', async () => {
+  it('can be modified, invisibly for others', async () => {
     const { ctx: seen } = await ctx('a', {
       'a.aip': aip({
         Data: 'CTX.PWD = "x" CTX.MINE = 1 return CTX.PWD',

@@ -51,7 +51,7 @@ describe('aip.toml', () => {
     )
   })
 
-  it('says where a document is wrong', async () => {
+  it('locates errors in a document', async () => {
     await expect(toml('parse', 'a = 1\nb = [1, 2,,]')).rejects.toThrow(
       /^aip\.toml\.parse failed: .*\(line 2, column \d+\)$/,
     )
@@ -80,12 +80,12 @@ describe('aip.toml', () => {
     })
   })
 
-  it('writes big integers whole, and an empty table as nothing', async () => {
+  it('writes big integers completely, and an empty table as nothing', async () => {
     expect(await toml('stringify', { n: 9223372036854775807n })).toBe('n = 9223372036854775807\n')
     expect(String(await toml('stringify', [])).trim()).toBe('')
   })
 
-  it('refuses what TOML cannot say', async () => {
+  it('refuses what TOML cannot represent', async () => {
     await expect(toml('stringify', { a: { b: null } })).rejects.toThrow(
       'the value.a.b is null, which TOML cannot represent',
     )
@@ -109,20 +109,20 @@ describe('aip.yaml', () => {
     expect(await yaml('parse', undefined)).toBeUndefined()
   })
 
-  it('keeps integers of 64 bits, and makes floats of larger ones', async () => {
+  it('keeps integers of 64 bits, and converts larger ones to floats', async () => {
     expect(await yaml('parse', 'a: 9007199254740993\nb: -9223372036854775808\nc: 18446744073709551616')).toEqual([
       { a: 9007199254740993n, b: -9223372036854775808n, c: 18446744073709551616 },
     ])
   })
 
-  it('takes << as a key like others, and dates and bytes with a tag as text', async () => {
+  it('treats << as an ordinary key, and tagged dates and bytes as text', async () => {
     expect(await yaml('parse', 'a: &b {x: 1}\nc:\n  <<: *b\n  y: !!timestamp 2024-01-01\n  z: !!binary aGk=')).toEqual([
       { a: { x: 1 }, c: { '<<': { x: 1 }, y: '2024-01-01', z: 'aGk=' } },
     ])
     await expect(yaml('parse', 'a: !mine x')).rejects.toThrow('Unresolved tag: !mine (line 1, column 4)')
   })
 
-  it('says where a document is wrong', async () => {
+  it('locates errors in a document', async () => {
     await expect(yaml('parse', 'a: 1\n---\nb: [1\nc: 2')).rejects.toThrow(
       /^aip\.yaml\.parse failed: .*\(line [34], column \d+\)$/,
     )
@@ -139,12 +139,12 @@ describe('aip.yaml', () => {
     expect(await yaml('stringify', undefined)).toBe('null\n')
   })
 
-  it('gives back what it wrote', async () => {
+  it('survives a round trip', async () => {
     const value = { text: 'a: b\n# no comment\n', yes: 'yes', number: '5', nested: { ü: [{ a: [] }, 'x'.repeat(300)] } }
     expect(await yaml('parse', await yaml('stringify', value))).toEqual([value])
   })
 
-  it('refuses what is no data', async () => {
+  it('refuses what is not data', async () => {
     await expect(yaml('stringify', { a: [Number.POSITIVE_INFINITY] })).rejects.toThrow('the value.a[1] is Infinity')
     await expect(yaml('stringify', [new Uint8Array([0xff])])).rejects.toThrow(
       'the value[1] is a string that is not UTF-8',
@@ -152,7 +152,7 @@ describe('aip.yaml', () => {
     await expect(yaml('stringify_multi_docs', { a: 1 })).rejects.toThrow('the documents must be a list')
   })
 
-  it('works in Lua with null and large lists', async () => {
+  it('handles null and large lists in Lua', async () => {
     const code = `
       local docs = aip.yaml.parse("a: null\\nb: 4")
       local rows = {}
@@ -170,7 +170,7 @@ describe('aip.file and data', () => {
     expect(await host.wait(fileModule, 'load_yaml', 'a.yaml')).toEqual([{ a: 1 }, ['x', null]])
   })
 
-  it('names the file and the line of what is wrong', async () => {
+  it('names the file and the line of an error', async () => {
     await expect(host.wait(fileModule, 'load_toml', 'bad.toml')).rejects.toThrow(
       /^aip\.file\.load_toml: bad\.toml .*\(line 2,/,
     )

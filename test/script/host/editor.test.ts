@@ -22,7 +22,7 @@ function open(host: HostSection, path: LuaValue): Promise<LuaValue> {
 }
 
 describe('aip.editor.open_file', () => {
-  it('starts the editor with the file, without keys, does not wait, and gives its name', async () => {
+  it('starts the editor with the file, without keys, does not wait, and returns its name', async () => {
     const host = world({ VISUAL: 'my-editor -n' })
     expect(await open(host, 'ä b.txt')).toEqual({ editor: 'my-editor' })
     await vi.waitUntil(() => existsSync(join(host.folder, 'opened.txt')), { timeout: 10_000 })
@@ -33,7 +33,7 @@ describe('aip.editor.open_file', () => {
     ])
   })
 
-  it('gives nil where no editor is known or none starts', async () => {
+  it('returns nil if no editor is known or none starts', async () => {
     const host = world({})
     expect(await open(host, 'ä b.txt')).toBeUndefined()
     expect(host.records.filter(({ k }) => k !== 'obs')).toEqual([])
@@ -47,7 +47,7 @@ describe('aip.editor.open_file', () => {
     expect(host.records.filter(({ k }) => k !== 'obs')).toEqual([])
   })
 
-  it('refuses what is no file, or is no path', async () => {
+  it('refuses what is not a file, or not a path', async () => {
     const host = world({ EDITOR: 'my-editor' })
     await expect(open(host, 'nope.txt')).rejects.toThrow('aip.editor.open_file: there is no file nope.txt')
     await expect(open(host, 'dir')).rejects.toThrow('there is no file dir')

@@ -38,14 +38,14 @@ describe('aip.file and reading CSV', () => {
     expect(await file('load_csv', 'empty.csv')).toMatchObject({ headers: [], rows: [] })
   })
 
-  it('loads headers alone', async () => {
+  it('loads only headers', async () => {
     expect(await file('load_csv_headers', 'example.csv')).toEqual(['id', 'name', 'email'])
     expect(await file('load_csv_headers', 'only.csv')).toEqual(['id', 'full\nname'])
     expect(await file('load_csv_headers', 'empty.csv')).toEqual([])
     expect(await file('load_csv_headers', 'open.csv')).toEqual(['a', 'b'])
   })
 
-  it('finds the header of a large file, wherever pieces of it end', async () => {
+  it('finds the header of a large file, wherever its chunks end', async () => {
     const long = `"${'ü\n'.repeat(50_000)}"`
     writeFileSync(join(workspace, 'large.csv'), `id,${long},x\n${'1,2,3\n'.repeat(60_000)}"never closed`)
     expect(await file('load_csv_headers', 'large.csv')).toEqual(['id', 'ü\n'.repeat(50_000), 'x'])
@@ -54,7 +54,7 @@ describe('aip.file and reading CSV', () => {
     )
   })
 
-  it('says what is wrong', async () => {
+  it('reports errors', async () => {
     await expect(file('load_csv', 'open.csv')).rejects.toThrow('open.csv: a quote is not closed (line 2)')
     await expect(file('load_csv', 'nope.csv')).rejects.toThrow('there is no file nope.csv')
     await expect(file('load_csv', undefined)).rejects.toThrow('the path must be a string, but was nil')
@@ -63,7 +63,7 @@ describe('aip.file and reading CSV', () => {
     await expect(file('load_csv_headers', undefined)).rejects.toThrow('the path must be a string, but was nil')
   })
 
-  it('gives the bytes of each row, which read_span reads', () => {
+  it('returns the byte range of each row, for read_span', () => {
     const [spans] = host.call(fileModule, 'csv_row_spans', 'spans.csv')
     expect(spans).toEqual([
       [0, 3],
@@ -78,7 +78,7 @@ describe('aip.file and reading CSV', () => {
     expect(host.call(fileModule, 'csv_row_spans', 'empty.csv')).toEqual([[]])
   })
 
-  it('gives the same rows wherever pieces of a large file end', () => {
+  it('returns the same rows wherever the chunks of a large file end', () => {
     const row = '"a ""quoted"" line\r\nand another",x\r\n'
     writeFileSync(join(workspace, 'spans-large.csv'), row.repeat(20_000))
     const [spans] = host.call(fileModule, 'csv_row_spans', 'spans-large.csv')
@@ -86,7 +86,7 @@ describe('aip.file and reading CSV', () => {
     expect(spans).toEqual(expected)
   })
 
-  it('gives no rows of what cannot be read', () => {
+  it('returns no rows of an unreadable file', () => {
     const spans = (path: LuaValue) => () => host.call(fileModule, 'csv_row_spans', path)
     execFileSync('mkfifo', [join(workspace, 'pipe.csv')])
     expect(spans('pipe.csv')).toThrow('pipe.csv is a device or pipe, not a file')
@@ -97,7 +97,7 @@ describe('aip.file and reading CSV', () => {
 })
 
 describe('aip.file and writing CSV', () => {
-  it('saves rows, with the first as the header only when told so', async () => {
+  it('saves rows, with the first as the header only if configured', async () => {
     const rows = [
       ['name', 'age'],
       ['Alice', 30],
@@ -112,7 +112,7 @@ describe('aip.file and writing CSV', () => {
     expect(saved('new/a.csv')).toBe('Alice;30\n"B, ""ü""";\n')
   })
 
-  it('saves headers and rows, each alone, or nothing', async () => {
+  it('saves headers and rows, separately, or nothing', async () => {
     const code = `
       aip.file.save_as_csv("s/both.csv", { headers = { "a", "b" }, rows = { { 1, { x = 1 } } } }, { header_labels = { a = "A" } })
       aip.file.save_as_csv("s/headers.csv", { headers = { "a", "b" } })
@@ -126,7 +126,7 @@ describe('aip.file and writing CSV', () => {
     expect(saved('s/empty.csv')).toBe('')
   })
 
-  it('saves records under the keys that are named', async () => {
+  it('saves records under the given keys', async () => {
     const code = `
       local records = { { id = 1, name = "Alice", more = 1 }, { name = null, id = 2 }, {}, { "list" } }
       return aip.file.save_records_as_csv("r.csv", records, { "name", "id", "length" }, { header_labels = { id = "ID" } }).path
@@ -149,14 +149,14 @@ describe('aip.file and writing CSV', () => {
     expect(saved('new/none.csv')).toBe('')
   })
 
-  it('begins a line of its own behind a file that ends inside one', async () => {
+  it('begins a new line if a file ends within one', async () => {
     writeFileSync(join(workspace, 'no-end.csv'), 'a,b')
     await file('append_csv_row', 'no-end.csv', [1, 2])
     await file('append_csv_row', 'no-end.csv', [3, 4])
     expect(saved('no-end.csv')).toBe('a,b\n1,2\n3,4\n')
   })
 
-  it('changes nothing when something is wrong', async () => {
+  it('changes nothing after an error', async () => {
     await expect(file('save_as_csv', '../x.csv', [[1]])).rejects.toThrow('outside the workspace')
     await expect(file('append_csv_row', '../x.csv', [1])).rejects.toThrow('outside the workspace')
     await expect(file('append_csv_row', 'new', [1])).rejects.toThrow('new is a folder, not a file')

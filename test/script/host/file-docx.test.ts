@@ -45,7 +45,7 @@ function docxHost(files: { readonly [path: string]: string | Uint8Array }) {
 }
 
 describe('aip.file.load_docx_as_md', () => {
-  it('gives headings, emphasis, struck out and underlined text, links and tables as Markdown', async () => {
+  it('returns headings, emphasis, struck out and underlined text, links and tables as Markdown', async () => {
     const { file } = docxHost({ 'r.docx': report })
     expect(await file('load_docx_as_md', 'r.docx')).toBe(`# Grüße
 
@@ -66,14 +66,14 @@ Plain, **bold** and *slanted* 名前 🎉 \\<b> ~~gone~~ <u>under</u>
 | 1 | 2 |`)
   })
 
-  it('takes empty and large documents', async () => {
+  it('accepts empty and large documents', async () => {
     const many = Array.from({ length: 3_000 }, (_, index) => paragraph(run(`line ${index}`))).join('')
     const { file } = docxHost({ 'empty.docx': docx(''), 'large.docx': docx(many) })
     expect(await file('load_docx_as_md', 'empty.docx')).toBe('')
     expect(String(await file('load_docx_as_md', 'large.docx')).split('\n\n')).toHaveLength(3_000)
   })
 
-  it('refuses what is no Word document, damaged, or a bomb', async () => {
+  it('refuses other files, damaged documents, and zip bombs', async () => {
     const { file } = docxHost({
       'text.docx': 'hello',
       'zip.docx': rawZip([{ name: 'a' }]),
@@ -95,7 +95,7 @@ Plain, **bold** and *slanted* 名前 🎉 \\<b> ~~gone~~ <u>under</u>
     await expect(load(undefined)).rejects.toThrow('aip.file.load_docx_as_md: the path must be a string, but was nil')
   })
 
-  it('fails as an error that pcall catches', async () => {
+  it('raises an error that pcall catches', async () => {
     const { section, ...host } = docxHost({ 'r.docx': 'x' })
     const code = 'local ok, err = pcall(aip.file.load_docx_as_md, "r.docx")\nreturn { ok, tostring(err) }'
     expect(await runLua({ section, ...host }, code)).toEqual([false, expect.stringContaining('r.docx is not a zip')])
@@ -103,7 +103,7 @@ Plain, **bold** and *slanted* 名前 🎉 \\<b> ~~gone~~ <u>under</u>
 })
 
 describe('aip.file.save_docx_to_md', () => {
-  it('saves next to the document, under a path, or as the options say', async () => {
+  it('saves next to the document, under a path, or where the options say', async () => {
     const { root, file } = docxHost({ 'docs/r.docx': report })
     expect(await file('save_docx_to_md', 'docs/r.docx')).toMatchObject({
       _type: 'FileInfo',

@@ -22,7 +22,7 @@ aip.path.exists(text)
 return "done"
 `
 
-it('an observation says which file was read, and none where names or metadata were looked at', async () => {
+it('an observation names the file that was read, but none if only names or metadata were read', async () => {
   const folder = tempTree({
     '.git/HEAD': '',
     'in/a.csv': 'x,y\n1,2\n',

@@ -27,7 +27,7 @@ function shown(path: string): string {
 const time = expect.any(Number)
 
 describe('aip.file.load', () => {
-  it('gives a record with the path as it was given', () => {
+  it('returns a record with the given path', () => {
     const { file } = fileHost({ 'docs/read.me.md': 'Grüße\n' })
     expect(file('load', './docs/read.me.md')).toEqual({
       _type: 'FileRecord',
@@ -49,14 +49,14 @@ describe('aip.file.load', () => {
     })
   })
 
-  it('gives times in whole microseconds, with ctime equal to mtime', () => {
+  it('returns times in whole microseconds, with ctime equal to mtime', () => {
     const { file } = fileHost({ a: '' })
     const { ctime, mtime } = file('load', 'a') as { readonly ctime: number; readonly mtime: number }
     expect([ctime, Number.isSafeInteger(mtime)]).toEqual([mtime, true])
     expect(Math.abs(mtime / 1000 - Date.now())).toBeLessThan(600_000)
   })
 
-  it('refuses what is missing, a folder, bytes and nil', () => {
+  it('refuses a missing file, a folder, bytes and nil', () => {
     const { file } = fileHost({ 'dir/x': '', 'b.png': new Uint8Array([0xff, 0xd8]) })
     expect(() => file('load', 'none.md')).toThrow('there is no file none.md')
     expect(() => file('load', 'dir')).toThrow('dir is a folder, not a file')
@@ -88,7 +88,7 @@ describe('aip.file.save', () => {
     expect(readFileSync(join(root, 'out/x.txt'), 'utf8')).toBe(expected)
   })
 
-  it('gives the absolute path, writes bytes as they are, and numbers as text', () => {
+  it('returns the absolute path, writes bytes unchanged, and numbers as text', () => {
     const { file, root } = fileHost()
     expect(file('save', 'a.bin', new Uint8Array([0, 0xff]))).toEqual({
       _type: 'FileInfo',
@@ -123,7 +123,7 @@ describe('the other changes', () => {
     expect(() => file('append', 'logs/a.log', undefined)).toThrow('the content must be a string, but was nil')
   })
 
-  it('copy and move give the destination as it was given', () => {
+  it('copy and move return the destination as given', () => {
     const { file, root } = fileHost({ 'a.txt': 'A', 'b.txt': 'B' })
     expect(file('copy', 'a.txt', 'new/c.txt')).toMatchObject({
       _type: 'FileInfo',
@@ -139,14 +139,14 @@ describe('the other changes', () => {
     expect(() => file('copy', 'b.txt', undefined)).toThrow('the destination must be a string, but was nil')
   })
 
-  it('delete removes files and whole folders, and tells whether there was something', () => {
+  it('delete removes files and whole folders, and returns whether there was something', () => {
     const { file, root } = fileHost({ 'dir/a/b.txt': '', 'x.txt': '' })
     expect([file('delete', 'dir/'), file('delete', 'x.txt'), file('delete', 'x.txt')]).toEqual([true, true, false])
     expect(existsSync(join(root, 'dir'))).toBe(false)
     expect(() => file('delete', '.')).toThrow('is the workspace itself')
   })
 
-  it('ensure_exists writes only what is missing, or empty when told so', () => {
+  it('ensure_exists writes only a missing file, or an empty one if configured', () => {
     const { file, root } = fileHost({ 'full.md': 'F', 'empty.md': ' \n\t' })
     const content = (name: string): string => readFileSync(join(root, name), 'utf8')
     expect(file('ensure_exists', 'new/x.md', 'N')).toMatchObject({ path: 'new/x.md', size: 1 })
@@ -163,7 +163,7 @@ describe('the other changes', () => {
     expect(content('empty.md')).toBe('N')
   })
 
-  it('ensure_dir tells whether it made the folder', () => {
+  it('ensure_dir returns whether it created the folder', () => {
     const { file } = fileHost({ 'a.txt': '' })
     expect([file('ensure_dir', 'x/y'), file('ensure_dir', 'x/y'), file('ensure_dir', 'x')]).toEqual([
       true,
@@ -194,7 +194,7 @@ describe('the other changes', () => {
 })
 
 describe('aip.file.exists and info', () => {
-  it('exists counts folders and is never an error', () => {
+  it('exists includes folders and never fails', () => {
     const { file, root } = fileHost({ 'd/a.txt': '' })
     symlinkSync('/etc', join(root, 'out'))
     const paths = [
@@ -223,7 +223,7 @@ describe('aip.file.exists and info', () => {
     expect(() => file('exists', undefined)).toThrow('the path must be a string, but was nil')
   })
 
-  it('info is nil for nil, blank, missing and folders', () => {
+  it('info is nil for nil, an empty string, missing files and folders', () => {
     const { file, root } = fileHost({ 'd/a.txt': 'abc' })
     expect([undefined, '', '  ', 'none', 'd', 'd/a.txt/x'].map((path) => file('info', path))).toEqual(
       Array(6).fill(undefined),
@@ -254,7 +254,7 @@ describe('lists', () => {
     '.git/x.aip': '',
   }
 
-  it('list gives paths relative to the workspace or to base_dir, or absolute ones', () => {
+  it('list returns paths relative to the workspace or to base_dir, or absolute ones', () => {
     const { file, root } = fileHost(tree)
     const paths = (...args: readonly LuaValue[]): unknown =>
       (file('list', ...args) as readonly { readonly path: string }[]).map(({ path }) => path)
@@ -270,7 +270,7 @@ describe('lists', () => {
     expect(paths({})).toEqual([])
   })
 
-  it('list gives file infos, list_load adds the content', () => {
+  it('list returns file infos, list_load adds the content', () => {
     const { file } = fileHost(tree)
     const info = {
       path: 'sub-dir-a/b.md',
@@ -293,7 +293,7 @@ describe('lists', () => {
     expect(() => file('list_load', '*')).toThrow('x.bin is not UTF-8 text')
   })
 
-  it('first looks also where list does not, but not into .git', () => {
+  it('first also searches where list does not, except in .git', () => {
     const { file } = fileHost(tree)
     expect(file('first', '**/x.aip')).toMatchObject({ _type: 'FileInfo', path: 'node_modules/x.aip' })
     expect(file('first', ['*.none'])).toBeUndefined()
@@ -322,7 +322,7 @@ describe('lists', () => {
     expect(file('stats', undefined)).toBeUndefined()
   })
 
-  it('refuse what climbs out, and wrong arguments', () => {
+  it('refuse paths that lead outside, and wrong arguments', () => {
     const { file } = fileHost(tree)
     for (const name of ['list', 'list_load', 'first', 'stats']) {
       expect(() => file(name, '../**'), name).toThrow('climbs out')
@@ -336,7 +336,7 @@ describe('lists', () => {
 })
 
 describe('other formats', () => {
-  it('load_json is relaxed, and nil for a file without a value', () => {
+  it('load_json is relaxed, and returns nil for a file without a value', () => {
     const { file } = fileHost({
       'a.json': "{ // c\n a: [1, null,], 'b': 0x10 }",
       'empty.json': '',
@@ -395,8 +395,8 @@ describe('other formats', () => {
   })
 })
 
-describe('from Lua', () => {
-  it('reads, lists and writes with tables as arguments', async () => {
+describe('in Lua', () => {
+  it('functions read, list and write with tables as arguments', async () => {
     const host = fileHost({ 'src/a.ts': 'let a', 'src/b.ts': 'let b' })
     const code = `
       local files = aip.file.list_load({ "src/*.ts", "!src/b.ts" }, { base_dir = "." })
@@ -407,7 +407,7 @@ describe('from Lua', () => {
     expect(readFileSync(join(host.root, 'out/x.txt'), 'utf8')).toBe('let a')
   })
 
-  it('numbers each call that reads or changes something', async () => {
+  it('calls that read or change something are numbered', async () => {
     const host = fileHost({ 'a.txt': 'A' })
     mkdirSync(join(host.root, 'd'))
     await runLua(host, 'aip.text.trim("x") aip.file.load("a.txt") aip.file.save("b.txt", "B") aip.path.exists("b.txt")')

@@ -33,7 +33,7 @@ function restore(workspace: string, path: LuaValue, options: HostSectionOptions 
 }
 
 describe('aip.git.restore', () => {
-  it('brings back a file that was changed or deleted, and no other', async () => {
+  it('restores a file that was changed or deleted, and no other', async () => {
     const folder = repository({ 'a.txt': 'a', 'ü b/*.txt': 'star', 'ü b/x.txt': 'x' })
     for (const path of ['a.txt', 'ü b/*.txt', 'ü b/x.txt']) writeFileSync(join(folder, path), 'changed')
     expect(await restore(folder, 'ü b/*.txt')).toBe('')
@@ -43,7 +43,7 @@ describe('aip.git.restore', () => {
     expect(contents).toEqual(['a', 'star', 'changed'])
   })
 
-  it('restores folders, and the whole workspace, but nothing beside it', async () => {
+  it('restores folders, and the whole workspace, but nothing outside of it', async () => {
     const folder = repository({ 'in/a.txt': 'a', 'in/deep/b.txt': 'b', 'out.txt': 'o' }, 'in')
     const change = (): void => {
       for (const path of ['a.txt', 'deep/b.txt', '../out.txt']) writeFileSync(join(folder, path), 'changed')
@@ -58,7 +58,7 @@ describe('aip.git.restore', () => {
     expect(contents()).toEqual(['a', 'b', 'changed'])
   })
 
-  it('says which files came back, and each is recorded as a change that is kept', async () => {
+  it('returns the restored files, and each is recorded as a change that is kept', async () => {
     const folder = repository({ 'a.txt': 'a', 'b.txt': 'b' })
     writeFileSync(join(folder, 'b.txt'), 'changed')
     const host = hostSection(folder, { surroundings: { cwd: folder, env } })
@@ -71,14 +71,14 @@ describe('aip.git.restore', () => {
     ])
   })
 
-  it('leaves nothing that git takes for a change, also where it does not look into files', async () => {
+  it('leaves nothing that git regards as a change, even if it does not read files', async () => {
     const folder = repository({ 'a.txt': 'a', 'b.txt': 'b' })
     for (const path of ['a.txt', 'b.txt']) writeFileSync(join(folder, path), 'changed')
     await restore(folder, '.')
     expect(spawnSync('git', ['diff-files', '--quiet'], { cwd: folder, env }).status).toBe(0)
   })
 
-  it('refuses a file that is not merged, and restores nothing beside it', async () => {
+  it('refuses an unmerged file, and restores nothing else', async () => {
     const folder = repository({ 'a.txt': 'a', 'b.txt': 'b' })
     const git = (...args: readonly string[]): unknown =>
       spawnSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@example.org', ...args], { cwd: folder, env })
@@ -97,13 +97,13 @@ describe('aip.git.restore', () => {
     expect(readFileSync(join(folder, 'b.txt'), 'utf8')).toBe('changed')
   })
 
-  it('says that the workspace is no repository, and not how git is used', async () => {
+  it('reports that the workspace is not a repository, without the usage of git', async () => {
     await expect(restore(tempTree({ 'a.txt': 'a' }), 'a.txt')).rejects.toThrow(
       /^aip\.git\.restore: a\.txt cannot be restored: the workspace is not a git repository$/,
     )
   })
 
-  it('refuses what lies outside, in .git, or is a pattern or an option', async () => {
+  it('refuses what is outside, in .git, a pattern or an option', async () => {
     const folder = repository({ 'in/a.txt': 'a', 'out.txt': 'o' }, 'in')
     writeFileSync(join(folder, '../out.txt'), 'changed')
     await expect(restore(folder, '../out.txt')).rejects.toThrow('outside the workspace')
@@ -114,7 +114,7 @@ describe('aip.git.restore', () => {
     expect(readFileSync(join(folder, '../out.txt'), 'utf8')).toBe('changed')
   })
 
-  it('restores a link itself, refuses one that leads outside, and restores nothing of a folder with such a file', async () => {
+  it('restores a link itself, refuses one that leads outside, and restores nothing of a folder that contains one', async () => {
     const folder = repository({ 'dir/a.txt': 'a', 'dir/b.txt': 'b' })
     const outside = tempTree({ 'x.txt': 'x' })
     writeFileSync(join(folder, 'dir/a.txt'), 'changed')
@@ -130,7 +130,7 @@ describe('aip.git.restore', () => {
     expect(readFileSync(join(folder, 'dir/a.txt'), 'utf8')).toBe('changed')
   })
 
-  it('fails with what git says: an unknown file, no repository, no git', async () => {
+  it('fails with the message of git: an unknown file, no repository, no git', async () => {
     const folder = repository({ 'a.txt': 'a' })
     mkdirSync(join(folder, 'empty'))
     await expect(restore(folder, 'nope.txt')).rejects.toThrow(

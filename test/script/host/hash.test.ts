@@ -24,7 +24,7 @@ const sha256 = 'b94d27b9934d3e08a52e52d7da7dabfac484efe37a5380ee9088f7ace2efcde9
 const blake3 = 'd74981efa70a0c880b8d8c1985d075dbcbf679b99a5f9914e5aaf96b831a9e24'
 
 describe('aip.hash', () => {
-  it('gives digests in four forms (vector 78)', () => {
+  it('returns digests in four forms (vector 78)', () => {
     expect(hash('sha256', 'hello world')).toBe(sha256)
     expect(hash('sha256_b64', 'hello world')).toBe('uU0nuZNNPgilLlLX2n2r+sSE7+N6U4DukIj3rOLvzek=')
     expect(hash('sha256_b64u', 'hello world')).toBe('uU0nuZNNPgilLlLX2n2r-sSE7-N6U4DukIj3rOLvzek')
@@ -47,14 +47,14 @@ describe('aip.hash', () => {
     expect(hash('blake3', '')).toBe('af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262')
   })
 
-  it('gives nil for nil, and refuses all else', () => {
+  it('returns nil for nil, and refuses other values', () => {
     expect(hash('sha512_b64', undefined)).toBeUndefined()
     expect(hash('blake3', undefined)).toBeUndefined()
     expect(() => hash('sha256', 5)).toThrow('aip.hash.sha256: argument 1 must be a string or nil, but was number')
     expect(() => hash('blake3_b58', {})).toThrow('aip.hash.blake3_b58: argument 1 must be')
   })
 
-  it('has twelve functions', () => {
+  it('consists of twelve functions', () => {
     expect(Object.keys(hashModule.functions)).toHaveLength(12)
   })
 })
@@ -77,18 +77,18 @@ describe('the digests of aip.file', () => {
     expect(host.call(fileModule, 'hash_blake3_b58u', 'hello.txt')[0]).toBe(base58(Buffer.from(blake3, 'hex')))
   })
 
-  it('are twelve', () => {
+  it('exist in twelve variants', () => {
     expect(Object.keys(fileModule.functions).filter((name) => name.startsWith('hash_'))).toHaveLength(12)
   })
 
-  it('fail for what is missing, a folder, or nil', () => {
+  it('fail for a missing file, a folder, or nil', () => {
     expect(() => host.call(fileModule, 'hash_sha256', 'nope')).toThrow('there is no file nope')
     expect(() => host.call(fileModule, 'hash_sha256', '.')).toThrow('is a folder')
     expect(() => host.call(fileModule, 'hash_blake3', 'nope')).toThrow('there is no file nope')
     expect(() => host.call(fileModule, 'hash_blake3_b64', undefined)).toThrow('the path must be a string')
   })
 
-  it('are recorded as what was seen, not as the file', async () => {
+  it('are recorded as observed, without the file', async () => {
     const recording = hostSection(workspace)
     expect(await runLua(recording, 'return aip.file.hash_blake3("hello.txt")')).toBe(blake3)
     expect(recording.records.filter(({ k }) => k === 'obs')).toMatchObject([

@@ -17,7 +17,7 @@ describe('aip.hbs.render', () => {
     )
   })
 
-  it('escapes nothing, and leaves out what is missing', async () => {
+  it('escapes nothing, and omits missing values', async () => {
     expect(await render('{{a}}|{{b}}|{{c.d}}', { a: '<ü & "😀">', b: null })).toBe('<ü & "😀">||')
     expect(await render('')).toBe('')
     expect(await render('{{a}}.')).toBe('.')
@@ -26,7 +26,7 @@ describe('aip.hbs.render', () => {
     expect(await render(5)).toBe('5')
   })
 
-  it('takes tables as they leave a section: without a first element they are objects', async () => {
+  it('treats tables as at the end of a section: without a first element they are objects', async () => {
     const code = `
       return {
         aip.hbs.render("{{#each list}}{{this}};{{/each}}", { list = { 1, 2.5, x = 3 } }),
@@ -37,7 +37,7 @@ describe('aip.hbs.render', () => {
     expect(await runLua(host, code)).toEqual(['1;2.5;', 'no[object]', 'true', 'Hi Ann'])
   })
 
-  it('refuses a template that cannot be read, and says the line', async () => {
+  it('refuses a template that cannot be parsed, and names the line', async () => {
     await expect(render('a\n{{#if x}}\nb', {})).rejects.toThrow(
       /^aip\.hbs\.render: the template cannot be rendered: .*line/s,
     )
@@ -45,7 +45,7 @@ describe('aip.hbs.render', () => {
     await expect(render({}, {})).rejects.toThrow('but was table')
   })
 
-  it('refuses data that is no JSON', async () => {
+  it('refuses data that is not JSON', async () => {
     await expect(render('a', { b: [Number.NaN] })).rejects.toThrow('aip.hbs.render: the data.b[1] is NaN')
     const code = `
       local ok, problem = pcall(aip.hbs.render, "a", { f = print })

@@ -58,13 +58,13 @@ const slim = `<!DOCTYPE html>
 </body>`
 
 describe('aip.html.slim', () => {
-  it('leaves what is seen, one block on each line', async () => {
+  it('keeps the visible content, one block on each line', async () => {
     expect(await html('slim', page)).toBe(slim)
     expect(await html('prune_to_content', page)).toBe(slim)
     expect(await html('slim', slim)).toBe(slim)
   })
 
-  it('takes any text', async () => {
+  it('accepts any text', async () => {
     expect(await html('slim', '')).toBe('<body></body>')
     expect(await html('slim', 'a < b & c')).toBe('<body>a < b & c</body>')
     expect(await html('slim', '<p>a<p>b</i><q class="a>b">c')).toBe(
@@ -73,14 +73,14 @@ describe('aip.html.slim', () => {
     await expect(html('slim', undefined)).rejects.toThrow('aip.html.slim: the HTML must be a string, but was nil')
   })
 
-  it('takes large pages', async () => {
+  it('handles large pages', async () => {
     const rows = '<tr><td>cell</td></tr>'.repeat(20_000)
     expect(String(await html('slim', `<table>${rows}</table>`)).split('\n')).toHaveLength(60_004)
   })
 })
 
 describe('aip.html.select', () => {
-  it('refuses selectors that nobody has written by hand', async () => {
+  it('refuses excessively complex selectors', async () => {
     const refused = html('select', '<p>a</p>', '[[a](b'.repeat(100_000))
     await expect(refused).rejects.toThrow(
       /^aip\.html\.select: cannot select "(?:\[\[a\]\(b){33}…": the selectors have more than 8192 characters$/,
@@ -101,7 +101,7 @@ describe('aip.html.to_md', () => {
     expect(await html('to_md', source)).toBe('9.  nine\n10. ten\n    - a\n    - b\n\n      c')
   })
 
-  it('writes tables, code, links and pictures, and leaves scripts out', async () => {
+  it('writes tables, code, links and images, and omits scripts', async () => {
     expect(
       await html(
         'to_md',
@@ -119,8 +119,8 @@ describe('aip.html.to_md', () => {
   })
 })
 
-describe('deep pages', () => {
-  it('work as deep as browsers go, and fail beyond', async () => {
+describe('deeply nested pages', () => {
+  it('are supported as deep as in browsers, and fail beyond', async () => {
     const deep = (levels: number): string => `${'<div>'.repeat(levels)}end`
     expect(await html('slim', deep(500))).toContain('end')
     expect(await html('to_md', deep(500))).toBe('end')
@@ -140,7 +140,7 @@ describe('aip.html.select', () => {
       <DIV class="me other " TITLE = " Some Title" > Div <strong>Two </strong></DIV>
     </section>`
 
-  it('gives tag, attributes and content of elements (vector 81)', async () => {
+  it('returns tag, attributes and content of elements (vector 81)', async () => {
     expect(await html('select', source, '.me')).toEqual([
       { tag: 'li', attrs: { class: 'me' }, text: 'Bullet One', inner_html: 'Bullet One' },
       {
@@ -152,7 +152,7 @@ describe('aip.html.select', () => {
     ])
   })
 
-  it('gives each element once, in the order of the page', async () => {
+  it('returns each element once, in document order', async () => {
     const tags = (await html('select', source, ['strong', 'p, .me', 'li'])) as { readonly tag: string }[]
     expect(tags.map(({ tag }) => tag)).toEqual(['li', 'p', 'div', 'strong'])
     expect(await html('select', '<p>ä &lt; b</p>', 'p')).toEqual([
@@ -160,7 +160,7 @@ describe('aip.html.select', () => {
     ])
   })
 
-  it('gives an empty list without selectors or matches', async () => {
+  it('returns an empty list without selectors or matches', async () => {
     expect(await html('select', source, undefined)).toEqual([])
     expect(await html('select', source, [])).toEqual([])
     expect(await html('select', '', 'p')).toEqual([])
@@ -175,7 +175,7 @@ describe('aip.html.select', () => {
 })
 
 describe('aip.file and HTML', () => {
-  it('loads a page smaller, or as Markdown', async () => {
+  it('loads a page reduced, or as Markdown', async () => {
     expect(await file('load_html_as_slim', 'docs/page.html')).toBe(slim)
     const markdown = String(await file('load_html_as_md', 'docs/page.html'))
     expect(markdown).toContain('Hello World\n\nOne **two** [three](?a=1&b=2)')
@@ -183,7 +183,7 @@ describe('aip.file and HTML', () => {
     expect(await file('load_html_as_md', 'empty.html', { trim: true })).toBe('')
   })
 
-  it('saves next to the page, under a path, or as the options say', async () => {
+  it('saves next to the page, under a path, or where the options say', async () => {
     expect(await file('save_html_to_slim', 'docs/page.html')).toMatchObject({
       path: 'docs/page-slim.html',
       ext: 'html',

@@ -13,8 +13,8 @@ const texts = [
   `${'['.repeat(200)}1${']'.repeat(200)}`,
 ]
 
-describe('reading JSON', () => {
-  it.each(texts)('gives what the exact reader gives for %s', (text) => {
+describe('parsing JSON', () => {
+  it.each(texts)('equals the exact parser for %s', (text) => {
     expect(readRelaxedJson(text)).toStrictEqual(parseJsonc(text))
     expect(readStrictJson(text)).toStrictEqual(parseStrictJson(text))
     expect(JSON.stringify(Object.entries(readStrictJson(text) ?? {}), digits)).toBe(
@@ -33,7 +33,7 @@ describe('reading JSON', () => {
     expect(() => readRelaxedJson('['.repeat(50_000) + ']'.repeat(50_000))).toThrow('nested deeper than 200 levels')
   })
 
-  it('takes comments only where they may be', () => {
+  it('accepts comments only where they are allowed', () => {
     expect(readRelaxedJson('{a: 1, /* note */}')).toEqual({ a: 1 })
     expect(readRelaxedJson('// nothing')).toBeUndefined()
     expect(() => readStrictJson('{"a": 1,}')).toThrow('expected another item after the comma but found "}"')

@@ -19,14 +19,14 @@ describe('aip.json', () => {
     expect(json('parse', '[]')).toEqual([])
   })
 
-  it('says where text is not JSON', () => {
+  it('locates errors in JSON', () => {
     expect(() => json('parse', '{invalid_json}')).toThrow(
       'aip.json.parse failed: expected a colon but found "}" at line 1, column 14',
     )
     expect(() => json('parse', {})).toThrow('must be a string or nil, but was table')
   })
 
-  it('parses lines, strictly', () => {
+  it('parses JSON lines, strictly', () => {
     expect(json('parse_ndjson', '{"a":1}\n\n [2]\r\n"x"')).toEqual([{ a: 1 }, [2], 'x'])
     expect(json('parse_ndjson', '')).toEqual([])
     expect(json('parse_ndjson', undefined)).toBeUndefined()
@@ -48,7 +48,7 @@ describe('aip.json', () => {
     )
   })
 
-  it('gives back what it has read', () => {
+  it('survives a round trip', () => {
     const text = '{"a":["é\\n\\"😀",9007199254740993],"b":{}}'
     expect(json('stringify', json('parse', text))).toBe(text)
   })
@@ -62,7 +62,7 @@ describe('aip.json', () => {
     ]).toEqual(['null', 'null', '"x"', 'false'])
   })
 
-  it('refuses what JSON cannot say, and tells where it stands', () => {
+  it('refuses what JSON cannot represent, and locates it', () => {
     expect(() => json('stringify', { a: [1, Number.NaN] })).toThrow('aip.json.stringify: the value.a[2] is NaN')
     expect(() => json('stringify_pretty', Number.POSITIVE_INFINITY)).toThrow('the value is Infinity')
     expect(() => json('stringify', [new Uint8Array([0xff])])).toThrow('the value[1] is a string that is not UTF-8 text')

@@ -9,7 +9,7 @@ async function lua(code: string, variables: { readonly [name: string]: LuaValue 
 }
 
 describe('aip.flow', () => {
-  it('makes marker tables without looking at what they hold', async () => {
+  it('creates marker tables without inspecting their content', async () => {
     expect(await lua('return aip.flow.before_all_response(123)')).toEqual({
       _aipack_: { kind: 'BeforeAllResponse', data: 123 },
     })
@@ -23,7 +23,7 @@ describe('aip.flow', () => {
     expect(await lua('return aip.flow.redo_run()')).toEqual({ _aipack_: { kind: 'Redo' } })
   })
 
-  it('keeps what a script put into them, tables by reference and functions too', async () => {
+  it('preserves the content, including references and functions', async () => {
     expect(
       await lua(
         'local t = {} local m = aip.flow.data_response({ data = t, f = print }) return m._aipack_.data.data == t',
@@ -42,7 +42,7 @@ describe('aip.lua', () => {
     })
   })
 
-  it('merges deeply, table into table', async () => {
+  it('merges deeply, table by table', async () => {
     expect(
       await lua(
         'local t = { a = 1, b = { x = 10, y = 20 } } local b = t.b aip.lua.merge_deep(t, { b = { y = 22, z = 30 }, c = 3 }) return { t, t.b == b }',
@@ -87,7 +87,7 @@ describe('aip.lua', () => {
     expect(await lua(`return aip.lua.dump(${value})`)).toBe(expected)
   })
 
-  it('dumps a table that holds itself', async () => {
+  it('dumps a recursive table', async () => {
     expect(await lua('local t = {} t.self = t return aip.lua.dump({ t, t })')).toBe(
       '{\n  1 = {\n    self = <cycle>\n  },\n  2 = {\n    self = <cycle>\n  }\n}',
     )
@@ -95,7 +95,7 @@ describe('aip.lua', () => {
 })
 
 describe('globals', () => {
-  it('tell nil and null from values', async () => {
+  it('distinguish nil and null from values', async () => {
     expect(
       await lua(
         'return { is_null(nil), is_null(null), is_null(false), is_not_null(nil), is_not_null(NULL), is_not_null(0) }',
@@ -113,7 +113,7 @@ describe('globals', () => {
     ).toEqual([3, true, true, true])
   })
 
-  it('tell tables, lists and objects', async () => {
+  it('distinguish tables, lists and objects', async () => {
     expect(
       await lua(
         'return { is_table({}), is_table(null), is_list({ 1 }), is_list({}), is_list("x"), is_object({}), is_object({ a = 1 }), is_object({ 1 }), is_object(nil) }',
@@ -122,11 +122,11 @@ describe('globals', () => {
     expect(await lua('return { is_list(input), is_table(input) }', { input: [] })).toEqual([false, true])
   })
 
-  it('utils and aipack are other names of aip', async () => {
+  it('utils and aipack are aliases of aip', async () => {
     expect(await lua('return utils == aip and aipack == aip and utils.text.trim(" x ")')).toBe('x')
   })
 
-  it('print joins by newline, dumps what is not text, and becomes an event with the name of the agent', async () => {
+  it('print joins with newlines, dumps other values, and becomes an event with the name of the agent', async () => {
     const host = hostSection(tempTree())
     await runLua(host, 'print("a", 1, nil, { b = 2.0 }, null, true) print() print("\\255")')
     expect(host.events).toEqual([
@@ -138,7 +138,7 @@ describe('globals', () => {
 })
 
 describe('host functions seen from Lua', () => {
-  it('give several values, nil and the sentinel', async () => {
+  it('return several values, nil and the sentinel', async () => {
     expect(
       await lua(
         'local a, b = aip.text.split_first("x=y", "=") local c, d = aip.text.split_first("x", "=") return { a, b, c, d == nil }',
@@ -180,7 +180,7 @@ describe('host functions seen from Lua', () => {
     ).toEqual([false, true])
   })
 
-  it('os has the time functions and nothing that reaches outside', async () => {
+  it('of os are the time functions, with no access to the outside', async () => {
     expect(await lua('local names = {} for name in pairs(os) do names[#names + 1] = name end return names')).toEqual([
       'clock',
       'date',

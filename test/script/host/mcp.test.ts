@@ -43,7 +43,7 @@ const weather: FakeServer = {
 }
 
 describe('aip.mcp.call', () => {
-  it('gives what the tool gave, as texts, parts and a table', async () => {
+  it('returns the result of the tool, as texts, parts and a table', async () => {
     const { run, mcp, host } = world({ weather })
     const code = 'local r = aip.mcp.call("weather", "now", { city = "Oslo", days = { 1, 2 } })\nreturn r'
     expect(await run(code)).toEqual({
@@ -59,14 +59,14 @@ describe('aip.mcp.call', () => {
     expect(host.records.filter(({ k }) => k === 'started')).toMatchObject([{ kind: 'mcp', repeat: 'unsafe' }])
   })
 
-  it('has no arguments where none are given, or an empty table', async () => {
+  it('has no arguments if none are given, or an empty table', async () => {
     const { run, mcp } = world({ s: { tools: [] } })
     await run('aip.mcp.call("s", "a")\naip.mcp.call("s", "b", {})')
     expect(mcp.calls).toEqual(['s a {}', 's b {}'])
     await expect(run('aip.mcp.call("s", "a", { 1 })')).rejects.toThrow('the arguments must be a table with keys')
   })
 
-  it('tells of a tool that failed, and throws for a server that did', async () => {
+  it('returns a failure of a tool, and throws for a failure of the server', async () => {
     const failing: FakeServer = {
       tools: [],
       answer: () => ({ content: [{ type: 'text', text: 'no such city' }], isError: true }),
@@ -81,7 +81,7 @@ describe('aip.mcp.call', () => {
     expect(await run(caught)).toEqual([false, expect.stringContaining('cannot be started')])
   })
 
-  it('sends how far the tool says that it is, and the end of that', async () => {
+  it('sends the progress of the tool, and its end', async () => {
     const slow: FakeServer = {
       tools: [{ name: 'index' }],
       async answer(_, __, { onProgress }) {
@@ -107,7 +107,7 @@ describe('aip.mcp.call', () => {
     ])
   })
 
-  it('may be made again after a crash where a trusted server says that the tool reads', async () => {
+  it('may be repeated after a crash if a trusted server declares the tool as read-only', async () => {
     const { run, host } = world({ weather: { ...weather, isTrusted: true } })
     await run('aip.mcp.call("weather", "now")\naip.mcp.call("weather", "set.it")')
     const begun = host.records.flatMap((record) => (record.k === 'started' ? [record.repeat] : []))
@@ -139,7 +139,7 @@ describe('aip.mcp.list', () => {
 })
 
 describe('aip.code.run', () => {
-  it('has tools of servers as functions, which give the value that the tool gives', async () => {
+  it('has tools of servers as functions, which return the value of the tool', async () => {
     const { run, mcp } = world({ weather })
     const code = (program: string): string => `return aip.code.run([[${program}]], { tools = { "weather__*" } })`
     expect(await run(code('weatherNow({ city: "Oslo" })'))).toEqual({ degrees: 4, of: { city: 'Oslo' } })
@@ -150,7 +150,7 @@ describe('aip.code.run', () => {
     )
   })
 
-  it('holds them to the rules for models', async () => {
+  it('applies the rules for models to them', async () => {
     const { run, mcp } = world({ weather }, [])
     const code = 'return aip.code.run("try { weatherNow({}) } catch (error) { error.message }", { tools = { "*" } })'
     const allowing = 'permission denied; to allow it set [permission] weather__now = "allow"'
@@ -159,7 +159,7 @@ describe('aip.code.run', () => {
   })
 })
 
-it('a pack that is held to its capabilities may use the servers that they name', async () => {
+it('a pack with capabilities may use the servers that they name', async () => {
   const granted = { read: [], write: [], hosts: [], commands: [], env: [], models: [], mcp: ['weather'] }
   const places = { ownFolders: [], keptFolders: [], executed: [], allow: [] }
   const { run, mcp } = world({ weather, s: { tools: [] } }, [], { identity: 'demo@tools', granted, ...places })

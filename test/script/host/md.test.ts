@@ -16,7 +16,7 @@ async function meta(text: LuaValue): Promise<readonly LuaValue[]> {
 const blocks = 'Intro\n```lua\nprint("x")\n```\nmiddle\n```rust\nfn x() {}\n```\n````\n```\ninner\n```\n````\nend'
 
 describe('aip.md.extract_blocks', () => {
-  it('gives all blocks', () => {
+  it('returns all blocks', () => {
     expect(md('extract_blocks', blocks)).toEqual([
       [
         { _type: 'MdBlock', lang: 'lua', content: 'print("x")\n' },
@@ -26,7 +26,7 @@ describe('aip.md.extract_blocks', () => {
     ])
   })
 
-  it('gives those of one language, and the text without them', () => {
+  it('returns those of one language, and the text without them', () => {
     expect(md('extract_blocks', blocks, 'lua')[0]).toHaveLength(1)
     const [found, rest] = md('extract_blocks', blocks, { lang: 'lua', extrude: 'content' })
     expect(found).toHaveLength(1)
@@ -35,12 +35,12 @@ describe('aip.md.extract_blocks', () => {
     expect(md('extract_blocks', blocks, { extrude: 'content' })[1]).toBe('Intro\nmiddle\nend\n')
   })
 
-  it('ignores a fence that is not closed, and loses nothing', () => {
+  it('ignores an unclosed fence, and loses nothing', () => {
     expect(md('extract_blocks', 'a\n```lua\nx', { extrude: 'content' })).toEqual([[], 'a\n```lua\nx\n'])
     expect(md('extract_blocks', '')).toEqual([[]])
   })
 
-  it('takes any number of lines', () => {
+  it('accepts any number of lines', () => {
     const text = `\`\`\`\n${'a\n'.repeat(500_000)}`
     expect(md('extract_blocks', text, { extrude: 'content' })).toEqual([[], text])
   })
@@ -55,7 +55,7 @@ describe('aip.md.extract_blocks', () => {
 })
 
 describe('aip.md.extract_meta', () => {
-  it('merges the meta blocks, later ones winning, and leaves other blocks in the text', async () => {
+  it('merges the meta blocks, later ones override, and keeps other blocks in the text', async () => {
     const text = [
       'a',
       '```toml',
@@ -84,7 +84,7 @@ describe('aip.md.extract_meta', () => {
     ])
   })
 
-  it('gives an empty table without meta blocks, and nil for nil', async () => {
+  it('returns an empty table without meta blocks, and nil for nil', async () => {
     expect(await meta('text\n```toml\nx = 1\n```')).toEqual([{}, 'text\n```toml\nx = 1\n```'])
     expect(await meta('```toml\n#!meta\nx = 1')).toEqual([{}, '```toml\n#!meta\nx = 1'])
     expect(await meta('')).toEqual([{}, ''])
@@ -95,13 +95,13 @@ describe('aip.md.extract_meta', () => {
     ['toml', 'x = = 1', /the meta block is not valid TOML.*\(line 4 of the text\)/],
     ['yaml', 'a: [', /the meta block is not valid YAML/],
     ['json', '{a: 1}', /the meta block is not valid JSON: expected a key but found "a: 1}" \(line 4 of the text\)/],
-  ])('says where a %s block is wrong', async (lang, body, message) => {
+  ])('locates an error in a %s block', async (lang, body, message) => {
     await expect(meta(`one\n\`\`\`${lang}\n#!meta\n${body}\n\`\`\`\n`)).rejects.toThrow(message)
   })
 })
 
 describe('aip.md.extract_meta of a large text', () => {
-  it('takes any number of fences and lines', async () => {
+  it('accepts any number of fences and lines', async () => {
     const fences = '```\n'.repeat(250_000)
     const lines = `\`\`\`\n${'a\n'.repeat(500_000)}`
     for (const text of [fences, lines]) expect((await meta(text))[1]).toBe(text.slice(0, -1))
@@ -109,7 +109,7 @@ describe('aip.md.extract_meta of a large text', () => {
 })
 
 describe('aip.md.extract_refs', () => {
-  it('tells URLs, files and anchors, links and images', () => {
+  it('distinguishes URLs, files and anchors, links and images', () => {
     const text =
       '[this link](https://example.com) and [docs](docs/page.md)\n![image](assets/photo.jpg) [go](#my-section)\n[x](//example.com) [](empty.md)'
     expect(md('extract_refs', text)).toEqual([
@@ -124,7 +124,7 @@ describe('aip.md.extract_refs', () => {
     ])
   })
 
-  it('skips fences and inline code, and what is not complete', () => {
+  it('skips fences and inline code, and incomplete references', () => {
     const text = '```\n[a](b)\n```\n`[c](d)` [e](f) `x` [g](h)\n[no target]() [no] (gap) [open](x\n[[n](m)'
     const [refs] = md('extract_refs', text)
     expect(refs).toMatchObject([{ target: 'f' }, { target: 'h' }, { target: 'm' }])
@@ -146,7 +146,7 @@ describe('aip.md.outer_block_content_or_raw', () => {
     ['  plain ', '  plain '],
     ['```only', '```only'],
     ['', ''],
-  ])('%j', (given, expected) => {
+  ])('handles %j', (given, expected) => {
     expect(md('outer_block_content_or_raw', given)).toEqual([expected])
   })
 })
@@ -174,7 +174,7 @@ describe('markdown sections', () => {
     expect(markdownSections('')).toEqual([])
   })
 
-  it('hold their deeper headings with a filter', () => {
+  it('include their deeper headings with a filter', () => {
     expect(sections('# Heading 1')).toEqual([
       ['Heading 1', 'some text\n## sub heading 1-a\ninner\n```md\n# not a heading\n```\n## sub heading 1-b  \nmore\n'],
     ])
@@ -183,7 +183,7 @@ describe('markdown sections', () => {
     expect(sections('# heading 1', '### Heading 1')).toEqual([])
   })
 
-  it('that follow each other directly are all found', () => {
+  it('that directly follow each other are all found', () => {
     expect(sections('# Heading 2', '# Heading 3', '## sub heading 1-b')).toEqual([
       ['sub heading 1-b', 'more\n'],
       ['Heading 2', ''],
@@ -191,11 +191,11 @@ describe('markdown sections', () => {
     ])
   })
 
-  it.each(['#x', ' # x', '####### x', '#', 'x'])('%j is no heading', (line) => {
+  it.each(['#x', ' # x', '####### x', '#', 'x'])('%j is not a heading', (line) => {
     expect(headingPattern(line)).toBeUndefined()
   })
 
-  it('split off the first one so that the parts rebuild the text', () => {
+  it('can be split after the first one so that the parts rebuild the text', () => {
     for (const text of [document, '# a\nb\n# c\n', '# a', 'plain\n', '', '# a\r\nb\r\n## c']) {
       const { first, after } = splitFirstSection(text)
       expect((first?.headingRaw ?? '') + (first?.content ?? '') + after).toBe(text)

@@ -12,23 +12,23 @@ function os(name: string, ...args: readonly LuaValue[]): LuaValue {
 const moment = Date.UTC(2024, 1, 29, 13, 7, 9) / 1000
 
 describe('os.time', () => {
-  it('gives whole seconds of the clock of the run', () => {
+  it('returns whole seconds of the clock of the run', () => {
     expect(os('time')).toBe(moment)
   })
 
-  it('takes a local date apart again as it was', () => {
+  it('inverts a local date', () => {
     const fields = { year: 2024, month: 7, day: 4, hour: 5, min: 6, sec: 7 }
     expect(os('date', '*t', os('time', fields))).toMatchObject({ ...fields, wday: 5, yday: 186 })
   })
 
-  it('is noon when no hour is given, and lets fields run over', () => {
+  it('is noon when no hour is given, and normalizes fields', () => {
     const noon = new Date(2024, 0, 31, 12).getTime() / 1000
     expect(os('time', { year: 2024, month: 1, day: 31 })).toBe(noon)
     expect(os('time', { year: 2023, month: 13, day: 30, hour: 36 })).toBe(noon)
     expect(os('date', '%Y', os('time', { year: 99, month: 1, day: 1 }))).toBe('99')
   })
 
-  it('refuses what is no date', () => {
+  it('refuses what is not a date', () => {
     expect(() => os('time', { year: 2024, month: 1 })).toThrow("os.time: field 'day' missing in date table")
     expect(() => os('time', { year: 2024, month: 1, day: 1.5 })).toThrow("field 'day' must be a whole number")
     expect(() => os('time', 'now')).toThrow('argument 1 must be a table, but was string')
@@ -37,7 +37,7 @@ describe('os.time', () => {
 })
 
 describe('os.date', () => {
-  it('gives the parts of a date in UTC', () => {
+  it('returns the parts of a date in UTC', () => {
     expect(os('date', '!*t', moment)).toEqual({
       year: 2024,
       month: 2,
@@ -77,18 +77,18 @@ describe('os.date', () => {
     [Date.UTC(2021, 0, 4), '2021 01 1'],
     [Date.UTC(2024, 11, 30), '2025 01 1'],
     [Date.UTC(2020, 11, 31), '2020 53 4'],
-  ])('knows the ISO week of %d', (time, expected) => {
+  ])('returns the ISO week of %d', (time, expected) => {
     expect(formatDate('%G %V %u', dateFields(time / 1000, { utc: true }))).toBe(expected)
   })
 
-  it('refuses times that are no dates', () => {
+  it('refuses times that are not dates', () => {
     expect(() => os('date', '%c', 1e15)).toThrow('out of range')
     expect(() => os('date', '%c', 'soon')).toThrow('the time must be a whole number')
   })
 })
 
 describe('os.clock and os.difftime', () => {
-  it('clock gives seconds of the processor that never go back', () => {
+  it('clock returns CPU seconds that never decrease', () => {
     const first = Number(os('clock'))
     expect(first).toBeGreaterThan(0)
     expect(Number(os('clock'))).toBeGreaterThanOrEqual(first)

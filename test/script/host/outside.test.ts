@@ -125,7 +125,7 @@ describe.each(Object.entries(spellings))('a script reads outside the workspace, 
     'aip.zip.extract(dir .. "/z.zip")',
     'aip.pdf.split_pages(dir .. "/p.pdf")',
   ]
-  it.each(changes.filter(isTriedWith(spelling)))('but changes nothing there: %s', async (code) => {
+  it.each(changes.filter(isTriedWith(spelling)))('but may change nothing there: %s', async (code) => {
     const before = snapshot(outside)
     await expect(lua(code, dir)).rejects.toThrow('outside the workspace')
     expect(snapshot(outside)).toEqual(before)
@@ -150,7 +150,7 @@ describe('globs that lead outside', () => {
     )
   })
 
-  it('count from a base folder outside', async () => {
+  it('start from a base folder outside', async () => {
     expect(await lua('return aip.file.list("**/*.md", { base_dir = dir })')).toMatchObject([
       { path: 'a.md' },
       { path: 'deep/b.md' },
@@ -160,7 +160,7 @@ describe('globs that lead outside', () => {
     ])
   })
 
-  it('go through a link only where they name it, pass over build folders, and never run in circles', async () => {
+  it('follow a link only if they name it, skip build folders, and never loop', async () => {
     expect(await lua('return aip.file.list({ "**/*.md", "!in/**" })')).toMatchObject([{ path: 'own.md' }])
     expect(await lua('return aip.file.list("link/deep/up/deep/*.md")')).toMatchObject([
       { path: 'link/deep/up/deep/b.md' },
@@ -169,7 +169,7 @@ describe('globs that lead outside', () => {
     await expect(lua('return aip.file.load(dir .. "/round")')).rejects.toThrow('its links form a loop')
   })
 
-  it('still must not climb', async () => {
+  it('still may not climb', async () => {
     await expect(lua('return aip.file.list("../*.md")')).rejects.toThrow('climbs out')
   })
 })
@@ -188,7 +188,7 @@ describe('a pack with capabilities', () => {
   const section = { ...host.section, context: narrow(host.section.context, { pack }) }
   const held = (code: string): Promise<unknown> => runLua({ ...host, section }, code, { dir: outside })
 
-  it('reads nothing outside but its own folders', async () => {
+  it('reads nothing outside except its own folders', async () => {
     expect(await held('return aip.file.load(dir .. "/deep/b.md").content')).toBe('b')
     expect(await held('return { aip.file.exists(dir .. "/a.md"), aip.path.is_dir(dir) }')).toEqual([false, false])
     const refused = 'demo@notes may not read'
@@ -206,7 +206,7 @@ describe('a pack with capabilities', () => {
   })
 })
 
-it('all functions that list can be stopped', () => {
+it('every function that lists can be stopped', () => {
   const waiting = hostModules.flatMap(({ name: module, functions }) =>
     Object.entries(functions).flatMap(([name, definition]) => ('steps' in definition ? [`${module}.${name}`] : [])),
   )

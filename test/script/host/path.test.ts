@@ -61,7 +61,7 @@ describe('paths as text', () => {
     expect(path('join', ...parts)).toEqual([expected])
   })
 
-  it('join refuses parts that are no text', () => {
+  it('join refuses parts that are not text', () => {
     expect(() => path('join', 'a', true)).toThrow(
       'aip.path.join: part 1 must be a string or a list of strings, but was boolean',
     )
@@ -84,7 +84,7 @@ describe('paths as text', () => {
     expect(path('diff', given, base)).toEqual([expected])
   })
 
-  it('parse gives the parts of a path that need not exist', () => {
+  it('parse returns the parts of a path that need not exist', () => {
     expect(path('parse', 'some/folder/file.tar.gz')).toEqual([
       {
         _type: 'FileInfo',
@@ -120,7 +120,7 @@ describe('paths as text', () => {
     expect(path('resolve', given)).toEqual([expected])
   })
 
-  it.each(['pro@coder', 'pro@coder/main.aip'])('resolve says that there is no pack %s', (given) => {
+  it.each(['pro@coder', 'pro@coder/main.aip'])('resolve reports that there is no pack %s', (given) => {
     expect(() => path('resolve', given)).toThrow(`No aipack matches for ${given}`)
   })
 
@@ -132,13 +132,13 @@ describe('paths as text', () => {
     expect(path('resolve', given)).toEqual([`${workspace}/${expected}`])
   })
 
-  it('refuses a path with NUL', () => {
+  it('functions refuse a path with NUL', () => {
     expect(() => path('resolve', 'a\0b')).toThrow('the path contains a NUL character')
   })
 })
 
 describe('paths and globs', () => {
-  it('matches_glob', () => {
+  it('matches_glob tests a path', () => {
     expect(path('matches_glob', 'src/a.ts', '**/*.ts')).toEqual([true])
     expect(path('matches_glob', 'src/a.ts', '*.ts')).toEqual([false])
     expect(path('matches_glob', 'src/a.ts', ['*.md', 'src/*'])).toEqual([true])
@@ -149,7 +149,7 @@ describe('paths and globs', () => {
     )
   })
 
-  it('sort_by_globs orders by the first glob that matches, then by path, and keeps the others in order', () => {
+  it('sort_by_globs orders by the first matching glob, then by path, and keeps the order of the others', () => {
     const files = ['z.md', 'b.ts', { path: './a.ts', extra: 1 }, 'x.txt', 'main.ts', 'c.txt']
     expect(path('sort_by_globs', files, ['main.*', '*.ts'])).toEqual([
       ['main.ts', { path: './a.ts', extra: 1 }, 'b.ts', 'z.md', 'x.txt', 'c.txt'],
@@ -173,7 +173,7 @@ describe('paths and globs', () => {
   })
 })
 
-describe('questions to the disk', () => {
+describe('paths on the disk', () => {
   it.each([
     ['docs', true, false, true],
     ['docs/', true, false, true],
@@ -194,7 +194,7 @@ describe('questions to the disk', () => {
     ])
   })
 
-  it('exists is false for what cannot be resolved, the others say why', () => {
+  it('exists is false for what cannot be resolved, the others report the reason', () => {
     expect(path('exists', 'ns@pack/main.aip')).toEqual([false])
     expect(() => path('is_file', 'ns@pack/main.aip')).toThrow('No aipack matches for ns@pack/main.aip')
   })

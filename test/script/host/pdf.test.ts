@@ -32,7 +32,7 @@ describe('aip.pdf.page_count', () => {
     expect(await pdf('page_count', 'none.pdf')).toBe(0)
   })
 
-  it('reads one that only its owner can change, and refuses one that needs a password', async () => {
+  it('reads a PDF with restricted rights, and refuses one that needs a password', async () => {
     const { pdf } = pdfHost({
       'owner.pdf': await pdfOf(2, { ownerPassword: 'o' }),
       'user.pdf': await pdfOf(2, { userPassword: 'u', ownerPassword: 'o' }),
@@ -42,7 +42,7 @@ describe('aip.pdf.page_count', () => {
     await expect(pdf('split_pages', 'user.pdf')).rejects.toThrow('user.pdf is encrypted, and needs a password')
   })
 
-  it('refuses what is no PDF, or only a part of one', async () => {
+  it('refuses what is not a PDF, or only a part of one', async () => {
     const whole = await pdfOf(3)
     const { pdf } = pdfHost({
       'text.pdf': 'hello',
@@ -68,7 +68,7 @@ describe('aip.pdf.page_count', () => {
 })
 
 describe('aip.pdf.split_pages', () => {
-  it('writes each page beside the PDF, or where it is told', async () => {
+  it('writes each page next to the PDF, or to the given folder', async () => {
     const { root, pdf, events } = pdfHost({ 'docs/r.v1.pdf': await pdfOf(3) })
     expect(await pdf('split_pages', 'docs/r.v1.pdf')).toMatchObject(
       ['1', '2', '3'].map((page) => ({ _type: 'FileInfo', path: `docs/r.v1/r.v1-page-000${page}.pdf`, ext: 'pdf' })),
@@ -114,7 +114,7 @@ describe('aip.pdf.split_pages', () => {
 })
 
 describe('aip.pdf in scripts', () => {
-  it('fails as an error that pcall catches, and works in an agent', async () => {
+  it('raises an error that pcall catches, and works in an agent', async () => {
     const { section, ...host } = pdfHost({ 'a.pdf': 'x' })
     const code = 'local ok, err = pcall(aip.pdf.page_count, "a.pdf")\nreturn { ok, tostring(err) }'
     expect(await runLua({ section, ...host }, code)).toEqual([false, expect.stringContaining('a.pdf is not a PDF')])

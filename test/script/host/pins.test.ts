@@ -17,7 +17,7 @@ async function messageOf(call: string, stage: SectionStage = 'data'): Promise<un
 }
 
 describe('pins', () => {
-  it('take a name and content, a priority between them, and a label', async () => {
+  it('accept a name and content, a priority between them, and a label', async () => {
     const code = `
       aip.run.pin("a", "text ü")
       aip.run.pin("b", 2.5, "text")
@@ -49,15 +49,18 @@ describe('pins', () => {
     expect(await messageOf(call)).toContain(message)
   })
 
-  it.each(['before_all', 'after_all'] as const)('of a task do not exist in %s, those of the run do', async (stage) => {
-    const hint = 'call aip.run.pin there'
-    expect(await messageOf('aip.task.pin("a", "x")', stage)).toMatch(`aip.task.pin: there is no task in`)
-    expect(await messageOf('aip.task.pin("a", "x")', stage)).toContain(hint)
-    expect(await messageOf('aip.task.set_label("x")', stage)).toContain('call aip.run.set_label there')
-    expect(await eventsOf('aip.run.pin("a", "x")', stage)).toHaveLength(1)
-  })
+  it.each(['before_all', 'after_all'] as const)(
+    'of a task are unavailable in %s, those of the run are available',
+    async (stage) => {
+      const hint = 'call aip.run.pin there'
+      expect(await messageOf('aip.task.pin("a", "x")', stage)).toMatch(`aip.task.pin: there is no task in`)
+      expect(await messageOf('aip.task.pin("a", "x")', stage)).toContain(hint)
+      expect(await messageOf('aip.task.set_label("x")', stage)).toContain('call aip.run.set_label there')
+      expect(await eventsOf('aip.run.pin("a", "x")', stage)).toHaveLength(1)
+    },
+  )
 
-  it.each(['data', 'output', 'chunk'] as const)('of a task exist in %s', async (stage) => {
+  it.each(['data', 'output', 'chunk'] as const)('of a task are available in %s', async (stage) => {
     expect(await eventsOf('aip.task.pin("a", "x") aip.task.set_label("l")', stage)).toMatchObject([
       { type: 'pin', scope: 'task' },
       { type: 'label', scope: 'task', label: 'l' },

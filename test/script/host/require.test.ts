@@ -22,7 +22,7 @@ describe('require', () => {
     expect(await run(`return require("${name}").name`, { [path]: 'return { name = "Demo" }' })).toBe('Demo')
   })
 
-  it('takes lua/x.lua before lua/x/init.lua, and the folder of the agent before the root of its pack', async () => {
+  it('prefers lua/x.lua to lua/x/init.lua, and the folder of the agent to the root of its pack', async () => {
     const files = {
       '.aipack/pack/custom/ns/p/sub/a.lua': 'return { require("x"), require("y"), (require("z")) }',
       '.aipack/pack/custom/ns/p/sub/lua/x.lua': 'return "x beside"',
@@ -36,7 +36,7 @@ describe('require', () => {
     await expect(runAgent('.aipack/pack/custom/ns/p/sub/a.lua')).rejects.toThrow("module 'z' not found")
   })
 
-  it('runs a module once per state, and gives true for one without value', async () => {
+  it('runs a module once per state, and returns true for one without a value', async () => {
     const modules = { 'count.lua': 'loads = (loads or 0) + 1', 'f.lua': 'return false' }
     const code = 'local a, b = require("count"), require("count")\nreturn { a, b, require("f"), require("m").loads() }'
     expect(await run(code, { ...modules, 'm.lua': 'return { loads = function() return loads end }' })).toEqual([
@@ -47,7 +47,7 @@ describe('require', () => {
     ])
   })
 
-  it('runs modules in the real globals: they see aip, CTX and each other, not the variables of the section', async () => {
+  it('runs modules in the real globals: they see aip, CTX and each other, but not the variables of the section', async () => {
     const modules = {
       'one.lua': 'function shared() return type(input) .. type(options) .. type(aip.text.trim) .. type(CTX.PWD) end',
       'two.lua': 'return shared()',
@@ -57,7 +57,7 @@ describe('require', () => {
     ).toEqual(['nilnilfunctionstring', 'nil', 'table', true])
   })
 
-  it('gives a module its name, and lets it wait while it is loaded', async () => {
+  it('passes a module its name, and lets it wait while it is loaded', async () => {
     const modules = { 'm.lua': 'local name, chunk = ...\nreturn { name, chunk, aip.agent.run("../b").outputs[1] }' }
     const world = agentWorld({
       'agents/a.lua': 'return require("m")',
@@ -67,11 +67,11 @@ describe('require', () => {
     expect((await world.run('agents/a')).outputs).toEqual([['m', 'agents/lua/m.lua', 'waited']])
   })
 
-  it('takes a byte order mark and a first line for a shell', async () => {
+  it('accepts a byte order mark and a shebang line', async () => {
     expect(await run('return require("m")', { 'm.lua': '\uFEFF#!/usr/bin/lua\nreturn 7' })).toBe(7)
   })
 
-  it('knows the standard libraries and package.loaded', async () => {
+  it('supports the standard libraries and package.loaded', async () => {
     const modules = { 'm.lua': 'n = (n or 0) + 1\nreturn n' }
     expect(
       await run(
@@ -81,7 +81,7 @@ describe('require', () => {
     ).toEqual([true, 1, 2])
   })
 
-  it('each section loads again', async () => {
+  it('loads again in each section', async () => {
     const { run: runAgent } = agentWorld({
       'a.aip': aip({ Data: 'return require("m").add()', Output: 'return { data, require("m").add() }' }),
       'lua/m.lua': 'local n = 0\nreturn { add = function() n = n + 1 return n end }',
@@ -105,7 +105,7 @@ describe('errors of require', () => {
     return run(code, modules).catch((error: unknown) => error)
   }
 
-  it('say where a module was looked for, at the line that asks for it', async () => {
+  it('name the searched places, at the line of the call', async () => {
     expect(await failure('\nrequire("nope")')).toMatchObject({
       code: 'SCRIPT_FAILED',
       message: "module 'nope' not found: there is no agents/lua/nope.lua, no agents/lua/nope/init.lua",
@@ -113,7 +113,7 @@ describe('errors of require', () => {
     })
   })
 
-  it.each(['nil', '{}', 'null', '5'])('say that the name must be a string, not %s', async (value) => {
+  it.each(['nil', '{}', 'null', '5'])('require a string as the name, not %s', async (value) => {
     expect(await failure(`require(${value})`)).toMatchObject({
       message: expect.stringContaining("bad argument #1 to 'require' (string expected, got "),
       place: { line: 1 },
@@ -151,7 +151,7 @@ describe('errors of require', () => {
     })
   })
 
-  it('keep what a host function said', async () => {
+  it('include the message of a host function', async () => {
     expect(await failure('require("m")', { 'm.lua': '\nreturn aip.file.save("/baton-never", "x")' })).toMatchObject({
       message: expect.stringContaining('outside the workspace'),
       place: { file: expect.stringMatching(/m\.lua$/), line: 2 },
@@ -159,7 +159,7 @@ describe('errors of require', () => {
     })
   })
 
-  it('can be caught, and the module can be asked for again', async () => {
+  it('can be caught, and the module can be required again', async () => {
     const modules = { 'm.lua': 'tries = (tries or 0) + 1\nif tries == 1 then error("first") end\nreturn tries' }
     expect(await run('local ok, e = pcall(require, "m")\nreturn { ok, e, (require("m")) }', modules)).toEqual([
       false,
@@ -183,7 +183,7 @@ describe('errors of require', () => {
     })
   })
 
-  it('come from what a link leads to, also outside', async () => {
+  it('include the target of a link, also outside', async () => {
     const outside = tempTree({ 'm.lua': 'return 1' })
     const world = agentWorld({ 'a.lua': 'return require("m")' })
     mkdirSync(join(world.folder, 'lua'))

@@ -55,11 +55,11 @@ describe('resolvePath', () => {
     ['.aipack/.prompt/pro@coder/x.md', join(workspace, '.aipack/.prompt/pro@coder/x.md')],
     ['logo@2x.png', join(workspace, 'logo@2x.png')],
     ['./ns@p', join(workspace, 'ns@p')],
-  ])('%s', (path, expected) => {
+  ])('resolves %s', (path, expected) => {
     expect(resolvePath(path, context)).toBe(expected)
   })
 
-  it('starts relative paths, and only them, from another base', () => {
+  it('resolves only relative paths from another base', () => {
     expect(resolvePath('x', context, '/b')).toBe('/b/x')
     expect(resolvePath('ns@p/x', context, '/b')).toBe(join(aipackBase, 'pack/installed/ns/p/x'))
     expect(resolvePath('$tmp/x', context, '/b')).toBe(join(workspace, '.aipack/.session/20260101-abc/tmp/x'))
@@ -73,7 +73,7 @@ describe('resolvePath', () => {
     expect(() => resolvePath(path, context)).toThrow(message)
   })
 
-  it('knows no packs where a run has none', () => {
+  it('finds no packs in a run without any', () => {
     expect(() => resolvePath('ns@p', inFolders({ ...folders, packRoots: [] }))).toThrow('No aipack matches for ns@p')
   })
 
@@ -98,13 +98,13 @@ describe('resolveGlob', () => {
     ['ns@p/**/*.md', `${aipackBase}/pack/installed/ns/p/**/*.md`],
     ['!ns@p/docs/*', `!${aipackBase}/pack/installed/ns/p/docs/*`],
     ['$tmp/*.json', `${workspace}/.aipack/.session/20260101-abc/tmp/*.json`],
-  ])('%s', (glob, expected) => {
+  ])('resolves %s', (glob, expected) => {
     expect(resolveGlob(glob, context)).toBe(expected)
   })
 })
 
 describe('files of packs', () => {
-  it('can be loaded, listed and asked for (vector 51)', () => {
+  it('can be loaded, listed and tested (vector 51)', () => {
     expect(file('load', 'ns@own/x.txt')).toMatchObject({ path: 'ns@own/x.txt', content: 'own' })
     expect(file('load', 'docs/two.md', { base_dir: 'ns@p' })).toMatchObject({ content: 'two' })
     expect(file('list', ['ns@p/**/*.md', '!ns@p/docs/two.md'])).toMatchObject([{ name: 'one.md' }])
@@ -117,13 +117,13 @@ describe('files of packs', () => {
     expect(['no@pack', 'ns@p/none', 'ns@p$base'].map((path) => file('exists', path))).toEqual([false, false, false])
   })
 
-  it('can be behind a link, also when the folder has characters of globs in its name', () => {
+  it('can be behind a link, also when the folder has glob characters in its name', () => {
     expect(file('load', 'ns@linked/notes/n.md')).toMatchObject({ content: 'note' })
     expect(file('list', 'ns@linked/**')).toMatchObject([{ name: 'n.md' }])
     expect(resolveGlob('ns@own/*', inFolders({ ...folders, workspace: '/a[b]{c}*' }))).toBe(`${custom}/ns/own/*`)
   })
 
-  it('lists below folders whose names mean something in globs', () => {
+  it('are listed below folders whose names contain glob characters', () => {
     const odd = tempTree({ 'w[1]{a,b}!/.aipack/pack/custom/ns/p/x.md': 'x' })
     const inside = join(odd, 'w[1]{a,b}!')
     const { section: there } = hostSection(inside)
@@ -133,8 +133,8 @@ describe('files of packs', () => {
   })
 })
 
-describe('what scripts keep', () => {
-  it('$tmp is made by the first write alone', () => {
+describe('the folders for scripts', () => {
+  it('include $tmp, which is created by the first write only', () => {
     expect(file('exists', '$tmp')).toBe(false)
     file('save', '$tmp/deep/x.txt', 'kept')
     expect(file('load', '$tmp/deep/x.txt')).toMatchObject({ content: 'kept' })
@@ -142,7 +142,7 @@ describe('what scripts keep', () => {
     expect(file('delete', '$tmp/deep/x.txt')).toBe(true)
   })
 
-  it('support folders can be written; nothing below ~/.aipack-base is deleted or moved away (vector 49)', () => {
+  it('include support folders, which can be written; nothing below ~/.aipack-base is deleted or moved away (vector 49)', () => {
     file('save', 'ns@p$workspace/a.txt', 'here')
     file('save', 'ns@p$base/b.txt', 'everywhere')
     file('append', 'ns@p$base/b.txt', '!')
@@ -154,14 +154,14 @@ describe('what scripts keep', () => {
     expect(existsSync(join(aipackBase, 'support/pack/ns/p/b.txt'))).toBe(true)
   })
 
-  it('packs and config of ~/.aipack-base stay as they are', () => {
+  it('do not include packs and config of ~/.aipack-base, which are unchanged', () => {
     expect(() => file('save', 'ns@p/main.aip', 'x')).toThrow('agents never change it')
     expect(() => file('save', join(aipackBase, 'config-user.toml'), 'x')).toThrow('agents never change it')
     expect(file('load', join(aipackBase, 'config-user.toml'))).toMatchObject({ content: '' })
     expect(readFileSync(join(aipackBase, 'pack/installed/ns/p/main.aip'), 'utf8')).toBe('')
   })
 
-  it('links in support folders do not lead further', () => {
+  it('are not left through links in support folders', () => {
     mkdirSync(join(aipackBase, 'support/pack/ns/p'), { recursive: true })
     symlinkSync(root, join(aipackBase, 'support/pack/ns/p/out'))
     expect(() => file('save', 'ns@p$base/out/x.txt', 'x')).toThrow('outside the workspace')

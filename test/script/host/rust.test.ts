@@ -6,7 +6,7 @@ import { runLua } from './lua-host.ts'
 const host = hostSection('/')
 
 describe('aip.rust.prune_to_declarations', () => {
-  it('removes the bodies of functions and keeps all else', async () => {
+  it('removes the bodies of functions and keeps everything else', async () => {
     const code = `
 local pruned = aip.rust.prune_to_declarations([[
 //! Top
@@ -46,7 +46,7 @@ impl S {
     ])
   })
 
-  it('gives empty text for empty text, and refuses what is none', () => {
+  it('returns empty text for empty text, and refuses other values', () => {
     expect(host.call(rustModule, 'prune_to_declarations', '')).toEqual([''])
     expect(() => host.call(rustModule, 'prune_to_declarations', {})).toThrow('but was table')
   })

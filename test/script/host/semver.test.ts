@@ -30,7 +30,7 @@ describe('aip.semver', () => {
     expect(await semver('compare', left, operator, right)).toBe(expected)
   })
 
-  it('takes a version apart (vector 77)', async () => {
+  it('parses a version (vector 77)', async () => {
     expect(await semver('parse', '1.2.3-beta.1+build.123')).toEqual({
       major: 1,
       minor: 2,
@@ -47,12 +47,12 @@ describe('aip.semver', () => {
     })
   })
 
-  it('tells pre-releases by their hyphen, not by build metadata (vector 77)', async () => {
+  it('recognizes pre-releases by their hyphen, not by build metadata (vector 77)', async () => {
     expect(await semver('is_prerelease', '1.0.0-rc.1')).toBe(true)
     expect(await semver('is_prerelease', '1.0.0+build.123')).toBe(false)
   })
 
-  it('wants all three numbers and nothing else', async () => {
+  it('requires all three numbers and nothing else', async () => {
     const texts = [
       '1.0.0',
       '1.0',
@@ -71,7 +71,7 @@ describe('aip.semver', () => {
     expect(texts.filter((_, index) => valid[index])).toEqual(['1.0.0'])
   })
 
-  it('refuses what is no version, no operator and no text', async () => {
+  it('refuses an invalid version, operator or type', async () => {
     await expect(semver('compare', '1.0', '<', '1.0.0')).rejects.toThrow(
       'aip.semver.compare: the first version must be like 1.2.3 or 1.2.3-beta.1, but was "1.0"',
     )

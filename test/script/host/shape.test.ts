@@ -11,7 +11,7 @@ async function lua(code: string, variables: { readonly [name: string]: LuaValue 
 }
 
 describe('aip.shape: rows and records', () => {
-  it('84: to_record takes as many as there are of both', async () => {
+  it('84: to_record uses as many as there are of both', async () => {
     expect(await lua('return aip.shape.to_record({ "id", "name" }, { 1, "Alice", true })')).toEqual({
       id: 1,
       name: 'Alice',
@@ -22,7 +22,7 @@ describe('aip.shape: rows and records', () => {
     )
   })
 
-  it('to_records makes a record of each row', async () => {
+  it('to_records creates a record for each row', async () => {
     const code = 'return aip.shape.to_records({ "ü", "b" }, { { 1, null }, { 2, 3, 4 }, {} })'
     expect(await lua(code)).toEqual([{ ü: 1, b: null }, { ü: 2, b: 3 }, {}])
     expect(await lua('return #aip.shape.to_records({ "a" }, {})')).toBe(0)
@@ -31,7 +31,7 @@ describe('aip.shape: rows and records', () => {
     )
   })
 
-  it('keeps functions and the identity of tables', async () => {
+  it('preserves functions and the identity of tables', async () => {
     const code = `
       local inner = {}
       local record = aip.shape.to_record({ "f", "t" }, { print, inner })
@@ -41,7 +41,7 @@ describe('aip.shape: rows and records', () => {
     expect(await lua(code)).toEqual([true, true, true, true])
   })
 
-  it('85: record_to_values sorts by key, or takes names with null for what is missing', async () => {
+  it('85: record_to_values sorts by key, or uses names with null for missing ones', async () => {
     const record = { id: 1, name: 'Alice', email: 'a@x.com' }
     expect(await lua('return aip.shape.record_to_values(input)', { input: record })).toEqual(['a@x.com', 1, 'Alice'])
     expect(
@@ -55,7 +55,7 @@ describe('aip.shape: rows and records', () => {
     )
   })
 
-  it('records_to_value_lists does so for each record', async () => {
+  it('records_to_value_lists does the same for each record', async () => {
     const code = 'return aip.shape.records_to_value_lists({ { id = 1, name = "A" }, { id = false } }, { "id", "name" })'
     expect(await lua(code)).toEqual([
       [1, 'A'],
@@ -66,7 +66,7 @@ describe('aip.shape: rows and records', () => {
     )
   })
 
-  it('86: columns of different lengths are an error, and a key that one record lacks is left out', async () => {
+  it('86: columns of different lengths are an error, and a key missing in one record is omitted', async () => {
     expect(await lua('return aip.shape.columnar_to_records({ id = { 1, 2 }, name = { "A", "B" } })')).toEqual([
       { id: 1, name: 'A' },
       { id: 2, name: 'B' },
@@ -81,7 +81,7 @@ describe('aip.shape: rows and records', () => {
     ).toEqual({ id: [1, 2, 3] })
   })
 
-  it('takes empty columns and no records', async () => {
+  it('accepts empty columns and no records', async () => {
     const code = `
       local shape = aip.shape
       return { #shape.columnar_to_records({}), #shape.columnar_to_records({ a = {} }), next(shape.records_to_columnar({})) == nil }
@@ -89,7 +89,7 @@ describe('aip.shape: rows and records', () => {
     expect(await lua(code)).toEqual([0, 0, true])
   })
 
-  it('turns many records into columns and back', async () => {
+  it('converts many records to columns and back', async () => {
     const code = `
       local records = {}
       for index = 1, 20000 do records[index] = { id = index, name = "n" .. index } end
@@ -101,7 +101,7 @@ describe('aip.shape: rows and records', () => {
 })
 
 describe('aip.shape: keys', () => {
-  it('select_keys and omit_keys make new records', async () => {
+  it('select_keys and omit_keys create new records', async () => {
     const code = `
       local record = { id = 1, name = "A", ok = false, "first" }
       return { aip.shape.select_keys(record, { "id", "ok", "none" }), aip.shape.omit_keys(record, { "id", 'none' }), record.id }
@@ -113,7 +113,7 @@ describe('aip.shape: keys', () => {
     expect(await lua('return aip.shape.omit_keys({ a = 1, b = 2 }, { "a" })')).toEqual({ b: 2 })
   })
 
-  it('87: remove_keys counts what was there, extract_keys moves it', async () => {
+  it('87: remove_keys counts the removed ones, extract_keys moves them', async () => {
     const removed = 'local r = { id = 1, name = "A" } return { aip.shape.remove_keys(r, { "email", "id", "id" }), r }'
     expect(await lua(removed)).toEqual([1, { name: 'A' }])
     const extracted = `

@@ -16,14 +16,14 @@ function element(name: string, content: string, attrs?: Record<string, string>):
 }
 
 describe('aip.tag', () => {
-  it('gives elements in text order, and the rest when it is asked for (vector 65)', () => {
+  it('returns elements in text order, and the rest on request (vector 65)', () => {
     const elements = [element('A', 'one'), element('B', 'two')]
     expect(tag('extract', sample, ['A', 'B'], { extrude: 'content' })).toEqual([elements, 'Prefix  middle  suffix'])
     expect(tag('extract', sample, ['B', 'A'])).toEqual([elements])
     expect(tag('extract', sample, ' A ')).toEqual([[element('A', 'one')]])
   })
 
-  it('gives the last, or all, of each name (vector 66)', () => {
+  it('returns the last, or all, of each name (vector 66)', () => {
     const text = `${sample} <A>three</A>`
     const extrude = { extrude: 'content' }
     expect(tag('extract_as_map', text, ['A', 'B'])).toEqual([{ A: element('A', 'three'), B: element('B', 'two') }])
@@ -34,38 +34,38 @@ describe('aip.tag', () => {
     expect(tag('extract_as_map', 'none', 'A', extrude)).toEqual([{}, 'none'])
   })
 
-  it('reads attributes in every way they are written', () => {
+  it('parses attributes in every notation', () => {
     const text = `<F path="a b.md" mode='x>"y' flag n=1 empty="" \n é = "ü">c</F>`
     expect(tag('extract', text, 'F')).toEqual([
       [element('F', 'c', { path: 'a b.md', mode: 'x>"y', flag: '', n: '1', empty: '', é: 'ü' })],
     ])
   })
 
-  it('takes elements that close themselves', () => {
+  it('accepts self-closing elements', () => {
     expect(tag('extract', '<A/><A x="1" />b<A y=2/>', 'A', { extrude: 'content' })).toEqual([
       [element('A', ''), element('A', '', { x: '1' }), element('A', '', { y: '2' })],
       'b',
     ])
   })
 
-  it('tells names apart by case and length', () => {
+  it('distinguishes names by case and length', () => {
     const text = '<a>1</a><AB>2</AB><A >3</A><A-B>4</A-B>'
     expect(tag('extract', text, ['A', 'A-B'])).toEqual([[element('A', '3'), element('A-B', '4')]])
   })
 
-  it('keeps what is inside as it is: white space, other tags, the same tag', () => {
+  it('preserves the content: white space, other tags, the same tag', () => {
     expect(tag('extract', '<A>\n <B>x</B>\n</A>', ['A', 'B'])).toEqual([[element('A', '\n <B>x</B>\n')]])
     expect(tag('extract', '<A>1<A>2</A>3</A>', 'A', { extrude: 'content' })).toEqual([[element('A', '1<A>2')], '3</A>'])
   })
 
-  it('leaves tags that are never closed as text, and goes on behind them', () => {
+  it('keeps unclosed tags as text, and continues after them', () => {
     expect(tag('extract', '<A>open <B>two</B> <A', ['A', 'B'], { extrude: 'content' })).toEqual([
       [element('B', 'two')],
       '<A>open  <A',
     ])
   })
 
-  it('takes large texts', () => {
+  it('handles large texts', () => {
     const open = '<A x="1" y>'.repeat(50_000)
     expect(tag('extract', `${open}<B>end</B>`, ['A', 'B'])).toEqual([[element('B', 'end')]])
     expect((tag('extract', '<A>é</A>'.repeat(50_000), 'A')[0] as LuaValue[]).length).toBe(50_000)
@@ -80,7 +80,7 @@ describe('aip.tag', () => {
     expect(() => tag('extract', 'x', 'A', { extrude: 'fragments' })).toThrow('must be "content", but was "fragments"')
   })
 
-  it('gives Lua a second value only with extrude', async () => {
+  it('returns a second value to Lua only with extrude', async () => {
     const code = `
       local blocks, rest = aip.tag.extract("a<A k='v'>1</A>", "A")
       local map = aip.tag.extract_as_map("a<A>1</A>", {"A"}, { extrude = "content" })

@@ -10,7 +10,7 @@ function text(name: string, ...args: readonly LuaValue[]): readonly LuaValue[] {
 }
 
 describe('aip.text', () => {
-  it('has 20 functions, and each gives nil for nil', () => {
+  it('consists of 20 functions, each of which returns nil for nil', () => {
     const names = Object.keys(textModule.functions)
     expect(names).toHaveLength(20)
     for (const name of names) expect(text(name, undefined), name).toEqual([undefined])
@@ -20,7 +20,7 @@ describe('aip.text', () => {
     expect(() => text(name, { a: 1 }, 'x', 'y')).toThrow(/^aip\.text\.\w+: .*but was table/)
   })
 
-  it('takes null for nil, refuses booleans and numbers as text, and names the argument', () => {
+  it('treats null as nil, refuses booleans and numbers as text, and names the argument', () => {
     expect(text('trim', null)).toEqual([undefined])
     expect(() => text('trim', true)).toThrow('aip.text.trim: argument 1 must be a string or nil, but was boolean')
     expect(() => text('trim', 5)).toThrow('but was number')
@@ -38,7 +38,7 @@ describe('aip.text', () => {
     expect(text(name, given)).toEqual([expected])
   })
 
-  it('trims a megabyte of spaces inside a text at once', () => {
+  it('trims a megabyte of spaces inside a text quickly', () => {
     const long = `x${' '.repeat(1_000_000)}x`
     expect(text('trim', ` ${long} `)).toEqual([long])
   })
@@ -56,7 +56,7 @@ describe('aip.text', () => {
     expect(text('truncate', given, most, ellipsis)).toEqual([expected])
   })
 
-  it('truncate wants a whole number', () => {
+  it('truncate requires an integer', () => {
     expect(() => text('truncate', 'a', 1.5)).toThrow('the length must be a whole number, but was 1.5')
     expect(() => text('truncate', 'a', undefined)).toThrow('the length must be a whole number, but was nil')
     expect(text('truncate', 'abc', '2')).toEqual(['ab'])
@@ -114,7 +114,7 @@ describe('aip.text', () => {
     expect(text('ensure', given, options)).toEqual([expected])
   })
 
-  it('ensure knows only prefix and suffix', () => {
+  it('ensure accepts only prefix and suffix', () => {
     expect(() => text('ensure', 'x', { start: '.' })).toThrow('there is no option "start"')
     expect(() => text('ensure', 'x')).toThrow('the options must be a table')
     expect(() => text('ensure', 'x', { prefix: true })).toThrow(
@@ -133,14 +133,14 @@ describe('aip.text', () => {
     expect(text('ensure_single_ending_newline', given)).toEqual([expected])
   })
 
-  it('decodes entities, always or only where &lt; occurs, and waits only for a text that may hold one', async () => {
+  it('decodes entities, always or only if &lt; occurs, and loads the decoder only for a text that may contain one', async () => {
     expect(text('escape_decode', 'plain')).toEqual(['plain'])
     expect(await wait(textModule, 'escape_decode', '&amp; &eacute;')).toBe('& é')
     expect(text('escape_decode_if_needed', 'a &amp; b')).toEqual(['a &amp; b'])
     expect(await wait(textModule, 'escape_decode_if_needed', '&lt;a&gt; &amp;')).toBe('<a> &')
   })
 
-  it('extract_line_blocks takes runs of lines, and gives the rest when asked', () => {
+  it('extract_line_blocks removes runs of lines, and returns the rest on request', () => {
     const content = '> one\n> two\nline1\n> three\nline2\n> four\nline3\n'
     expect(text('extract_line_blocks', content, { starts_with: '>', extrude: 'content', first: 2 })).toEqual([
       ['> one\n> two\n', '> three\n'],
@@ -163,7 +163,7 @@ describe('aip.text', () => {
     )
   })
 
-  it('replace_markers puts sections between the markers', () => {
+  it('replace_markers inserts sections between the markers', () => {
     const content = 'a\n// <<START>>\nold\n// <<END>>\nb\n<<START>><<END>>\n<<END>>\nc\n'
     expect(text('replace_markers', content, ['one', { content: 'two' }])).toEqual(['a\none\nb\ntwo\nc\n'])
     expect(text('replace_markers', 'no markers', {})).toEqual(['no markers'])
@@ -190,7 +190,7 @@ describe('aip.text', () => {
     expect(text('format_size', bytes)).toEqual([expected])
   })
 
-  it('format_size takes the smallest unit, and trims when asked', () => {
+  it('format_size uses the smallest unit, and trims on request', () => {
     expect(text('format_size', 777, 'KB')).toEqual(['  0.78 KB'])
     expect(text('format_size', 777, { lowest_unit: 'mb' })).toEqual(['  0.00 MB'])
     expect(text('format_size', 777, { trim: true })).toEqual(['777 B'])
@@ -198,7 +198,7 @@ describe('aip.text', () => {
     expect(() => text('format_size', '777')).toThrow('the size must be a number, but was string')
   })
 
-  it('replaces bytes that are not UTF-8', () => {
+  it('replaces invalid UTF-8 bytes', () => {
     expect(text('trim', new Uint8Array([0x20, 0xff, 0x61]))).toEqual(['\uFFFDa'])
   })
 })

@@ -12,7 +12,7 @@ function time(name: string): LuaValue {
 }
 
 describe('aip.time', () => {
-  it('gives the time in UTC', () => {
+  it('returns the time in UTC', () => {
     expect(time('now_iso_utc')).toBe('2026-01-05T03:04:09Z')
     expect(time('now_iso_utc_micro')).toBe('2026-01-05T03:04:09.087000Z')
     expect(time('now_utc_micro')).toBe(1_767_582_249_087_000)
@@ -21,7 +21,7 @@ describe('aip.time', () => {
     expect(time('weekday_utc')).toBe('Monday')
   })
 
-  it('gives local times that name the same moment', () => {
+  it('returns local times that denote the same moment', () => {
     const seconds = String(time('now_iso_local'))
     expect(seconds).toMatch(/^2026-01-0\dT\d\d:\d\d:09(?:Z|[+-]\d\d:\d\d)$/)
     expect(Date.parse(seconds)).toBe(moment.getTime() - 87)
@@ -30,7 +30,7 @@ describe('aip.time', () => {
     expect(Date.parse(micro.replace('087000', '087'))).toBe(moment.getTime())
   })
 
-  it('gives local dates that fit the local time', () => {
+  it('returns local dates that match the local time', () => {
     const day = String(time('now_iso_local')).slice(0, 10)
     const weekday = new Intl.DateTimeFormat('en-US', { weekday: 'long' }).format(moment)
     expect(time('today_iso_local')).toBe(day)

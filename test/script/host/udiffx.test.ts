@@ -40,7 +40,7 @@ function directive(name: string, path: string, content: string): string {
 const greet = 'function greet() {\n  return 1;\n}\nmodule.exports = { greet };\n'
 
 describe('aip.udiffx.apply_file_changes', () => {
-  it('applies what a coder answers and gives the rest of the text (P01)', async () => {
+  it('applies the answer of a coder and returns the rest of the text (P01)', async () => {
     const { apply, read } = changeHost({ 'src/a.js': greet })
     const hunks =
       '@@\n-function greet() {\n+function hello() {\n   return 1;\n@@\n-module.exports = { greet };\n+module.exports = { hello };'
@@ -62,7 +62,7 @@ describe('aip.udiffx.apply_file_changes', () => {
     expect(read('CHANGELOG.md')).toBe('# Changelog\n')
   })
 
-  it('reports the hunk that failed and keeps the other changes (P05, P08)', async () => {
+  it('reports the failed hunk and keeps the other changes (P05, P08)', async () => {
     const { apply, read } = changeHost({ 'src/a.js': greet })
     const hunk = '@@\n zzz_no_such_context_alpha\n-  return 7;\n+  return 2;'
     const answer = container(directive('FILE_PATCH', 'src/a.js', hunk), directive('FILE_NEW', 'src/b.js', 'b'))
@@ -88,13 +88,13 @@ describe('aip.udiffx.apply_file_changes', () => {
     expect([read('src/a.js'), read('src/b.js')]).toEqual([greet, 'b\n'])
   })
 
-  it('appends to a file without final newline as it stands (P06)', async () => {
+  it('appends to a file without final newline literally (P06)', async () => {
     const { apply, read } = changeHost({ 'src/a.js': 'a' })
     await apply(container(directive('FILE_APPEND', 'src/a.js', '+')))
     expect(read('src/a.js')).toBe('a+\n')
   })
 
-  it('names the new path of copies and renames, and faults of the answer', async () => {
+  it('names the new path of copies and renames, and errors in the answer', async () => {
     const { apply } = changeHost({ a: '' })
     const answer = `[[[FILE_CHANGES]]]\n[[[FILE_COPY from_path="a" to_path="b" /]]]\n[[[FILE_RENAME from_path="a" to_path="c" /]]]\n[[[FILE_NEW file_path="d"]]]\n`
     expect((await apply(answer))[0]).toMatchObject({
@@ -117,7 +117,7 @@ describe('aip.udiffx.apply_file_changes', () => {
     expect(await apply(container(), '', {})).toEqual([nothing])
   })
 
-  it('starts from the base folder, and stays in it', async () => {
+  it('uses the base folder, and stays inside', async () => {
     const { apply, root, read } = changeHost({ 'lib/x': '' })
     const answer = container(directive('FILE_NEW', 'a.txt', 'A'), directive('FILE_NEW', '../b.txt', 'B'))
     for (const base of ['lib', './lib/', join(root, 'lib')]) {
@@ -142,7 +142,7 @@ describe('aip.udiffx.apply_file_changes', () => {
     )
   })
 
-  it('records what it found and what it did below the place of the call', async () => {
+  it('records its observations and changes below the place of the call', async () => {
     const { apply, records } = changeHost({ a: 'x\n' })
     await apply(container(directive('FILE_PATCH', 'a', '@@\n-x\n+y'), '<FILE_DELETE file_path="none"/>'))
     expect(records.map((record) => [record.k, 'p' in record ? record.p : ''])).toEqual([
@@ -153,7 +153,7 @@ describe('aip.udiffx.apply_file_changes', () => {
     ])
   })
 
-  it('works on unicode and large files', async () => {
+  it('handles unicode and large files', async () => {
     const lines = Array.from({ length: 50_000 }, (_, n) => `Zeile ${n} ü\n`)
     const { apply, read } = changeHost({ 'große datei.txt': lines.join('') })
     const patch = '@@\n Zeile 49998 ü\n-Zeile 49999 ü\n+Ende 👋'
@@ -163,7 +163,7 @@ describe('aip.udiffx.apply_file_changes', () => {
     expect(read('große datei.txt').endsWith('Zeile 49998 ü\nEnde 👋\n')).toBe(true)
   })
 
-  it('is what scripts get', async () => {
+  it('is available in scripts', async () => {
     const host = changeHost({ a: 'x\n' })
     const code = `
       local status, rest = aip.udiffx.apply_file_changes(answer, nil, { extrude = "content" })
@@ -184,13 +184,13 @@ describe('aip.udiffx.load_files_context', () => {
     expect(context('src/a.ts')).toBe('<FILE_CONTENT path="src/a.ts">\na\n</FILE_CONTENT>\n')
   })
 
-  it('names paths from the base folder, or absolute ones', () => {
+  it('uses paths relative to the base folder, or absolute ones', () => {
     const { context, root } = changeHost({ 'src/ä.ts': 'ü' })
     expect(context('*.ts', { base_dir: 'src' })).toContain('path="ä.ts"')
     expect(context('src/*.ts', { absolute: true })).toContain(`path="${join(root, 'src/ä.ts')}"`)
   })
 
-  it('gives nil when nothing matches', () => {
+  it('returns nil when nothing matches', () => {
     const { context } = changeHost({ a: '' })
     expect([context('*.ts'), context([]), context({})]).toEqual([undefined, undefined, undefined])
   })
@@ -206,7 +206,7 @@ describe('aip.udiffx.load_files_context', () => {
 })
 
 describe('aip.udiffx.file_changes_instruction', () => {
-  it('gives the text that tells a model the form of changes', async () => {
+  it('returns the text that explains the format of changes to a model', async () => {
     const { wait } = changeHost()
     expect(await wait(udiffxModule, 'file_changes_instruction')).toContain('<FILE_CHANGES>')
   })
@@ -215,7 +215,7 @@ describe('aip.udiffx.file_changes_instruction', () => {
 describe('aip.file.save_changes', () => {
   const two = '<<<<<<< SEARCH\ntwo\n=======\n2\n>>>>>>> REPLACE\n<<<<<<< SEARCH\nfour\n=======\n4\n>>>>>>> REPLACE\n'
 
-  it('saves what the blocks make of a file, and tells what failed (vector 58)', async () => {
+  it('saves the result of the blocks for a file, and returns failures (vector 58)', async () => {
     const { save, read } = changeHost({ 'a.txt': 'one two three' })
     expect(await save('a.txt', two)).toEqual([
       expect.objectContaining({ _type: 'FileInfo', path: 'a.txt', size: 11 }),
@@ -227,7 +227,7 @@ describe('aip.file.save_changes', () => {
     expect(read('a.txt')).toBe('one 2 three')
   })
 
-  it('leaves failed_changes out when all were made', async () => {
+  it('omits failed_changes when all were applied', async () => {
     const { save } = changeHost({ 'a.txt': 'two four' })
     expect((await save('a.txt', two))[1]).toEqual({ changed_count: 2 })
   })
@@ -247,7 +247,7 @@ describe('aip.file.save_changes', () => {
     expect(existsSync(join(root, 'none.txt'))).toBe(false)
   })
 
-  it('changes nothing when the blocks cannot be read, or the path is refused', async () => {
+  it('changes nothing when the blocks cannot be parsed, or the path is refused', async () => {
     const { save, read } = changeHost({ 'a.txt': 'two', 'dir/x': '' })
     await expect(save('a.txt', `text\n${two}`)).rejects.toThrow('line 1 is outside a block: text')
     expect(read('a.txt')).toBe('two')

@@ -16,7 +16,7 @@ describe('aip.uuid', () => {
     ['new', 4],
     ['new_v4', 4],
     ['new_v7', 7],
-  ])('%s gives text of version %i', (name, version) => {
+  ])('%s returns text of version %i', (name, version) => {
     expect(uuid(name)).toMatch(
       new RegExp(`^[\\da-f]{8}-[\\da-f]{4}-${version}[\\da-f]{3}-[89ab][\\da-f]{3}-[\\da-f]{12}$`),
     )
@@ -27,17 +27,17 @@ describe('aip.uuid', () => {
     ['_b64', /^[A-Za-z\d+/]{22}==$/],
     ['_b64u', /^[\w-]{22}$/],
     ['_b58', /^[1-9A-HJ-NP-Za-km-z]{16,22}$/],
-  ])('the functions that end in %s give the bytes so', (ending, pattern) => {
+  ])('the functions that end in %s return its bytes', (ending, pattern) => {
     expect(uuid(`new_v4${ending}`)).toMatch(pattern)
     expect(uuid(`new_v7${ending}`)).toMatch(pattern)
   })
 
-  it('the bytes are those of a UUID', () => {
+  it('bytes are those of a UUID', () => {
     expect((Buffer.from(uuid('new_v4_b64'), 'base64')[6] ?? 0) >> 4).toBe(4)
     expect((Buffer.from(uuid('new_v7_b64u'), 'base64url')[6] ?? 0) >> 4).toBe(7)
   })
 
-  it('tells when one was made; nil where nothing says so', () => {
+  it('returns the time of creation, or nil if there is none', () => {
     const time = (value: LuaValue): LuaValue => host.call(uuidModule, 'to_time_epoch_ms', value)[0]
     expect(time('017F22E2-79B0-7CC3-98C4-DC0C0C07398F')).toBe(1645557742000)
     expect([undefined, '', 'ü', 'not-a-uuid', uuid('new_v4'), 'a'.repeat(1_000_000)].map(time)).toEqual(
@@ -48,11 +48,11 @@ describe('aip.uuid', () => {
     expect(() => time({})).toThrow('but was table')
   })
 
-  it('has ten functions', () => {
+  it('consists of ten functions', () => {
     expect(Object.keys(uuidModule.functions)).toHaveLength(10)
   })
 
-  it('is observed, so that a resumed section finds what it had', async () => {
+  it('is observed, so that a resumed section gets the same', async () => {
     const recording = hostSection('/')
     const made = await runLua(recording, 'return aip.uuid.new_v7_b58()')
     expect(recording.records.filter(({ k }) => k === 'obs')).toMatchObject([
@@ -60,7 +60,7 @@ describe('aip.uuid', () => {
     ])
   })
 
-  it('gives integers and errors as Lua expects them', async () => {
+  it('returns integers and errors as Lua expects them', async () => {
     const { run } = agentWorld({
       'a.lua': `
 local ok, problem = pcall(aip.uuid.to_time_epoch_ms, true)

@@ -98,7 +98,7 @@ async function echo(path: string, options: { readonly [key: string]: LuaValue } 
 }
 
 describe('aip.web.get', () => {
-  it('gives status, address, content and headers', async () => {
+  it('returns status, address, content and headers', async () => {
     expect(await web('get', `${base}/json?x=1`)).toMatchObject({
       success: true,
       status: 200,
@@ -111,7 +111,7 @@ describe('aip.web.get', () => {
     expect(await web('get', `${base}/`)).toMatchObject({ content: '', content_type: undefined })
   })
 
-  it('answers with any status, and fails only without an answer', async () => {
+  it('returns any status, and fails only without an answer', async () => {
     expect(await web('get', `${base}/missing`)).toMatchObject({
       success: false,
       status: 404,
@@ -128,7 +128,7 @@ describe('aip.web.get', () => {
     await expect(web('get', `${base}/cut`)).rejects.toThrow(`${base}/cut failed: `)
   })
 
-  it('reads JSON when it is asked to', async () => {
+  it('parses JSON on request', async () => {
     expect(await web('get', `${base}/json`, { parse: true })).toMatchObject({ content: { a: [1, null] } })
     expect(await web('get', `${base}/json?body=null`, { parse: true })).toMatchObject({ content: undefined })
     expect(await web('get', `${base}/latin`, { parse: true })).toMatchObject({ content: 'grün' })
@@ -141,7 +141,7 @@ describe('aip.web.get', () => {
     expect(await web('get', `${base}/gzip`)).toMatchObject({ content: 'ü'.repeat(1000) })
   })
 
-  it('names itself as the option, a header, or AIPack', async () => {
+  it('uses the user agent of the option, a header, or AIPack', async () => {
     const agentOf = async (options: { readonly [key: string]: LuaValue }): Promise<string | undefined> =>
       (await echo('/echo', options)).headers['user-agent']
     expect(await agentOf({})).toBe('aipack')
@@ -153,7 +153,7 @@ describe('aip.web.get', () => {
     expect(await runLua(host, 'return aip.web.UA_AIPACK')).toBe('aipack')
   })
 
-  it('sends headers with one value or several, and the password of the address', async () => {
+  it('sends headers with one value or several, and the password in the address', async () => {
     const { headers } = await echo('/echo', { headers: { 'X-One': 'a', 'x-two': ['b', 'c'] } })
     expect([headers['x-one'], headers['x-two']]).toEqual(['a', 'b, c'])
     const url = base.replace('http://', 'http://us%C3%A9r:p%40ss@')
@@ -174,7 +174,7 @@ describe('aip.web.get', () => {
     )
   })
 
-  it('takes no header to another host but what it understands', async () => {
+  it('passes only standard headers to another host', async () => {
     const headers = { authorization: 'Bearer k', cookie: 'c=1', 'x-api-key': 'k', accept: 'text/plain' }
     const there = await echo(`/to?status=302&url=${other}/echo`, { headers })
     expect(['authorization', 'cookie', 'x-api-key', 'accept'].map((name) => there.headers[name])).toEqual([
@@ -204,7 +204,7 @@ describe('aip.web.get', () => {
     }
   })
 
-  it('refuses an answer that is too large, also when it is packed small', async () => {
+  it('refuses an answer that is too large, also after decompression', async () => {
     await expect(web('get', `${base}/bomb`)).rejects.toThrow('the response is larger than 33554432 bytes')
   })
 
@@ -242,7 +242,7 @@ describe('aip.web.post', () => {
     expect(typed.headers['content-type']).toBe('application/x-www-form-urlencoded')
   })
 
-  it('becomes GET at a redirect that says so', async () => {
+  it('becomes GET at a redirect that requires it', async () => {
     expect(await post('/to?status=303', 'x')).toMatchObject({ method: 'GET', body: '' })
     expect(await post('/to?status=302', 'x')).toMatchObject({ method: 'GET', body: '' })
     expect(await post('/to?status=307', 'x')).toMatchObject({ method: 'POST', body: 'x' })
@@ -275,7 +275,7 @@ describe('aip.web and addresses', () => {
   const parse = (url: LuaValue): LuaValue => host.call(webModule, 'parse_url', url)[0]
   const resolve = (href: LuaValue, page: LuaValue): LuaValue => host.call(webModule, 'resolve_href', href, page)[0]
 
-  it('takes an address apart', () => {
+  it('parses an address', () => {
     const url = 'https://user:pass@example.com:8080/path/to?key1=val1&key2=a%20b&key2=c#frag'
     expect(parse(url)).toEqual({
       scheme: 'https',
@@ -307,7 +307,7 @@ describe('aip.web and addresses', () => {
     expect(() => parse({})).toThrow('but was table')
   })
 
-  it('finds where a link leads (vector 88)', () => {
+  it('resolves a link (vector 88)', () => {
     const page = 'https://base.com/docs/page?x=1#old'
     const links = ['', '#section1', '?key=val', '//cdn/x', '/other', 'sub/page', '../up', 'https://a.b/c d', 'ü']
     expect(links.map((link) => resolve(link, page))).toEqual([

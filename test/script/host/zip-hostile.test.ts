@@ -112,7 +112,7 @@ describe('hostile archives', () => {
   })
 
   it.each(['../outside', '/tmp/elsewhere', '.git', 'link', 'link/deeper'])(
-    'are not needed to leave the workspace: %s is refused as destination',
+    'are not the only protection: %s is refused as destination',
     async (destination) => {
       const { zip, names, root } = zipHost({ 'x.zip': rawZip([{ name: 'a' }]) })
       symlinkSync('../outside', join(root, 'link'))
@@ -122,7 +122,7 @@ describe('hostile archives', () => {
     },
   )
 
-  it('do not write through links that lead out, nor over what is something else', async () => {
+  it('do not write through links that lead outside, nor over anything but files', async () => {
     const { zip, names, root } = zipHost({
       'x.zip': rawZip([{ name: 'a.txt' }, { name: 'l/b.txt' }]),
       'y.zip': rawZip([{ name: 'a.txt' }, { name: 'f/b.txt' }]),
@@ -143,7 +143,7 @@ describe('hostile archives', () => {
     expect(names()).toEqual(before)
   })
 
-  it('are no archives at all', async () => {
+  it('are refused if they are not archives', async () => {
     const { zip } = zipHost({ 'x.zip': 'text', 'e.zip': '', 'd/x': '' })
     await expect(zip('extract', 'x.zip')).rejects.toThrow('x.zip is not a zip archive')
     await expect(zip('list', 'e.zip')).rejects.toThrow('e.zip is not a zip archive')

@@ -25,7 +25,7 @@ const good: readonly RawEntry[] = [
 ]
 
 describe('aip.zip.extract', () => {
-  it('unpacks beside the archive, or where it is told', async () => {
+  it('unpacks next to the archive, or to the given folder', async () => {
     const { root, zip } = zipHost({ 'in/good.zip': rawZip(good) })
     const infos = await zip('extract', 'in/good.zip')
     const files = ['a.txt', 'sub/b.md', 'deep/er/c.md', 'inner.zip']
@@ -37,7 +37,7 @@ describe('aip.zip.extract', () => {
     expect(existsSync(join(root, 'out/up.txt'))).toBe(false)
   })
 
-  it('replaces files that are there, and picks by globs', async () => {
+  it('replaces existing files, and selects by globs', async () => {
     const { root, zip } = zipHost({ 'g.zip': rawZip(good), 'g/sub/b.md': 'old', 'g/own': 'own' })
     expect(pathsOf(await zip('extract', 'g.zip', undefined, { globs: ['**/*.md', '!deep/**'] }))).toEqual([
       'g/sub/b.md',
@@ -48,7 +48,7 @@ describe('aip.zip.extract', () => {
     expect(await zip('extract', 'g.zip', 'none', { globs: ['x'] })).toEqual([])
   })
 
-  it('takes an archive with nothing in it, and one with many files', async () => {
+  it('accepts an empty archive, and one with many files', async () => {
     const many = Array.from({ length: 600 }, (_, index) => ({ name: `d/${index}.txt`, data: `${index}` }))
     const { root, zip } = zipHost({ 'empty.zip': rawZip([]), 'many.zip': rawZip(many) })
     expect(await zip('extract', 'empty.zip')).toEqual([])
@@ -56,7 +56,7 @@ describe('aip.zip.extract', () => {
     expect(readdirSync(join(root, 'many/d'))).toHaveLength(600)
   })
 
-  it('records one change for each file, with the archive it comes from', async () => {
+  it('records one change for each file, with its archive', async () => {
     const { zip, events } = zipHost({ 'g.zip': rawZip(good) })
     await zip('extract', 'g.zip')
     expect(events.map((event) => (event.type === 'file.changed' ? `${event.op} ${event.path}` : event.type))).toEqual([
@@ -77,7 +77,7 @@ describe('aip.zip.extract', () => {
 })
 
 describe('aip.zip.create', () => {
-  it('packs a folder beside it, with hidden files and empty folders', async () => {
+  it('packs a folder next to it, with hidden files and empty folders', async () => {
     const { root, zip } = zipHost({ 'site/ü/a.html': '<p>', 'site/.hidden': 'h', 'site/run.sh': '#!' })
     mkdirSync(join(root, 'site/empty'))
     expect(await zip('create', 'site')).toMatchObject({ _type: 'FileInfo', path: 'site.zip', is_likely_text: false })
@@ -89,7 +89,7 @@ describe('aip.zip.create', () => {
     expect(readFileSync(join(root, 'site/own.zip')).equals(first)).toBe(true)
   })
 
-  it('packs the files that globs pick', async () => {
+  it('packs the files that globs select', async () => {
     const { zip } = zipHost({ 'd/a.md': '', 'd/s/b.md': '', 'd/s/c.txt': '' })
     await zip('create', 'd', 'o.zip', { globs: ['**/*.md', '!a.md'] })
     expect(await zip('list', 'o.zip')).toEqual(['s/', 's/b.md'])
@@ -97,7 +97,7 @@ describe('aip.zip.create', () => {
     expect(pathsOf(await zip('extract', 'o.zip', 'back'))).toEqual(['back/s/b.md'])
   })
 
-  it('packs what links lead to, also outside', async () => {
+  it('packs the targets of links, also outside', async () => {
     const { root, zip } = zipHost({ 'd/a.txt': 'a', 'd/sub/b': 'b' })
     symlinkSync('a.txt', join(root, 'd/l.txt'))
     symlinkSync('sub', join(root, 'd/m'))
@@ -108,7 +108,7 @@ describe('aip.zip.create', () => {
     expect(await zip('read_text', 'e.zip', 's')).toBe('secret')
   })
 
-  it('keeps which files can be run, and packs large files', async () => {
+  it('preserves executable bits, and packs large files', async () => {
     const { root, zip } = zipHost({ 'd/big.bin': Buffer.alloc(3e6, 'abcdefghij0123456789'), 'd/run': '#!' })
     chmodSync(join(root, 'd/run'), 0o700)
     await zip('create', 'd')
@@ -123,7 +123,7 @@ describe('aip.zip.create', () => {
     expect([first, second].map((at) => bytes.readUInt16LE(at + 40).toString(8))).toEqual(['100644', '100755'])
   })
 
-  it('refuses what is no folder, names that are not good everywhere, and places outside', async () => {
+  it('refuses what is not a folder, nonportable names, and places outside', async () => {
     const { zip, names } = zipHost({ f: '', 'd/a\\b': '', 'e/x': '' })
     const before = names()
     await expect(zip('create', 'none')).rejects.toThrow('there is no folder none')
@@ -141,7 +141,7 @@ describe('aip.zip.create', () => {
 })
 
 describe('aip.zip.list and read_text', () => {
-  it('name the entries as they are stored, also bad ones', async () => {
+  it('name the entries as they are stored, including invalid ones', async () => {
     const { zip } = zipHost({ 'x.zip': rawZip([{ name: 'b/' }, { name: '../a' }, { name: 'ü', data: 'ö' }]) })
     expect(await zip('list', 'x.zip')).toEqual(['b/', '../a', 'ü'])
     expect(await zip('read_text', 'x.zip', 'ü')).toBe('ö')
@@ -149,7 +149,7 @@ describe('aip.zip.list and read_text', () => {
     expect(await zip('read_text', 'x.zip', 'b/')).toBe('')
   })
 
-  it('refuse an entry that is no text, is there twice, or too large', async () => {
+  it('refuse an entry that is not text, is duplicated, or is too large', async () => {
     const bomb = { name: 'bomb', method: 8, packed: deflateRawSync(Buffer.alloc(8e6)), size: 8e6 }
     const entries = [{ name: 'b', data: Buffer.from([0xff]) }, { name: 'c' }, { name: 'c' }, bomb]
     const { zip } = zipHost({ 'x.zip': rawZip(entries) })
@@ -162,7 +162,7 @@ describe('aip.zip.list and read_text', () => {
 })
 
 describe('aip.zip in scripts', () => {
-  it('works as a whole, and fails as a value that pcall catches', async () => {
+  it('works completely, and raises an error that pcall catches', async () => {
     const host = zipHost({ 'd/a.txt': 'A', 'bad.zip': rawZip([{ name: '../x' }]) })
     const code = `
       local made = aip.zip.create("d")

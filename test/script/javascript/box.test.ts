@@ -49,7 +49,7 @@ describe('the value of a program', () => {
     expect(await valueOf(code, { input: { a: 1 } })).toEqual(value)
   })
 
-  it('is made JSON, and what JSON lacks is described', async () => {
+  it('is converted to JSON, and other values are described', async () => {
     const code = `async function f() {
       const around = {}
       around.self = around
@@ -78,7 +78,7 @@ describe('the value of a program', () => {
     ])
   })
 
-  it('is that of a module where it is to be one', async () => {
+  it('can be that of a module', async () => {
     expect(await valueOf('export const a = 1; export default await 2', { evalType: 'module' })).toEqual({
       a: 1,
       default: 2,
@@ -87,7 +87,7 @@ describe('the value of a program', () => {
     expect((await errorOf('import fs from "fs"')).message).toBe('there is no module "fs": a program is one file')
   })
 
-  it('is that of TypeScript', async () => {
+  it('can be that of TypeScript', async () => {
     const code = `interface Point { readonly x: number }
       enum Size { small = 3 }
       class Box<T> { constructor(private readonly held: T) {} get(): T { return this.held } }
@@ -129,18 +129,18 @@ describe('an error of a program', () => {
 })
 
 describe('a call', () => {
-  it('gives its value at once, with await and without', async () => {
+  it('returns its value directly, with and without await', async () => {
     expect(await valueOf('[add(1, 2), await add(3, 4), await Promise.all([add(0, 1), add(1, 1)])]', { tools })).toEqual(
       [3, 7, [1, 2]],
     )
   })
 
-  it('brings JSON both ways', async () => {
+  it('passes JSON in both directions', async () => {
     const code = 'echo({ list: [1, null, "ä\\u0000\\ud800"], at: new Date(0), none: undefined })'
     expect(await valueOf(code, { tools })).toEqual([{ list: [1, null, 'ä\0\ud800'], at: '1970-01-01T00:00:00.000Z' }])
   })
 
-  it('is one of several with parallel, which are issued before the first has ended', async () => {
+  it('can be one of several with parallel, which are issued before the first has ended', async () => {
     const issued: Json[] = []
     let release = (): void => {}
     const all = new Promise<void>((resolve) => (release = resolve))
@@ -192,7 +192,7 @@ describe('a call', () => {
     ])
   })
 
-  it('that is not waited for gives undefined, and is done before the run is', async () => {
+  it('without await returns undefined, and ends before the run does', async () => {
     const seen: Json[] = []
     const output = async (text: Json): Promise<Json> => {
       await new Promise((resolve) => setTimeout(resolve, 20))
@@ -206,7 +206,7 @@ describe('a call', () => {
     expect(seen).toEqual(['a', 'b'])
   })
 
-  it('that is rejected stops the program, whatever it would have caught', async () => {
+  it('that is rejected stops the program, even if it would have caught the error', async () => {
     const stop = new Error('the run is suspended')
     for (const waits of [true, false]) {
       let calls = 0
@@ -223,7 +223,7 @@ describe('a call', () => {
     expect(await valueOf('1')).toBe(1)
   })
 
-  it('that is rejected is why the program ended, also when it meets a limit before it can be stopped', async () => {
+  it('that is rejected is the reason why the program ended, also when it meets a limit before it is stopped', async () => {
     const stop = new Error('the run is suspended')
     let isAsked = false
     const call = async (): Promise<never> => {
@@ -243,7 +243,7 @@ describe('a call', () => {
     expect(end).toBe(stop)
   })
 
-  it('does not count for the time of the program', async () => {
+  it('does not count towards the time of the program', async () => {
     const slow = async (): Promise<Json> => new Promise((resolve) => setTimeout(() => resolve('done'), 1200))
     expect(await valueOf('slow()', { tools: { slow }, limits: { timeMs: 1000 } })).toBe('done')
   })
@@ -252,7 +252,7 @@ describe('a call', () => {
 describe('a program that is run again', () => {
   const code =
     'add(1, 2); [Math.random(), Math.random(), Date.now(), new Date(), Date(), new Date(2020, 5, 1).getTime()]'
-  it('with the same seed and clock does the same, and with another seed does not', async () => {
+  it('with the same seed and clock has the same result, and with another seed a different one', async () => {
     const first = await valueOf(code, { tools, seed: 7, now: 86_400_000 })
     expect(await valueOf(code, { tools, seed: 7, now: 86_400_000 })).toEqual(first)
     expect(first).toEqual([
@@ -269,7 +269,7 @@ describe('a program that is run again', () => {
     expect((await valueOf('Math.random()', { seed: 8 })) === random).toBe(false)
   })
 
-  it('sees the time move with its calls only', async () => {
+  it('sees the time change only with its calls', async () => {
     const host = { functions: [{ name: 'ask', waits: true }], call: async () => ({ value: null, now: 5 }) }
     const { signal } = new AbortController()
     const program = { code: '[Date.now(), ask(), Date.now()]' }
@@ -294,14 +294,14 @@ describe('a box', () => {
       { tools, limits: { argumentChars: 400 } },
     ],
     ['calls', 'for (let i = 0; i < 11; i++) add(i, 1)', { tools, limits: { calls: 10 } }],
-  ])('names the limit of %s that %s meets, and works afterwards', async (limit, code, trial) => {
+  ])('names the limit of %s that %s exceeds, and stays usable', async (limit, code, trial) => {
     const end = await errorOf(code, trial)
     expect(end.limit).toBe(limit)
     if (limit === 'time') expect(end.message).toBe('the program took longer than 100 ms of its own time')
     expect(await valueOf('1 + 1')).toBe(2)
   })
 
-  it('keeps nothing of one program for the next', async () => {
+  it('keeps no data of one program for the next', async () => {
     await valueOf('globalThis.leak = 1; Object.prototype.leak = 2; Math.random = () => 3; 0')
     expect(await valueOf('[typeof leak, typeof ({}).leak, Math.random() === 3]')).toEqual([
       'undefined',
@@ -325,7 +325,7 @@ describe('a box', () => {
     expect(await valueOf('2')).toBe(2)
   })
 
-  it('ends what runs in it when it is closed, and runs nothing any more', async () => {
+  it('ends running programs when it is closed, and runs no more', async () => {
     const other = createJavaScriptBox()
     const run = tryProgram(other, 'for (;;) {}')
     const failed = expect(run).rejects.toThrow('the JavaScript box was closed')

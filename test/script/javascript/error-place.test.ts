@@ -33,7 +33,7 @@ it.each([
   ['comments in a template', `const a = \`${'/*'.repeat(long / 2)}\`; foo()`],
   ['escaped quotes in a template', `const a = \`${'\\"'.repeat(long / 2)}\`; foo()`],
   ['quotes in a template', `const a = \`${`"'`.repeat(long / 2)}\`; foo()`],
-])('an error beside many %s is told, and not that looking for its place took too long', async (_, code) => {
+])('an error next to many %s is reported, rather than the search for its place', async (_, code) => {
   const end = await tryProgram(box, code, { limits: { timeMs: 3000 } })
   expect(end).toMatchObject({ kind: 'error', line: 1 })
   expect(end).not.toHaveProperty('limit')

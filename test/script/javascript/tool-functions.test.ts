@@ -22,7 +22,7 @@ describe('tools as functions', () => {
     expect(functionName(tool)).toBe(name)
   })
 
-  it('are only in tools where the name is that of another, of the box, of the language, or none', () => {
+  it('are only in tools if the name is that of another tool, of the box, of the language, or invalid', () => {
     expect(namesOf(['a.b', 'a_b', 'c'])).toEqual(['tools.a.b', 'tools.a_b', 'c'])
     expect(namesOf(['output', 'recall'], ['output'])).toEqual(['tools.output', 'recall'])
     expect(namesOf(['parallel', 'tools', 'delete', 'JSON', '2d', 'a b'])).toEqual(
@@ -30,7 +30,7 @@ describe('tools as functions', () => {
     )
   })
 
-  it('never have the name of anything that programs find', async () => {
+  it('never have a name that programs already use', async () => {
     const box = createJavaScriptBox()
     onTestFinished(async () => box.close())
     const end = await tryProgram(box, 'Object.getOwnPropertyNames(globalThis)')

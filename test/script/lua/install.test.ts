@@ -8,7 +8,7 @@ const engines = { lua54: loadLua54(), fengari: loadFengari() }
 describe.each(['lua54', 'fengari'] as const)('host functions of %s in state after state', (name) => {
   const shared = engines[name]
 
-  it('stand at the paths of their own list, whatever the list before was', async () => {
+  it('are at the paths of their own list, whatever the list before was', async () => {
     const engine = await shared
     const lists = [
       ['a.b.c', 'a.b.d', 'x', 'a.e', 'y.z'],
@@ -34,7 +34,7 @@ describe.each(['lua54', 'fengari'] as const)('host functions of %s in state afte
     }
   })
 
-  it('may have names that are not ASCII, or empty', async () => {
+  it('may have non-ASCII or empty names', async () => {
     const paths = ['grüße.漢字', 'grüße.a\0b', '.leading', 'empty.']
     const functions = paths.map((path) => hostFunction(path, () => [path]))
     const text = 'return _G["grüße"]["漢字"](), _G["grüße"]["a\\0b"](), _G[""].leading(), empty[""]()'

@@ -19,7 +19,7 @@ const engineOf = (runtime: Runtime): LuaEngine => ({
 const engines = { lua54: async () => engineOf(freshRuntime()), fengari: loadFengari }
 
 describe.each(['lua54', 'fengari'] as const)('host modules in %s, in state after state', (name) => {
-  it('name the module and the line of an error alike in every state', async () => {
+  it('report the module and the line of an error in every state', async () => {
     const engine = await engines[name]()
     const modules = [{ name: 'lib/mod.lua', text: 'local text = "in module"\n\nfunction broken()\n  error(text)\nend' }]
     for (let state = 0; state < 4; state++) {
@@ -30,7 +30,7 @@ describe.each(['lua54', 'fengari'] as const)('host modules in %s, in state after
     }
   })
 
-  it('fail alike in every state, at run time and in their syntax', async () => {
+  it('fail in the same way in every state, at run time and in their syntax', async () => {
     const engine = await engines[name]()
     for (let state = 0; state < 4; state++) {
       const modules = [{ name: 'lib/bad.lua', text: '\nerror("cannot start")' }]
@@ -90,7 +90,7 @@ describe('compiled host modules', () => {
     expect(codes[2]).toBe(codes[1])
   })
 
-  it('are all that is kept compiled: scripts are compiled each time, and may not be binary', async () => {
+  it('are the only cached code: scripts are compiled each time, and may not be binary', async () => {
     const runtime = freshRuntime()
     const engine = engineOf(runtime)
     const script = 'return value() + 1'

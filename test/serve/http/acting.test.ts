@@ -45,8 +45,8 @@ const begun = async ({ post }: HttpServed, body: unknown): Promise<string> => {
 const ended = (served: HttpServed, id: string) =>
   expect.poll(async () => (await detailOf(served, id)).owned, { timeout: 20_000 }).toBe(false)
 
-describe('a run is begun', () => {
-  it('of a file, and can be read as soon as its id is known', async () => {
+describe('starting a run', () => {
+  it('of a file returns an id that can be read at once', async () => {
     const served = await serve()
     const id = await begun(served, { file: 'say.md' })
     await follow(served, `/api/runs/${id}/events`).ended
@@ -54,7 +54,7 @@ describe('a run is begun', () => {
     expect(await detailOf(served, id)).toMatchObject({ run: { status: 'done' }, answers: [{ text: 'said' }] })
   })
 
-  it('of a text with a model, and is heard as the model answers', async () => {
+  it('of a text with a model streams the answer of the model', async () => {
     let open = (): void => {}
     const gate = new Promise<void>((resolve) => (open = resolve))
     const model = await startToolModel([{ text: 'so it is', gate }])
@@ -70,7 +70,7 @@ describe('a run is begun', () => {
     expect(await detailOf(served, id)).toMatchObject({ answers: [{ text: 'so it is' }] })
   })
 
-  it('with inputs, settings and variables of the request', async () => {
+  it('with inputs, settings and variables uses those of the request', async () => {
     const model = await startToolModel([{ text: 'one' }, { text: 'two' }])
     const served = await serve({ env: { BATON_GATEWAY_URL: model.url } })
     const text = '+++\ntemplate = true\n+++\nHi {{input}}'
@@ -91,12 +91,12 @@ describe('a run is begun', () => {
     ['a file that is not there', { file: 'none.md' }, 400, 'none.md'],
     ['a NUL', { file: 'a\0.md' }, 400, 'NUL'],
     ['a wrong condition', { file: 'say.md', iter: 'soon' }, 400, 'soon'],
-  ])('not of %s', async (_, body, status, words) => {
+  ])('is refused for %s', async (_, body, status, words) => {
     const answered = await (await serve()).post('/api/runs', body)
     expect(answered).toMatchObject({ status, body: { error: { message: expect.stringContaining(words) } } })
   })
 
-  it('not of a file that sets guarded keys and is not trusted: the hint says how to trust it', async () => {
+  it('is refused for an untrusted file with guarded keys: the hint says how to trust it', async () => {
     const served = await serve()
     writeFileSync(join(served.folder, 'baton.toml'), '[gateway]\nbase_url = "http://127.0.0.1:9/v1"\n')
     const answered = await served.post('/api/runs', { file: 'ask.md' })
@@ -106,7 +106,7 @@ describe('a run is begun', () => {
     })
   })
 
-  it('not when as many are running as may be', async () => {
+  it('is refused when the maximum number of runs is running', async () => {
     const { env, open } = await slowModel()
     const served = await serve({ maxRuns: 1, env })
     const id = await begun(served, { file: 'slow.md' })
@@ -118,7 +118,7 @@ describe('a run is begun', () => {
 })
 
 describe('a run of the server', () => {
-  it('is cancelled, resumed and comes to its end', async () => {
+  it('can be cancelled, and resumed to its end', async () => {
     const { env, isAsked } = await slowModel()
     const served = await serve({ env })
     const id = await begun(served, { file: 'slow.md' })
@@ -150,7 +150,7 @@ describe('a run of the server', () => {
     expect(await statusOf(again, id)).toBe('done')
   })
 
-  it('whose command was stopped is resumed once somebody says what became of that', async () => {
+  it('with a stopped command is resumed after the outcome was stated', async () => {
     const served = await serveTree({
       'wait.md': '+++\nagent = "wait.lua"\n+++\nHi\n',
       'wait.lua': 'aip.cmd.exec("sleep", {"600"}) return "done"',
@@ -171,7 +171,7 @@ describe('a run of the server', () => {
     expect(await detailOf(served, id)).toMatchObject({ run: { status: 'done' }, answers: [{ text: 'done' }] })
   })
 
-  it('has what it changed put back, once', async () => {
+  it('can be undone once', async () => {
     const served = await serveTree({
       'write.md': '+++\nagent = "write.lua"\n+++\nHi\n',
       'write.lua': 'aip.file.save("a.txt", "new\\n"); aip.file.save("b.txt", "new\\n")',
@@ -205,7 +205,7 @@ describe('a question', () => {
   it.each([
     ['approve', {}, 'not denied'],
     ['reject', { reason: 'use a list' }, 'use a list'],
-  ])('of a run of the server is open until somebody answers: %s', async (verdict, body, told) => {
+  ])('of a run of the server is open until it is answered: %s', async (verdict, body, told) => {
     const { model, served } = await asked()
     const id = await begun(served, { file: 'ask.md' })
     await waits(served, id)
@@ -237,7 +237,7 @@ describe('a question', () => {
     expect(model.requests).toHaveLength(2)
   })
 
-  it('of a run that waits on the disk is answered, and the run is resumed then', async () => {
+  it('of a suspended run is answered, and the run is then resumed', async () => {
     const { served } = await asked()
     const { runId: id } = await beginRun('ask.md', { approve: () => 'suspend' }, served.around).result
     await waits(served, id)

@@ -27,8 +27,8 @@ function raw({ serving }: HttpServed, text: string): Promise<string> {
 const status = async (served: HttpServed, head: readonly string[], path = '/api/runs', method = 'GET') =>
   (await raw(served, `${[`${method} ${path} HTTP/1.1`, ...head].join('\r\n')}\r\n\r\n`)).slice(9, 12)
 
-describe('who comes without the secret', () => {
-  it('gets nothing, whatever is sent in its place, and a cookie is never in its place', async () => {
+describe('a client without the secret', () => {
+  it('gets nothing, whatever it sends instead, and a cookie never replaces the secret', async () => {
     const served = await serveTree(tree)
     const host = `Host: 127.0.0.1:${served.serving.port}`
     const right = encodeURIComponent(secret)
@@ -61,7 +61,7 @@ describe('who comes without the secret', () => {
     expect(await status(served, [host], 'http://127.0.0.1/page/x')).toBe('400')
   })
 
-  it('gets the files of the page, which hold no data and set no cookie', async () => {
+  it('gets the files of the page, which contain no data and set no cookie', async () => {
     const page = tempTree({ 'index.html': '<p>page', 'page.js': '1' })
     const served = await serveTree(tree, { page })
     for (const path of ['/', '/page/page.js', `/?secret=${encodeURIComponent(secret)}`]) {
@@ -70,7 +70,7 @@ describe('who comes without the secret', () => {
     }
   })
 
-  it('is let in by the address that was printed, once', async () => {
+  it('is admitted once by the printed address', async () => {
     const served = await serveTree(tree)
     const exchange = (ticket: string) => {
       const headers = { authorization: `Ticket ${ticket}` }
@@ -95,7 +95,7 @@ describe('who comes without the secret', () => {
 })
 
 describe('a page of another origin', () => {
-  it('is refused, by whatever name it calls this address', async () => {
+  it('is refused, whatever name it uses for this address', async () => {
     const served = await serveTree(tree)
     const { port } = served.serving
     const names = [
@@ -124,7 +124,7 @@ describe('a page of another origin', () => {
       expect([site, await status(served, [own, bearer, `Sec-Fetch-Site: ${site}`])]).toEqual([site, '403'])
   })
 
-  it('can send no form, for a body has to say that it is JSON', async () => {
+  it('cannot send a form, because a body must be declared as JSON', async () => {
     const served = await serveTree(tree)
     const host = `Host: 127.0.0.1:${served.serving.port}`
     const post = (type: string) =>
@@ -140,7 +140,7 @@ describe('a page of another origin', () => {
     expect(await post('application/json; charset=utf-8')).toBe('400')
   })
 
-  it('finds headers that keep it out of every answer, also of one to what is no request', async () => {
+  it('is blocked by headers in every answer, even to malformed requests', async () => {
     const served = await serveTree(tree, { limits: { headMs: 200, requestMs: 400 } })
     const head = `HTTP/1.1\r\nHost: 127.0.0.1:${served.serving.port}\r\n${bearer}\r\n`
     const json = 'Content-Type: application/json\r\n'
@@ -173,7 +173,7 @@ describe('a page of another origin', () => {
 })
 
 describe('a path', () => {
-  it('leads to no file but those of the page', async () => {
+  it('leads to no files but those of the page', async () => {
     const page = tempTree({ 'page/index.html': '<p>page', 'page/a.js': 'a', 'secret.txt': 'hidden' })
     const served = await serveTree(tree, { page: join(page, 'page') })
     const head = [`Host: 127.0.0.1:${served.serving.port}`, bearer]
@@ -200,7 +200,7 @@ describe('a path', () => {
     }
   })
 
-  it('leads to no run but those of the list, and to no part of one outside', async () => {
+  it('leads only to listed runs, and to no part outside of them', async () => {
     const served = await serveTree(tree)
     const { runId, folder = '' } = await beginRun('say.md', {}, served.around).result
     mkdirSync(join(folder, '..', 'x'))
@@ -231,7 +231,7 @@ describe('a path', () => {
       expect([path, (await served.get(`/api/file?path=${path}`)).status]).toEqual([path, expect.toBeOneOf([400, 404])])
   })
 
-  it('with cursors that nobody has sent, or with more than fits, is refused', async () => {
+  it('with unknown cursors, or of excessive length, is refused', async () => {
     const served = await serveTree(tree)
     const { runId } = await beginRun('say.md', {}, served.around).result
     for (const cursor of ['x', '1', '-1.0', '1.1e9', '1.99999999999999', '1.1.1'])
@@ -246,8 +246,8 @@ describe('a path', () => {
   })
 })
 
-describe('a run that somebody else has put among the runs', () => {
-  it('is shown as such, and neither resumed nor put back nor answered', async () => {
+describe('a run that another user has placed among the runs', () => {
+  it('is marked as such, and cannot be resumed, undone or answered', async () => {
     const files = { ...tree, 'fails.md': '+++\nagent = "fails.lua"\n+++\nHi\n', 'fails.lua': 'error("no")' }
     const [served, other] = [await serveTree(files), await serveTree(files)]
     const { runId, folder = '' } = await beginRun('say.md', {}, served.around).result
@@ -274,7 +274,7 @@ describe('a body', () => {
   const post = (served: HttpServed, more: string) =>
     `POST /api/runs HTTP/1.1\r\nHost: 127.0.0.1:${served.serving.port}\r\n${bearer}\r\nContent-Type: application/json\r\n${more}`
 
-  it('of 100 MB is refused by its head, and cut off where the head does not say it', async () => {
+  it('of 100 MB is refused by its header, and cut off if the header does not declare it', async () => {
     const served = await serveTree(tree)
     const size = 100 * 1024 * 1024
     expect(await raw(served, post(served, `Content-Length: ${size}\r\n\r\n`))).toContain('413')
@@ -301,7 +301,7 @@ describe('a body', () => {
     expect((await served.get('/api/runs')).status).toBe(200)
   })
 
-  it('that is no JSON, or of another form, is refused', async () => {
+  it('that is not JSON, or has another structure, is refused', async () => {
     const served = await serveTree(tree)
     const send = async (body: string) => {
       const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' }
@@ -322,7 +322,7 @@ describe('a body', () => {
   })
 })
 
-describe('a client that does not get on', () => {
+describe('a slow client', () => {
   const open = (served: HttpServed): Promise<Socket> =>
     new Promise((resolve) => {
       const socket = connect(served.serving.port, '127.0.0.1', () => resolve(socket))
@@ -332,7 +332,7 @@ describe('a client that does not get on', () => {
   const gone = (socket: Socket) =>
     new Promise<string>((resolve) => socket.resume().once('close', () => resolve('gone')))
 
-  it('is left after a while, in the head and in the body of a request, and others are served', async () => {
+  it('is disconnected after a while, in the header and in the body of a request, and others are served', async () => {
     const served = await serveTree(tree, { limits: { headMs: 100, requestMs: 200 } })
     const silent = await open(served)
     const slow = await open(served)
@@ -343,7 +343,7 @@ describe('a client that does not get on', () => {
     expect((await served.get('/api/runs')).status).toBe(200)
   })
 
-  it('keeps nobody out by connections that never send the secret', async () => {
+  it('blocks nobody with connections that never send the secret', async () => {
     const served = await serveTree(tree)
     const head = `HTTP/1.1\r\nHost: 127.0.0.1:${served.serving.port}\r\n`
     const stalled = await Promise.all(Array.from({ length: 700 }, () => open(served)))
@@ -352,7 +352,7 @@ describe('a client that does not get on', () => {
     expect((await served.post('/api/runs', { file: 'say.md' })).status).toBe(202)
   })
 
-  it('keeps nobody out by bodies that are not let in, and they are not read', async () => {
+  it('blocks nobody with unauthorized bodies, which are not read', async () => {
     const served = await serveTree(tree)
     const head = `HTTP/1.1\r\nHost: 127.0.0.1:${served.serving.port}\r\nContent-Type: application/json\r\n`
     const sockets = await Promise.all(Array.from({ length: 200 }, () => open(served)))
@@ -368,7 +368,7 @@ describe('a client that does not get on', () => {
     expect((await raw(served, expecting)).slice(9, 12)).toBe('401')
   })
 
-  it('keeps nobody out by slow bodies, whatever sizes they announce', async () => {
+  it('blocks nobody with slow bodies, whatever sizes they announce', async () => {
     const served = await serveTree(tree)
     const head = `HTTP/1.1\r\nHost: 127.0.0.1:${served.serving.port}\r\n${bearer}\r\nContent-Type: application/json\r\n`
     const slow = await Promise.all(Array.from({ length: 60 }, () => open(served)))
@@ -377,7 +377,7 @@ describe('a client that does not get on', () => {
     expect((await served.post('/api/runs', { file: 'say.md' })).status).toBe(202)
   })
 
-  it('with large bodies keeps out other large ones, and no small one', async () => {
+  it('with large bodies blocks only other large ones', async () => {
     const served = await serveTree(tree, { limits: { bodyBytes: 100_000 } })
     const head = `HTTP/1.1\r\nHost: 127.0.0.1:${served.serving.port}\r\n${bearer}\r\nContent-Type: application/json\r\n`
     const slow = await open(served)
@@ -389,7 +389,7 @@ describe('a client that does not get on', () => {
     await expect.poll(async () => (await large()).status, { timeout: 20_000 }).not.toBe(503)
   })
 
-  it('makes room where there are too many connections, and one that has sent the secret stays', async () => {
+  it('loses its connection when there are too many, unless it has sent the secret', async () => {
     const served = await serveTree(tree, { limits: { connections: 3 } })
     const own = await open(served)
     const heard = new Promise((resolve) => own.once('data', resolve))
@@ -402,7 +402,7 @@ describe('a client that does not get on', () => {
     expect(own.destroyed).toBe(false)
   })
 
-  it('is cut off where all connections are taken by clients with the secret', async () => {
+  it('is disconnected when clients with the secret use all connections', async () => {
     const served = await serveTree(tree, { limits: { connections: 2 } })
     const request = `GET /api/events HTTP/1.1\r\nHost: 127.0.0.1:${served.serving.port}\r\n${bearer}\r\n\r\n`
     for (const socket of [await open(served), await open(served)]) {

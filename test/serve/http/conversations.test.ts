@@ -42,7 +42,7 @@ const saying = (text: string): ModelReply => ({ text: `\`\`\`js\noutput(${JSON.s
 const steps = { todos: [{ content: 'Look', status: 'pending' }] }
 
 describe('POST /prompt', () => {
-  it('begins a conversation, or takes one up whose model knows what was said before, in the mode that it names (R191, R192, R193)', async () => {
+  it('starts a conversation, or continues one whose model knows the earlier messages, in the given mode (R191, R192, R193)', async () => {
     const { ask, get, model } = await world([{ text: 'One.' }, saying('Two.'), saying('Three.')])
     const { conversationId, promptId } = await ask({ input: 'First' })
     expect(promptId).toBe(conversationId)
@@ -68,14 +68,14 @@ describe('POST /prompt', () => {
     ])
   })
 
-  it('of a prompt file has its front matter', async () => {
+  it('of a prompt file uses its front matter', async () => {
     const { ask, model } = await world([{ text: 'One.' }], { 'own.md': '+++\nmodel = "own"\n+++\nNot asked.\n' })
     await ask({ input: 'Hello', file: 'own.md' })
     expect(model.requests[0]?.body?.model).toBe('own')
     expect(JSON.stringify(model.requests[0]?.body?.messages)).not.toContain('Not asked')
   })
 
-  it('refuses a conversation that does not exist, one that is answering, and what is no prompt', async () => {
+  it('refuses an unknown conversation, one that is answering, and a body without a prompt', async () => {
     let open = (): void => {}
     const gate = new Promise<void>((resolve) => (open = resolve))
     const { ask, begin, post, get, model } = await world([{ text: 'One.' }, { text: 'Two.', gate }])

@@ -53,7 +53,7 @@ describe('an event stream', () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] }))
   afterEach(() => void vi.useRealTimers())
 
-  it('gives what comes, and ends with its source', async () => {
+  it('sends events as they come, and ends with its source', async () => {
     const source = pushed(createEventStreams())
     const reader = readerOf(source.response)
     source.push('a')
@@ -66,7 +66,7 @@ describe('an event stream', () => {
     expect(source.closed()).toBe(1)
   })
 
-  it('takes nothing from its source that the client has not asked for', async () => {
+  it('reads nothing from its source before the client requests it', async () => {
     const source = pushed(createEventStreams())
     const reader = readerOf(source.response)
     for (let count = 0; count < 1000; count += 1) {
@@ -78,14 +78,14 @@ describe('an event stream', () => {
     expect(`${await textOf(reader)}${await textOf(reader)}`).toBe('x'.repeat(1000))
   })
 
-  it('says that it is still there', async () => {
+  it('sends keep-alive messages', async () => {
     const reader = readerOf(pushed(createEventStreams()).response)
     const next = textOf(reader)
     await vi.advanceTimersByTimeAsync(15_000)
     expect(await next).toMatch(/^:.*\n\n$/)
   })
 
-  it('lets a client go that does not read, and not one that waits', async () => {
+  it('disconnects a client that does not read, but not one that waits', async () => {
     const streams = createEventStreams()
     const [stuck, waiting] = [pushed(streams), pushed(streams)]
     const [stuckReader, waitingReader] = [readerOf(stuck.response), readerOf(waiting.response)]
@@ -99,7 +99,7 @@ describe('an event stream', () => {
     await expect(textOf(stuckReader).then(() => textOf(stuckReader))).rejects.toThrow('does not read')
   })
 
-  it('closes its source when the client goes, and when the server ends', async () => {
+  it('closes its source when the client disconnects, and when the server ends', async () => {
     const streams = createEventStreams()
     const [left, open] = [pushed(streams), pushed(streams)]
     await readerOf(left.response).cancel()
@@ -113,7 +113,7 @@ describe('an event stream', () => {
 })
 
 describe('an event', () => {
-  it('stands on one line, whatever its data is', () => {
+  it('is on one line, whatever its data is', () => {
     const text = eventText('rows', { text: 'a\nevent: over\r\n\u2028' }, '1.2')
     expect(text.split('\n')).toHaveLength(5)
     expect(text).toMatch(/^id: 1\.2\nevent: rows\ndata: \{[^\n]*\}\n\n$/u)

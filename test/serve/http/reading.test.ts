@@ -32,7 +32,7 @@ const recorded = (served: HttpServed, file: string, inputs: readonly string[] = 
   beginRun(file, { inputs }, served.around).result
 
 describe('a run that has ended', () => {
-  it('is listed, shown with its answer, rows, parts and changes, each as its schema says', async () => {
+  it('is listed, shown with its answer, rows, parts and changes, all valid by their schemas', async () => {
     const served = await serveTree(writing)
     const { runId } = await recorded(served, 'write.md')
     const list = schemas.runList.parse((await served.get('/api/runs')).body)
@@ -115,7 +115,7 @@ describe('a comparison of two large runs', () => {
     return { served, small: `/api/runs/${runId}` }
   }
 
-  it('is stopped at its limit, with the command that makes it, and the next one has its turn', async () => {
+  it('is stopped at its limit, with the command for it, and the next comparison gets its turn', async () => {
     const { served, small } = await large({ comparison: { timeMs: 1 } })
     for (const path of [compare, compare]) {
       expect(await served.get(path)).toMatchObject({
@@ -131,7 +131,7 @@ describe('a comparison of two large runs', () => {
     expect((await served.get(small)).status).toBe(200)
   })
 
-  it('leaves the server free for other requests while it is read', async () => {
+  it('does not block other requests', async () => {
     const served = await serveTree(writing)
     const { runId, folder = '' } = await recorded(served, 'write.md')
     for (const id of [a, b]) {
@@ -166,7 +166,7 @@ function releaseReader(pipe: string): boolean {
   }
 }
 
-describe('a run that goes on', () => {
+describe('a running run', () => {
   /** A run with three tasks in this process, separate from the server; the second waits. */
   async function going() {
     let open = (): void => {}
@@ -180,7 +180,7 @@ describe('a run that goes on', () => {
     return { served, run, id, open, events: `/api/runs/${id}/events` }
   }
 
-  it('is followed to its end: rows as they change, how it stands, and that it is over', async () => {
+  it('is followed to its end: changed rows, its state, and its end', async () => {
     const { served, run, open, events } = await going()
     const stream = follow(served, events)
     const states = () => rowsOf(stream.events).flatMap(({ kind, state }) => (kind === 'model' ? [state] : []))
@@ -196,7 +196,7 @@ describe('a run that goes on', () => {
     ])
   })
 
-  it('is followed on after a break of the connection, with nothing lost and nothing twice', async () => {
+  it('is followed again after a broken connection, with no event lost or repeated', async () => {
     const { served, run, id, open, events } = await going()
     const first = follow(served, events)
     await expect.poll(() => rowsOf(first.events).length, { timeout: 20_000 }).toBe(4)
@@ -211,7 +211,7 @@ describe('a run that goes on', () => {
     expect(rowsOf(second.events).map(({ place }) => place)).not.toContain('task/0')
   })
 
-  it('is followed on by another server, after the first one was stopped', async () => {
+  it('is followed by another server, after the first one was stopped', async () => {
     const { served, run, id, open, events } = await going()
     const first = follow(served, events)
     await expect.poll(() => rowsOf(first.events).length, { timeout: 20_000 }).toBe(4)
@@ -230,7 +230,7 @@ describe('a run that goes on', () => {
     expect(rowsOf(second.events).map(({ place }) => place)).not.toContain('task/0')
   })
 
-  it('is told of to those who follow the list, when it begins and when it ends', async () => {
+  it('is reported to those who follow the list, when it begins and when it ends', async () => {
     const served = await serveTree(writing)
     await recorded(served, 'write.md')
     const stream = follow(served, '/api/events')
@@ -246,7 +246,7 @@ describe('a run that goes on', () => {
 })
 
 describe('a run that was killed', () => {
-  it('is over, and what it was at is interrupted', async () => {
+  it('is shown as ended, and its unfinished work as interrupted', async () => {
     const served = await serveTree(writing)
     const { runId, folder = '' } = await recorded(served, 'write.md')
     const file = join(folder, 'j-000001.jsonl')
@@ -267,7 +267,7 @@ describe('a run that was killed', () => {
 })
 
 describe('prompt files', () => {
-  it('are listed with what they say of themselves, and shown with their last run', async () => {
+  it('are listed with their descriptions, and shown with their last run', async () => {
     const served = await serveTree({ ...writing, 'README.md': '# No prompt\n', 'lua/module.lua': 'return {}' })
     const { files } = schemas.fileList.parse((await served.get('/api/files')).body)
     expect(files.map(({ path }) => path)).toEqual(['write.lua', 'write.md'])

@@ -51,7 +51,7 @@ const idIn = (text: string): string | undefined => /^id: (.*)$/m.exec(text)?.[1]
 describe('the events of a run', () => {
   const many = Array.from({ length: 1_200 }, (_, n) => ({ row: rowOf(n), changed: n + 1 }))
 
-  it('have so many rows that a client can draw between them, and each is sent once', () => {
+  it('contain a limited number of rows, so that a client can draw in between, and each is sent once', () => {
     const texts = [...taken(feedOf(many))]
     expect(texts.map((text) => numbersIn(text).length)).toEqual([500, 500, 200])
     expect(texts.map(idIn)).toEqual(['0.500', '0.1000', '0.1200'])
@@ -60,7 +60,7 @@ describe('the events of a run', () => {
     expect([...taken(feedOf(many), 1000)].flatMap(numbersIn)).toEqual(many.slice(1000).map(({ row }) => row.n))
   })
 
-  it('hold rows together that one record has changed, for an id is behind all of them', () => {
+  it('keep rows together that one record has changed, because only the last has an id', () => {
     const placed = many.map(({ row }, index) => ({ row, changed: index < 450 ? index + 1 : 451 }))
     const texts = [...taken(feedOf(placed))]
     expect(texts.map((text) => numbersIn(text).length)).toEqual([1_200])
@@ -72,11 +72,11 @@ describe('the events of a run', () => {
     expect([...taken(feedOf(placed))].map(numbersIn)).toEqual([[1, 2, 3]])
   })
 
-  it('begin again where records were lost that the client has seen', () => {
+  it('start again if records were lost that the client has seen', () => {
     expect([...taken(feedOf(many.slice(0, 3)), 7)].flatMap(numbersIn)).toEqual([0, 1, 2])
   })
 
-  it('end with what is left without an end', () => {
+  it('end with the rows that have no end', () => {
     const running = [{ row: rowOf(0, 'running'), changed: 1 }]
     const [text = '', ...more] = taken(feedOf(running, { isOver: () => true, left: () => [rowOf(0, 'interrupted')] }))
     expect(text.split('\n\n').map((one) => /event: (\w+)/.exec(one)?.[1])).toEqual(['rows', 'rows', 'over', undefined])
@@ -85,7 +85,7 @@ describe('the events of a run', () => {
   })
 })
 
-describe('what a model is saying', () => {
+describe('the current text of a model', () => {
   const delta = (text: string, kind: Delta['kind'] = 'text'): Delta => ({ place: 'task/0/ask', kind, text })
 
   function heard(callIn: () => string | undefined) {
@@ -102,7 +102,7 @@ describe('what a model is saying', () => {
   const said = (text: string | undefined) =>
     [...(text ?? '').matchAll(/^data: (.*)$/gm)].map(([, data = '']) => JSON.parse(data) as Delta)
 
-  it('comes in few events, with the place of the row of the call', () => {
+  it('is sent in few events, with the place of the row of the call', () => {
     const { say, take } = heard(() => 'task/0/agent/ask/turn/0#0')
     say(delta('hm', 'reasoning'))
     say(delta('so '))
@@ -114,7 +114,7 @@ describe('what a model is saying', () => {
     expect(take()).toBeUndefined()
   })
 
-  it('waits for the row of its call, and is left out when that has ended', () => {
+  it('waits for the row of its call, and is omitted after the call has ended', () => {
     let call: string | undefined
     const { say, take, read } = heard(() => call)
     say(delta('so'))
@@ -131,15 +131,15 @@ describe('what a model is saying', () => {
     expect(take()).toBeUndefined()
   })
 
-  it('is left out where a client takes nothing', () => {
+  it('is omitted if a client accepts nothing', () => {
     const { say, take } = heard(() => 'main#0')
     for (let count = 0; count < 1_000; count += 1) say(delta('x'.repeat(1_000)))
     expect((take() ?? '').length).toBeLessThan(300_000)
   })
 })
 
-describe('the rows behind a cursor', () => {
-  it('have those that are left as they stand, whether or not they have changed since', () => {
+describe('the rows after a cursor', () => {
+  it('are the remaining ones in their current state, whether or not they have changed since', () => {
     const placed = [
       { row: rowOf(0, 'running'), changed: 1 },
       { row: rowOf(1, 'running'), changed: 2 },

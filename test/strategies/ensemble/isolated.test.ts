@@ -71,7 +71,7 @@ async function run(keys: string, { members = both, judgement = '' } = {}) {
 }
 
 describe('members in work trees of their own', () => {
-  it('the changes of the first that passes the check are made, in a submodule too, and no others', async () => {
+  it('the changes of the first member that passes the check are applied, also in a submodule, and no others', async () => {
     const { content, made, read, left } = await run(
       '[ensemble]\nisolation = "worktree"\ncheck = "grep -q two notes.txt"',
     )
@@ -83,7 +83,7 @@ describe('members in work trees of their own', () => {
     ])
   })
 
-  it('none that passes changes nothing, and the work trees stay for a resumed run', async () => {
+  it('if no member passes, nothing changes, and the work trees stay for a resumed run', async () => {
     const { thrown, made, read, left } = await run('[ensemble]\nisolation = "worktree"\ncheck = "exit 3"')
     expect(thrown).toMatchObject({
       code: 'AGENT_FAILED',
@@ -92,7 +92,7 @@ describe('members in work trees of their own', () => {
     expect({ made, left, notes: read('notes.txt') }).toEqual({ made: [], left: 3, notes: 'base\n' })
   })
 
-  it('a judge sees the answers and the diffs, and says whose work is taken', async () => {
+  it('a judge sees the answers and the diffs, and selects one', async () => {
     const judgement = '{"reason": "two is more", "winner": "b"}'
     const { content, asked, made, read, left, sent } = await run('[ensemble]\nisolation = "worktree"', { judgement })
     expect({ content, made, left }).toEqual({ content: 'did b', made: ['made-b.txt'], left: 1 })
@@ -120,7 +120,7 @@ describe('members in work trees of their own', () => {
     })
   })
 
-  it('work that does not fit what was changed meanwhile is refused whole: the file is named, the other is as it was', async () => {
+  it('work that conflicts with changes made meanwhile is refused as a whole: the file is named, the others are restored', async () => {
     // once it has its work tree, it changes the workspace directly, as someone else might
     const somebody = 'echo mine > "$(git worktree list --porcelain | sed -n \'1s/worktree //p\')/notes.txt"'
     const { thrown, made, read, left, sent } = await run(

@@ -43,7 +43,7 @@ it.each([
   ['a synthesis', '[ensemble]', '"all"'],
   ['a vote', `${output}[ensemble]\naggregate = "vote"`, '"one"'],
   ['the first that passes a check', '[ensemble]\ncheck = "grep -q one"', '"one"'],
-])('an ensemble with %s that is killed at any record asks nobody twice who was paid', async (_, keys, content) => {
+])('an ensemble with %s that is killed at any record repeats no paid call', async (_, keys, content) => {
   const whole: JournalRecord[] = []
   const calm = ensembleWorld(keys)
   expect(await calm.live(whole)).toEqual({ content, repeated: 0 })

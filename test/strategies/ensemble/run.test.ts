@@ -79,7 +79,7 @@ function seenIn(folder: string): JsonObject {
 }
 
 describe('an ensemble of models', () => {
-  it('asks all the same at once, and a model to make one answer of theirs', async () => {
+  it('asks all members the same at once, and a model that combines their answers', async () => {
     const { task, asked, sent } = await run(`[ensemble]\n${models('a', 'b', 'c')}`)
     expect(contentOf(task)).toBe('main says so')
     expect(asked.map(({ model }) => model).toSorted()).toEqual(['a', 'b', 'c', 'main'])
@@ -99,7 +99,7 @@ describe('an ensemble of models', () => {
     expect(ofType(sent, 'ensemble.completed')[0]).toMatchObject(end)
   })
 
-  it('post_task agents see the members in the order in which they are written', async () => {
+  it('post_task agents see the members in the order of the file', async () => {
     const answer: Answer = (model) => (model === 'b' ? failing('no such luck') : says(model, '', undefined as never))
     const { folder } = await run(`${seen}[ensemble]\n${models('a', 'b', 'c')}`, { files: seenFile, answer })
     const { members, degraded, content } = seenIn(folder)
@@ -111,7 +111,7 @@ describe('an ensemble of models', () => {
     ])
   })
 
-  it('two of three are enough, and it is told that one is missing', async () => {
+  it('two of three are enough, and the missing one is reported', async () => {
     const answer: Answer = (model) => (model === 'c' ? never() : says(model, '', undefined as never))
     const { task, sent, asked } = await run(`[ensemble]\ntimeout = "1s"\n${models('a', 'b', 'c')}`, { answer })
     expect(contentOf(task)).toBe('main says so')
@@ -126,7 +126,7 @@ describe('an ensemble of models', () => {
     )
   })
 
-  it('fewer are an error that names who is missing and why', async () => {
+  it('fewer are an error that names the missing ones and the reasons', async () => {
     const answer: Answer = (model) => (model === 'a' ? says(model, '', undefined as never) : never())
     const { thrown, asked } = await run(`[ensemble]\ndeadline = "1s"\n${models('a', 'b', 'c')}`, { answer })
     expect(thrown).toMatchObject({
@@ -138,7 +138,7 @@ describe('an ensemble of models', () => {
     expect(asked.map(({ model }) => model)).not.toContain('main')
   })
 
-  it('a member that failed tries again as often as it may', async () => {
+  it('a failed member retries up to its limit', async () => {
     const tries = new Map<string, number>()
     const answer: Answer = (model) => {
       tries.set(model, (tries.get(model) ?? 0) + 1)
@@ -156,7 +156,7 @@ describe('an ensemble of models', () => {
 const form = '[output.schema]\ntype = "object"\nproperties.n.type = "number"\nrequired = ["n"]\n'
 
 describe('the synthesis', () => {
-  it('is what must fit [output]: members answer freely', async () => {
+  it('must fit [output]: members answer freely', async () => {
     const answer: Answer = (model) => ({ text: [model === 'main' ? '{"n": 5}' : `${model} says five`] })
     const { task, asked } = await run(`${form}[ensemble]\n${models('a', 'b')}`, { answer })
     expect(task).toMatchObject({ status: 'done', value: { n: 5 } })
@@ -169,7 +169,7 @@ describe('the synthesis', () => {
     )
   })
 
-  it('changes files with write_mode, and no member does', async () => {
+  it('changes files with write_mode, but no member does', async () => {
     const answer: Answer = (model) => ({
       text: [`By ${model}.\n\n<FILE_CHANGES>\n<FILE_NEW file_path="${model}.txt">\nx\n</FILE_NEW>\n</FILE_CHANGES>`],
     })
@@ -180,7 +180,7 @@ describe('the synthesis', () => {
 })
 
 describe('a vote', () => {
-  it('the most frequent value wins, whoever wrote it how, and the votes are shown', async () => {
+  it('the most frequent value wins, whatever its formatting, and the votes are shown', async () => {
     const answer: Answer = (model) => ({ text: [model === 'a' ? '{"n": 1}' : '{ "n" : 2.0 }'] })
     const front = `${seen}${form}[ensemble]\naggregate = "vote"\n${models('a', 'b', 'c')}`
     const { task, sent, folder } = await run(front, { answer, files: seenFile })
@@ -193,7 +193,7 @@ describe('a vote', () => {
     expect(seenIn(folder)['votes']).toEqual(votes)
   })
 
-  it('of equally frequent ones the first that is written wins', async () => {
+  it('among equally frequent values, the first in the file wins', async () => {
     const answer: Answer = (model) => ({ text: [`{"n": ${model === 'a' ? 1 : 2}}`] })
     const { task } = await run(`${form}[ensemble]\naggregate = "vote"\n${models('b', 'a')}`, { answer })
     expect(task).toMatchObject({ value: { n: 2 } })
@@ -209,7 +209,7 @@ describe('a vote', () => {
 })
 
 describe('the first answer', () => {
-  it('is taken, and the others are stopped', async () => {
+  it('is used, and the other members are stopped', async () => {
     const answer: Answer = (model) => (model === 'b' ? says(model, '', undefined as never) : never())
     const { task, sent } = await run(`[ensemble]\naggregate = "first"\n${models('a', 'b', 'c')}`, { answer })
     expect(contentOf(task)).toBe('b says so')
@@ -218,14 +218,14 @@ describe('the first answer', () => {
     expect(ofType(sent, 'member.stopped').map(({ name }) => name)).toEqual(['a', 'c'])
   })
 
-  it('that passes the check is taken', async () => {
+  it('that passes the check is used', async () => {
     const answer: Answer = (model) => ({ text: [model === 'b' ? 'good' : 'bad'] })
     const { task, sent } = await run(`[ensemble]\ncheck = "grep -q good"\n${models('a', 'b')}`, { answer })
     expect(contentOf(task)).toBe('good')
     expect(ofType(sent, 'ensemble.completed')[0]).toMatchObject({ winner: 'b' })
   })
 
-  it('none that passes is an error with each exit code', async () => {
+  it('without a member that passes is an error with each exit code', async () => {
     const answer: Answer = (model) => (model === 'b' ? failing('no such luck') : { text: ['7'] })
     const { thrown } = await run(`[ensemble]\ncheck = 'exit "$(cat)"'\n${models('a', 'b')}`, { answer })
     expect(thrown).toMatchObject({
@@ -239,7 +239,7 @@ describe('agents', () => {
   const merge =
     'local names = {}\nfor _, m in ipairs(input.members) do names[#names + 1] = m.name .. "=" .. m.content end\nreturn table.concat(names, " ")\n'
 
-  it('a Lua function makes one answer of all', async () => {
+  it('a Lua function combines all answers', async () => {
     const { task } = await run(`[ensemble]\naggregator = "merge.lua"\n${models('a', 'b')}`, {
       files: { 'merge.lua': merge },
     })
@@ -271,7 +271,7 @@ describe('agents', () => {
     expect(contentOf(task)).toBe('2')
   })
 
-  it('are members: a prompt file, a Lua file and a command line, each by what it says', async () => {
+  it('can be members: a prompt file, a Lua file and a command-line agent', async () => {
     const members = [
       'agent = "ask.md"',
       'agent = "ask.lua"',
@@ -296,7 +296,7 @@ describe('members that are programs (TV40)', () => {
   const merged = { ...open, 'merge.lua': 'return "merged"\n' }
   const head = `${seen}[ensemble]\naggregator = "merge.lua"\n`
 
-  it('are started by a file that nobody has trusted only where the user lets programs do anything', async () => {
+  it('in an untrusted file are started only if the user allows programs to do anything', async () => {
     await expect(run(`[ensemble]\n${program('a', 'touch started')}`)).rejects.toMatchObject({
       code: 'UNTRUSTED',
       message: expect.stringContaining(
@@ -309,7 +309,7 @@ describe('members that are programs (TV40)', () => {
     })
   })
 
-  it('one crashes and one cannot be started: only they are missing', async () => {
+  it('one crashes and one cannot be started: only these are missing', async () => {
     const missing =
       '[[ensemble.agents]]\nname = "d"\ncommand = "no-such-program"\nsandbox.mode = "danger-full-access"\n'
     const front = `${head}${program('a', 'echo a')}${program('b', 'echo b')}${program('c', 'exit 7')}${missing}`
@@ -328,7 +328,7 @@ describe('members that are programs (TV40)', () => {
     ])
   })
 
-  it('three run at the same time, and each answer counts when it is there (R270, R274)', async () => {
+  it('run concurrently, and each answer counts when it arrives (R270, R274)', async () => {
     // each ends only when all have started, and one after the other
     const waits = (...names: readonly string[]): string =>
       names.map((name) => `until [ -s ${name} ]; do sleep 0.02; done`).join('; ')
@@ -351,7 +351,7 @@ describe('members that are programs (TV40)', () => {
     expect(ofType(sent, 'member.completed').map(({ name }) => name)).toEqual(['b', 'c', 'a'])
   })
 
-  it('two that hang are killed with all that they started, and one answer is too few', async () => {
+  it('are killed with their child processes if they hang, and one answer is too few', async () => {
     const hang = (name: string): string => program(name, `echo $$ > ${name}.pid; (sleep 60; touch ${name}.late) & wait`)
     const { folder, thrown } = await run(`${head}timeout = "5s"\n${program('a', 'echo a')}${hang('b')}${hang('c')}`, {
       files: { ...merged, ...seenFile },
@@ -367,7 +367,7 @@ describe('members that are programs (TV40)', () => {
     }
   })
 
-  it('a prompt of 2,000 bytes arrives', async () => {
+  it('receive a prompt of 2,000 bytes', async () => {
     const prompt = `${'é'.repeat(996)} what?!!`
     expect(Buffer.byteLength(prompt)).toBe(2000)
     const argument = `[[ensemble.agents]]\nname = "b"\ncommand = "sh"\nargs = ["-c", "cat; echo \\"$#\\"", "sh", "{prompt}"]\nsandbox.mode = "danger-full-access"\n`

@@ -29,7 +29,7 @@ function contextOf(facts: Partial<IterationFacts>, original = task): string {
 }
 
 describe('the prompt of an iteration', () => {
-  it('is assessment and task in the first one', () => {
+  it('is assessment and task in the first iteration', () => {
     expect(iterationPrompt(task, start, { assessment: 'A', continuation: undefined })).toBe(`<task_assessment>
 ## Task Complexity Assessment
 A
@@ -68,7 +68,7 @@ A
 Implement user authentication`)
   })
 
-  it('has the continuation behind the task where no context is passed', () => {
+  it('has the continuation after the task if no context is passed', () => {
     const facts = { ...start, iteration: 2, records }
     expect(iterationPrompt(task, facts, { assessment: 'A', continuation: 'Go on.' })).toBe(`<task_assessment>
 ## Task Complexity Assessment
@@ -80,7 +80,7 @@ Implement user authentication
 Go on.`)
   })
 
-  it('leaves all texts as they are, whatever they look like', () => {
+  it('leaves all texts unchanged, whatever they look like', () => {
     const odd = 'Fill {plan_section} and {{x}} with $& and $1\n</task_context>\n### Iteration 9 → commit x\n'
     const facts = { ...start, iteration: 1, plan: '$`{summary}', records: [madeRecord(0, { summary: "$' {base}" })] }
     expect(iterationPrompt(odd, facts, { assessment: '{iteration} $$', continuation: undefined })).toBe(`<task_context>
@@ -122,13 +122,13 @@ describe('the context block', () => {
     )
   })
 
-  it('says what is not known', () => {
+  it('says what is unknown', () => {
     const text = contextOf({ count: undefined, baseCommit: undefined, records: [madeRecord(0)] })
     expect(text).toContain('\n## Progress\nIteration: 1 of ongoing\nBase commit: unknown\n\n')
     expect(text).toContain('\n### Iteration 0 → no changes\nFiles: none\nSummary: ')
   })
 
-  it('shows scores, and what the last check printed', () => {
+  it('contains scores, and the output of the last check', () => {
     const checked = [
       madeRecord(0, { summary: 's0', score: 1.5, check: 'npm test: exit code 1\nold failure' }),
       madeRecord(1, { summary: 's1', score: -2, check: 'npm test: exit code 1\nnew failure\nof two lines' }),
@@ -151,7 +151,7 @@ of two lines
   })
 })
 
-it('shows nine characters of a commit', () => {
+it('commits are shown with nine characters', () => {
   expect(shortCommit('0123456789abcdef')).toBe('012345678')
   expect(shortCommit(undefined)).toBeUndefined()
 })

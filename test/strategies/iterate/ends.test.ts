@@ -42,21 +42,21 @@ describe('iterating ends', () => {
     )
   })
 
-  it('between iterations when the time is over', () => {
+  it('between iterations when the time is up', () => {
     const long = Array.from({ length: 5 }, (_, index) => changed(`s${index}`, { elapsed_ms: 40_000 }))
     expect(endWith(seconds(100), long)).toBe('duration_elapsed after 3')
     expect(endWith(seconds(80), long)).toBe('duration_elapsed after 2')
     expect(endWith(seconds(10), long)).toBe('duration_elapsed after 1')
   })
 
-  it('when the command ends with 0, before anything else', () => {
+  it('when the command exits with 0, before any other reason', () => {
     const met = [changed('a', { until_met: false }), changed('b', { until_met: true, score: 9 })]
     expect(endWith({ until: 'npm test' }, met)).toBe('until_met after 2')
     expect(endWith({ ...count(2), until: 'npm test', score_goal: 9 }, met)).toBe('until_met after 2')
     expect(endWith({ ...count(1), until: 'npm test' }, met)).toBe('completed after 1')
   })
 
-  it('when the score is as good as it has to be', () => {
+  it('when the score has reached its target', () => {
     const scored = [3, 7, undefined, 10, 12].map((score, index) =>
       changed(`s${index}`, score === undefined ? {} : { score }),
     )
@@ -66,7 +66,7 @@ describe('iterating ends', () => {
     expect(endWith({ score_goal: 2, score_best: 'lowest' }, scored)).toBe('goes on after 5')
   })
 
-  it('after so many iterations without a change, one after the other', () => {
+  it('after the given number of consecutive iterations without a change', () => {
     const quiet = [unchanged('start'), unchanged('start'), changed('a'), ...Array(4).fill(unchanged('a'))]
     expect(endWith(seconds(1000), quiet)).toBe('stalled after 6')
     expect(endWith({ ...seconds(1000), stall: 2 }, quiet)).toBe('stalled after 2')
@@ -74,7 +74,7 @@ describe('iterating ends', () => {
     expect(endWith({ ...count(100), stall: 4 }, quiet)).toBe('stalled after 7')
   })
 
-  it('not by failures that changed nothing, which say nothing about what there is to change', () => {
+  it('not after failures that changed nothing, because they do not count as unchanged', () => {
     const failed = { success: false, error: 'no network' }
     expect(endWith(seconds(1000), [failed, failed, failed, unchanged('start')])).toBe('goes on after 4')
     const between = [unchanged('a'), failed, unchanged('a'), failed, unchanged('a')]
@@ -82,18 +82,18 @@ describe('iterating ends', () => {
     expect(endWith(seconds(1000), [changed('a'), { ...changed('start'), ...failed }])).toBe('goes on after 2')
   })
 
-  it('after five failures in a row, unless the number of iterations is given', () => {
+  it('after five consecutive failures, unless the number of iterations is given', () => {
     const failed = Array.from({ length: 7 }, () => ({ success: false, error: 'no network' }))
     expect(endWith(seconds(1000), failed)).toBe('failing after 5')
     expect(endWith({ ...seconds(1000), stall: 0 }, failed)).toBe('goes on after 7')
     expect(endWith(count(7), failed)).toBe('completed after 7')
   })
 
-  it('as an older version ended it, in the records of which failures have no reason', () => {
+  it('like an older version for its records, in which failures have no reason', () => {
     expect(endWith(seconds(1000), Array(4).fill({ success: false }))).toBe('stalled after 3')
   })
 
-  it('when the files are as they were before', () => {
+  it('when the files have an earlier state again', () => {
     expect(endWith(seconds(1000), [changed('a'), changed('start')])).toBe('oscillating after 2')
     expect(endWith(seconds(1000), [changed('a'), changed('b'), changed('a'), changed('c')])).toBe('oscillating after 3')
     expect(endWith(seconds(1000), [changed('a'), unchanged('a'), changed('b')])).toBe('goes on after 3')
@@ -110,7 +110,7 @@ describe('iterating ends', () => {
     expect(endWith({ ...seconds(1e9), max_iterations: 5 }, many)).toBe('max_iterations after 5')
   })
 
-  it('after a number that is known beforehand, or not', () => {
+  it('after a number that may be known beforehand', () => {
     const planned = (settings: Partial<IterateSettings>): number | undefined =>
       plannedCount(endRules(iterateSettings(settings)))
     expect([planned(count(5)), planned({ ...count(5), max_iterations: 2 })]).toEqual([5, 2])
@@ -124,7 +124,7 @@ describe('the best iteration', () => {
   const highest: Pick<EndRules, 'scoreBest'> = { scoreBest: 'highest' }
   const lowest: Pick<EndRules, 'scoreBest'> = { scoreBest: 'lowest' }
 
-  it('has the best score, the later one of equals, and may be the start', () => {
+  it('has the best score, the last of equal ones, and may be the start', () => {
     expect(bestOf(scored(1, 5, 3), 2, highest)).toEqual({ iteration: 1, score: 5 })
     expect(bestOf(scored(1, 5, 3), 2, lowest)).toEqual({ iteration: 0, score: 1 })
     expect(bestOf(scored(5, 1, 5, 2), 5, highest)).toEqual({ iteration: 2, score: 5 })
@@ -146,11 +146,11 @@ describe('a score', () => {
     ['87%', 87],
     ['none', undefined],
     ['', undefined],
-  ])('is the last number that was printed: %j', (stdout, score) => {
+  ])('is the last printed number: %j', (stdout, score) => {
     expect(scoreIn({ code: 0, stdout, output: '' })).toBe(score)
   })
 
-  it('is none when the command failed', () => {
+  it('is undefined when the command failed', () => {
     expect(scoreIn({ code: 1, stdout: '5', output: '5' })).toBeUndefined()
     expect(scoreIn({ stdout: '5', output: '5' })).toBeUndefined()
   })

@@ -85,7 +85,7 @@ const count = (given: number) => ({ condition: { kind: 'count', count: given } }
 const seconds = (given: number) => ({ condition: { kind: 'duration', seconds: given } }) as const
 
 describe('iterating', () => {
-  it('goes on after an iteration that failed', async () => {
+  it('continues after a failed iteration', async () => {
     const works = [{}, { success: false }, { changed: ['a.ts'] }]
     const { result, outcome } = await iterated({ settings: count(3), works })
     expect(result).toMatchObject({
@@ -115,7 +115,7 @@ describe('iterating', () => {
     expect(outcome).toBe('outcome 2')
   })
 
-  it('waits longer after each failure in a row, within its time, and goes on once one succeeds', async () => {
+  it('waits longer after each consecutive failure, within its time, and continues after a success', async () => {
     const failed = { success: false, error: 'the host is gone' }
     const works = [failed, failed, failed, failed, { changed: ['a'] }, failed, {}, {}, {}]
     const { result, waits } = await iterated({ settings: seconds(3_600), works })
@@ -125,7 +125,7 @@ describe('iterating', () => {
     expect(result.records[0]).toMatchObject({ error: 'the host is gone' })
   })
 
-  it('ends when too many fail in a row, with their own reason', async () => {
+  it('ends after too many consecutive failures, with their own reason', async () => {
     const { result } = await iterated({ settings: seconds(3_600), works: [{}, { success: false, error: 'refused' }] })
     expect(result).toMatchObject({ stop_reason: 'failing', iterations_attempted: 6 })
     expect(keptFailing(result)).toMatchObject({
@@ -134,7 +134,7 @@ describe('iterating', () => {
     })
   })
 
-  it('begins no iteration when the time is over, and lets one overrun', async () => {
+  it('starts no iteration when the time is up, but lets one overrun', async () => {
     const settings = { ...seconds(100), stall: 0 }
     const { result, started } = await iterated({ settings, works: [{ seconds: 40 }] })
     expect(started).toEqual([0, 40, 80])
@@ -175,14 +175,14 @@ describe('iterating', () => {
     expect(sent[7]).toMatchObject({ result: { iterations_attempted: 2, records: [{}, {}] } })
   })
 
-  it('stalls, and ends where there is nothing to work on', async () => {
+  it('ends when it stalls, and when there is nothing to work on', async () => {
     const quiet = await iterated({ settings: seconds(1e6) })
     expect(quiet.result).toMatchObject({ iterations_attempted: 3, stop_reason: 'stalled' })
     const over = await iterated({ settings: count(5), isOver: (outcome) => outcome === 'outcome 1' })
     expect(over.result).toMatchObject({ iterations_attempted: 2, stop_reason: 'completed' })
   })
 
-  it('is done once in a dry run, and keeps nothing', async () => {
+  it('runs once in a dry run, and keeps nothing', async () => {
     const { result } = await iterated({ settings: { ...count(5), until: 'false', score: 'false' }, dry: 'req' })
     expect(result).toMatchObject({ iterations_attempted: 1, stop_reason: 'completed' })
     expect(result).not.toHaveProperty('until_met')

@@ -5,7 +5,7 @@ import { filesSummary, summaryQuestion, usableSummary } from '../../../src/strat
 describe('the message of a commit', () => {
   const facts = { run: '20260101-000000-abc', key: '0', iteration: 0, files: ['a.rs', 'b.rs'], subject: undefined }
 
-  it('has the changed files, and trailers', () => {
+  it('contains the changed files, and trailers', () => {
     expect(commitMessage(facts)).toBe(`[iter-0] Iteration 0 changes
 
 Modified files: a.rs, b.rs
@@ -31,14 +31,14 @@ Baton-Iteration: 0
     expect(subjectOf(iteration, summary)).toBe(subject)
   })
 
-  it('has at most 72 characters in its subject, none of them torn', () => {
+  it('has a subject of at most 72 characters, without split characters', () => {
     const subject = subjectOf(12, '👍'.repeat(100))
     expect(Array.from(subject)).toHaveLength(72)
     expect(subject).toBe(`[iter-12] ${'👍'.repeat(61)}…`)
     expect(subjectOf(12, 'x'.repeat(62))).toBe(`[iter-12] ${'x'.repeat(62)}`)
   })
 
-  it('is told apart from all others by its trailers, which no file name can forge', () => {
+  it('is recognized by its trailers, which a file name cannot forge', () => {
     const { run, key } = facts
     expect(isOwnCommit(commitMessage(facts), { run, key })).toBe(true)
     expect(isOwnCommit(commitMessage(facts).replaceAll('\n', '\r\n'), { run, key })).toBe(true)
@@ -49,7 +49,7 @@ Baton-Iteration: 0
     expect(isOwnCommit(forged, { run, key })).toBe(false)
   })
 
-  it('of the best state says which one it is', () => {
+  it('of the best state names the iteration', () => {
     const best = { run: 'r', key: 'best', iteration: 1, score: 0.25 }
     expect(bestMessage(best, ['a\nb'])).toBe(`[iter-best] Restore the state of iteration 1 (score 0.25)
 
@@ -80,7 +80,7 @@ describe('the summary by files', () => {
       true,
       'Iteration 0 succeeded. Modified 4 file(s): 3 other file(s), 1 .gz file(s).',
     ],
-  ])('%i %j', (iteration, files, success, text) => {
+  ])('of %i is %j', (iteration, files, success, text) => {
     expect(filesSummary({ iteration, files, success })).toBe(text)
   })
 })
@@ -93,7 +93,7 @@ describe('the summary of a model', () => {
     expect(usableSummary('x'.repeat(2001))).toBeUndefined()
   })
 
-  it('is asked for with a part of task, files and answers', () => {
+  it('is requested with a part of task, files and answers', () => {
     const files = Array.from({ length: 22 }, (_, index) => `f${index}`)
     const question = summaryQuestion(
       { iteration: 1, success: false, files },

@@ -39,12 +39,12 @@ const modelText = (text: string): AgentResult => ({ kind: 'model', text }) as un
 const fileText = (text: string): AgentResult => ({ kind: 'prompt', end: 'done', text }) as unknown as AgentResult
 
 describe('a summary', () => {
-  it('is that of the files without asking anybody', async () => {
+  it('lists the files without asking a model', async () => {
     const iteration = { settings: iterateSettings() }
     expect(await summarize(done, iteration, settings, testContext())).toMatchObject({ text: byFiles })
   })
 
-  it('is what a model says, with its first sentence for the commit, and what it cost', async () => {
+  it('is written by a model, with its first sentence for the commit, and its cost', async () => {
     const { summary, warnings, requests } = await summarized(() => modelText('Added v1.2 auth.\nTests pass. '))
     expect(summary).toMatchObject({ text: 'Added v1.2 auth. Tests pass.', subject: 'Added v1.2 auth', spent })
     expect(warnings).toEqual([])
@@ -52,7 +52,7 @@ describe('a summary', () => {
     expect(JSON.stringify(requests)).toContain('the answer')
   })
 
-  it('is what a prompt file says, which gets all about the iteration', async () => {
+  it('is written by a prompt file, which gets all data of the iteration', async () => {
     const { summary, requests } = await summarized(() => fileText('Short!'), file)
     expect(summary).toMatchObject({ text: 'Short!', subject: 'Short!', spent })
     expect(requests).toMatchObject([{ kind: 'prompt', inputs: [{ value: done }] }])
@@ -62,13 +62,13 @@ describe('a summary', () => {
     ['answers nothing', () => modelText(' \n'), 'the answer was empty or too long'],
     ['answers too much', () => modelText('x'.repeat(2001)), 'the answer was empty or too long'],
     ['fails', () => fails('the model is gone'), 'the model is gone'],
-  ])('is that of the files when who is asked %s, which is paid for all the same', async (_, answer, why) => {
+  ])('lists the files if the model or agent %s, which is paid nevertheless', async (_, answer, why) => {
     const { summary, warnings } = await summarized(answer)
     expect(summary).toEqual({ text: byFiles, spent })
     expect(warnings).toEqual([`the summary of iteration 1 only lists its files: ${why}`])
   })
 
-  it('ends nothing that has to go on: only what stops the run is thrown', async () => {
+  it('ends nothing that must continue: only errors that stop the run are thrown', async () => {
     await expect(
       summarized(() => {
         throw new BatonError('SUSPENDED', 'waiting for an approval')

@@ -47,7 +47,7 @@ function steps(...list: readonly string[]): string {
     .join('\n')
 }
 
-describe('a workflow that fits together', () => {
+describe('a valid workflow', () => {
   it.each([
     ['one step', steps('a')],
     ['a diamond', steps('a', 'b:a', 'c:a', 'd:b,c')],
@@ -63,12 +63,12 @@ describe('a workflow that fits together', () => {
     ],
     ['a minus between names', steps('a', 'b:a;when = "steps.a.output-steps.a.output == 0"')],
     ['names in texts and comments', steps('a', 'b:a;when = \'steps.a.output == "steps.zzz" -- steps.yyy\'')],
-  ])('%s has no problem', async (_, written) => {
+  ])('%s has no errors', async (_, written) => {
     expect(await problems(written)).toEqual([])
   })
 })
 
-describe('what cannot work is found before anything runs', () => {
+describe('an invalid workflow is reported before anything runs', () => {
   it.each([
     ['a cycle', steps('a:c', 'b:a', 'c:b'), '10:10 workflow steps need each other in a cycle: a → c → b → a'],
     ['a step that needs itself', steps('a:a'), '6:10 workflow steps need each other in a cycle: a → a'],
@@ -190,14 +190,14 @@ describe('what cannot work is found before anything runs', () => {
     expect(first).toContain(expected)
   })
 
-  it('names the line in texts of several lines', async () => {
+  it('names the line in multi-line texts', async () => {
     const written = `${steps('a', 'b:a')}\ninput = """\nOne\nTwo {{steps.c.output}}\n"""\n${steps('c')}`
     expect(await problems(written)).toEqual([
       '13:7 workflow step "b" refers to "c", which it does not wait for | Add "c" to its needs.',
     ])
   })
 
-  it('prompt files that run each other in a circle, by their steps', async () => {
+  it('prompt files that run each other in a cycle, by their steps', async () => {
     const file = (agent: string): string => `+++\n[workflow]\n[[workflow.step]]\nid = "x"\nagent = "${agent}"\n+++\n`
     const [first] = await problems('[[workflow.step]]\nid = "a"\nagent = "b.md"', { 'b.md': file('ask.md') })
     expect(first).toContain('prompt files run each other in a cycle: ask.md → b.md → ask.md')
@@ -206,7 +206,7 @@ describe('what cannot work is found before anything runs', () => {
   it.each([
     ['[iterate]\ncondition = "3"\n', '[iterate] and [workflow] cannot be combined'],
     ['agent = "./a.lua"\n', '"agent" and [workflow] cannot be combined'],
-  ])('another strategy beside it: %s', async (other, message) => {
+  ])('another strategy in the same file: %s', async (other, message) => {
     const options = optionsFor(`+++\n${other}[workflow]\n${steps('a')}\n+++\n`, {})
     const thrown: unknown = await loadTarget(options).catch((error: unknown) => error)
     expect(issuesOf(thrown).map((issue) => issue.message)).toContainEqual(expect.stringContaining(message))

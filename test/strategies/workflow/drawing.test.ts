@@ -29,7 +29,7 @@ const steps = [
 ]
 
 describe('the graph of a workflow', () => {
-  it('is a Mermaid flowchart, whose names are no keywords and whose labels are text', () => {
+  it('is a Mermaid flowchart with safe names and escaped labels', () => {
     expect(mermaidText(steps)).toBe(
       [
         'flowchart TD',

@@ -80,15 +80,15 @@ const file = (body: string, instruction = ''): string => `+++\nmodel = "m"\n${bo
 const step = (id: string, keys: string): string => `[[workflow.step]]\nid = "${id}"\n${keys}`
 const lua = (value: string): { readonly [path: string]: string } => ({ 'a.lua': `return ${value}\n` })
 
-describe('what steps are given', () => {
-  it('the first gets the instruction, each later one what its needs gave', async () => {
+describe('the input of steps', () => {
+  it('the first step gets the instruction, each later one the output of the steps that it needs', async () => {
     const workflow = [step('a', 'instructions = "A"'), step('b', 'needs = ["a"]\ninstructions = "B"')]
     const { task, asked } = await run(file(workflow.join('\n'), 'Do it.'))
     expect(asked).toEqual(['# Input\n\nDo it. | A', '# Input\n\n<# Input\n\nDo it. | A> | B'])
     expect(task).toMatchObject({ status: 'done', label: 'ask.md', content: '<# Input\n\n<# Input\n\nDo it. | A> | B>' })
   })
 
-  it('several needs are joined by a blank line, in the order in which they are named', async () => {
+  it('several outputs are joined by a blank line, in the order of needs', async () => {
     const workflow = [
       step('b', 'instructions = "B"\ninput = ""'),
       step('a', 'instructions = "A"\ninput = ""'),
@@ -111,7 +111,7 @@ describe('what steps are given', () => {
     expect(asked.toSorted()).toEqual(['# Input\n\ntea Ask. done | 0: x of 2', '# Input\n\ntea Ask. done | 1: y of 2'])
   })
 
-  it('what agents return stays what it is: for one need, for several, and for each item', async () => {
+  it('results of agents keep their type: for one need, for several, and for each item', async () => {
     const show = 'return { got = input }\n'
     const workflow = [
       step('list', 'agent = "a.lua"'),
@@ -130,7 +130,7 @@ describe('what steps are given', () => {
     expect(task).toMatchObject({ status: 'done', value })
   })
 
-  it('a prompt file gets its input as text, its variables by name, and answers its object', async () => {
+  it('a prompt file gets its input as text and its variables by name, and its object is the output', async () => {
     const child = '+++\nmodel = "m"\n[input.title]\n[output.schema]\ntype = "object"\n+++\nAbout {{input.title}}.\n'
     const workflow = [
       step('list', 'agent = "a.lua"'),
@@ -145,7 +145,7 @@ describe('what steps are given', () => {
     expect(task).toMatchObject({ status: 'done', content: 'n is 3' })
   })
 
-  it('a step that is a workflow itself gives what its last step gave', async () => {
+  it('a step that is a workflow outputs the output of its last step', async () => {
     const inner = file([step('x', 'agent = "a.lua"'), step('y', 'needs = ["x"]\nagent = "double.lua"')].join('\n'))
     const workflow = [step('in', 'agent = "inner.md"'), step('out', 'needs = ["in"]\nagent = "double.lua"')]
     const files = { 'inner.md': inner, ...lua('{ n = 2 }'), 'double.lua': 'return { n = input.n * 2 }\n' }
@@ -159,7 +159,7 @@ describe('what steps are given', () => {
     ])
   })
 
-  it('the answer fits [output] of the file, whoever gives it', async () => {
+  it('the answer fits [output] of the file, whichever step produces it', async () => {
     const output = '[output.schema]\ntype = "object"\nrequired = ["n"]\n[workflow]\n'
     const files = { ...lua('{ m = 1 }'), 'b.lua': 'return { n = 1 }\n' }
     const byModel = await run(file(output + step('a', 'instructions = "A"')), {
@@ -174,7 +174,7 @@ describe('what steps are given', () => {
     })
   })
 
-  it('post_task agents see the answer and how each step has ended', async () => {
+  it('post_task agents see the answer and the state of each step', async () => {
     const workflow = `sub_agents = [{ name = "post.lua", stage = "post_task" }]\n[workflow]\n${step('a', 'agent = "a.lua"')}\n${step('b', 'needs = ["a"]\nwhen = "failure"\ninstructions = "B"')}\n${step('c', 'needs = ["a"]\nagent = "a.lua"')}`
     const post =
       'local s = input.ai_response.steps\nreturn { ai_response = { content = input.ai_response.content .. ": " .. s.a.status .. s.a.output.. s.b.status .. s.c.status } }\n'
@@ -183,7 +183,7 @@ describe('what steps are given', () => {
   })
 })
 
-describe('which steps run', () => {
+describe('the choice of steps', () => {
   const fails = { 'fail.lua': 'error("broken")\n', 'ok.lua': 'return "fine"\n' }
 
   it.each([
@@ -192,7 +192,7 @@ describe('which steps run', () => {
       'fail.lua',
       { good: 'skipped: step "a" failed', bad: 'done', any: 'done', lua: 'skipped: its condition is not met' },
     ],
-  ] as const)('a branch for each end of %s', async (agent, expected) => {
+  ] as const)('a branch for each outcome of %s', async (agent, expected) => {
     const workflow = [
       step('a', `agent = "${agent}"`),
       step('good', 'needs = ["a"]\nagent = "ok.lua"'),
@@ -210,7 +210,7 @@ describe('which steps run', () => {
     expect(task).toMatchObject({ status: 'done' })
   })
 
-  it('what waits for a skipped step is skipped, and what asks for failures is not meant by it', async () => {
+  it('a step that needs a skipped step is skipped, and one that handles failures does not run for it', async () => {
     const workflow = [
       step('a', 'when = "params.wanted"\nagent = "ok.lua"'),
       step('b', 'needs = ["a"]\nagent = "ok.lua"'),
@@ -234,13 +234,13 @@ describe('which steps run', () => {
     })
   })
 
-  it('a condition without end is stopped', async () => {
+  it('an endless condition is stopped', async () => {
     const endless = 'when = "(function() while true do end end)()"\nagent = "ok.lua"'
     const { error } = await run(file(`[lua]\ntimeout = "200ms"\n[workflow]\n${step('a', endless)}`), { files: fails })
     expect(error).toMatchObject({ message: expect.stringContaining('when failed: the script ran longer than 200 ms') })
   })
 
-  it('expressions reach no files, programs, clock or chance', async () => {
+  it('expressions cannot access files, programs, clock or random numbers', async () => {
     const names = ['io', 'os', 'aip', 'require', 'package', 'load', 'loadfile', 'dofile', 'debug']
     const list = `{ ${names.map((name) => `type(${name})`).join(', ')}, math.random(1, 1000000) }`
     const items = async (): Promise<unknown> => {
@@ -271,7 +271,7 @@ describe('which steps run', () => {
     })
   })
 
-  it('those that can run at once do, as many as the file says', async () => {
+  it('independent steps run at once, up to the limit in the file', async () => {
     let open = 0
     let most = 0
     const workflow = Array.from({ length: 9 }, (_, index) => step(`s${index}`, 'instructions = "x"'))
@@ -285,7 +285,7 @@ describe('which steps run', () => {
     expect([asked.length, most]).toEqual([9, 3])
   })
 
-  it('items have a limit of their own', async () => {
+  it('items have their own limit', async () => {
     let open = 0
     let most = 0
     const workflow = step('a', 'for_each = "{1, 2, 3, 4, 5, 6, 7, 8}"\nconcurrency = 4\ninstructions = "{{item}}"')
@@ -311,7 +311,7 @@ describe('a step that fails', () => {
     'ok.lua': 'return "fine"\n',
   }
 
-  it('ends the run at its line, by itself', async () => {
+  it('ends the run alone, at its line', async () => {
     const workflow = [
       step('a', 'agent = "bad.lua"'),
       step('b', 'needs = ["a"]\nagent = "ok.lua"'),
@@ -330,7 +330,7 @@ describe('a step that fails', () => {
     expect(statuses(sent)).toEqual({ a: 'failed' })
   })
 
-  it('may leave the others alone: the run fails at its end, with what they gave', async () => {
+  it('can let the others continue: the run fails at its end, with their outputs', async () => {
     const workflow = [
       '[workflow]\non_error = "continue"',
       step('a', 'agent = "bad.lua"'),
@@ -343,7 +343,7 @@ describe('a step that fails', () => {
     expect(task).toMatchObject({ status: 'failed', answer: { text: 'fine', isResult: true } })
   })
 
-  it('a step that only tidies up makes nothing good, one that looks at the failure does', async () => {
+  it('is not repaired by a step that only cleans up, but by one that looks at the failure', async () => {
     const tidy = [step('a', 'agent = "bad.lua"'), step('b', 'needs = ["a"]\nwhen = "always"\nagent = "ok.lua"')]
     expect((await run(file(tidy.join('\n')), { files })).task).toMatchObject({
       status: 'failed',
@@ -358,13 +358,13 @@ describe('a step that fails', () => {
     expect(asked).toEqual([expect.stringMatching(/^# Input\n\n.*broken \| B$/)])
   })
 
-  it('without a template a step for the failure gets the error', async () => {
+  it('passes its error to a failure step without a template', async () => {
     const workflow = [step('a', 'agent = "bad.lua"'), step('b', 'needs = ["a"]\nwhen = "failure"\ninstructions = "B"')]
     const { asked } = await run(file(workflow.join('\n')), { files })
     expect(asked).toEqual([expect.stringMatching(/^# Input\n\nstep "a" failed: .*broken \| B$/)])
   })
 
-  it('falls back to other agents, in order; then it has failed', async () => {
+  it('falls back to other agents, in order, before it fails', async () => {
     const good = await run(file(step('a', 'agent = "bad.lua"\nfallback = ["bad.lua", "ok.lua"]')), { files })
     expect(good.task).toMatchObject({ status: 'done', content: 'fine' })
     const told = good.sent.flatMap((event) => (event.type === 'warning' ? [event.message.split(':')[0]] : []))
@@ -375,7 +375,7 @@ describe('a step that fails', () => {
     expect(bad.error).toMatchObject({ message: expect.stringContaining('workflow step "a" failed: ') })
   })
 
-  it('items that fail end it, or are left out of its list', async () => {
+  it('because of failed items ends, or omits them from its list', async () => {
     const each = (keys: string): string =>
       file(step('a', `for_each = "{1, 2, 3, 4}"\nagent = "odd.lua"\nconcurrency = 1\n${keys}`))
     const { error } = await run(each(''), { files })
@@ -400,7 +400,7 @@ describe('a step that fails', () => {
     )
   })
 
-  it('an agent that has nothing to do skips its step', async () => {
+  it('is skipped if its agent has nothing to do', async () => {
     const skip = '# Data\n\n```lua\nreturn aip.flow.skip("nothing new")\n```\n\n# User\n\nHi\n'
     const { sent } = await run(
       file([step('a', 'agent = "s.aip"'), step('b', 'needs = ["a"]\nagent = "ok.lua"')].join('\n')),
@@ -410,8 +410,8 @@ describe('a step that fails', () => {
   })
 })
 
-describe('what goes with a workflow', () => {
-  it('its tasks are its steps', async () => {
+describe('with a workflow', () => {
+  it('tasks are steps', async () => {
     const workflow = file(step('a', 'instructions = "A"'))
     expect((await run(workflow, { inputs: ['x'] })).error).toMatchObject({
       code: 'USAGE',

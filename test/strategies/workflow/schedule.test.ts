@@ -20,7 +20,7 @@ function anyGraph(random: Random): Graph {
 const { signal } = new AbortController()
 
 describe('steps', () => {
-  it('begin when all that they need has ended, and never more than the limit at once', async () => {
+  it('begin when all that they need have ended, and never exceed the limit', async () => {
     const random = createRandom(3)
     for (let round = 0; round < 60; round += 1) {
       const graph = anyGraph(random)
@@ -39,7 +39,7 @@ describe('steps', () => {
     }
   })
 
-  it('are stopped by the first that fails, which is thrown once all that began have ended', async () => {
+  it('are stopped by the first failure, which is thrown once all started ones have ended', async () => {
     const graph = graphOf(readWorkflow({ step: ['a', 'b', 'c', 'd'].map((id) => ({ id, agent: 'x' })) }))
     const ended: string[] = []
     const running = runInOrder(graph, { limit: 2, signal }, async ({ step: { id } }, inner) => {
@@ -51,7 +51,7 @@ describe('steps', () => {
     expect(ended).toEqual(['a'])
   })
 
-  it('that wait for a person stop only what needs them', async () => {
+  it('that wait for a person stop only steps that need them', async () => {
     const step = [
       { id: 'waits', agent: 'x' },
       { id: 'other', agent: 'x' },

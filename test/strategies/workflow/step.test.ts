@@ -41,7 +41,7 @@ const step = (id: string, ...keys: readonly string[]): string => `[[workflow.ste
 const failed: StepEnd = { status: 'failed', error: { code: 'SCRIPT_FAILED', message: 'no luck' } }
 const first = step('a', 'agent = "agents/echo.lua"', 'on_error = "continue"')
 
-it('a step is skipped, with the reason, unless what it needs has ended as it wants', async () => {
+it('a step is skipped, with the reason, unless the steps it needs have ended as required', async () => {
   const second = (when: string): string =>
     first + step('b', 'agent = "agents/echo.lua"', 'needs = ["a"]', `when = ${when}`)
   const done: StepEnd = { status: 'done', output: 1 }
@@ -57,7 +57,7 @@ it('a step is skipped, with the reason, unless what it needs has ended as it wan
   expect(await reason('"always"', failed)).toBe('done')
 })
 
-it('a step with items runs its agent for each, and its output has theirs in order', async () => {
+it('a step with items runs its agent for each, and its outputs are in order', async () => {
   const each = step('a', 'agent = "agents/double.lua"', 'for_each = "input.list"')
   const { end, sent } = await ran('a', each, {}, { list: [1, 2, 3] })
   expect(end).toEqual({ status: 'done', output: [2, 4, 6] })
@@ -65,7 +65,7 @@ it('a step with items runs its agent for each, and its output has theirs in orde
   expect(sent.at(-1)).toMatchObject({ type: 'step.completed', id: 'a' })
 })
 
-it('what is no list of items fails the step at its line', async () => {
+it('items that are not a list fail the step at its line', async () => {
   const { end } = await ran('a', step('a', 'agent = "agents/double.lua"', 'for_each = "1 + 1"'))
   expect(end).toMatchObject({ code: 'AGENT_FAILED', place: { line: 6 } })
   expect(isBatonError(end) && end.message).toBe(
@@ -85,7 +85,7 @@ it('a failed step ends the run, or lets it continue with a warning, as on_error 
   expect(goes.sent.map(({ type }) => type)).toEqual(['step.started', 'warning', 'step.failed'])
 })
 
-it('a fallback answers instead of an agent that failed', async () => {
+it('a fallback replaces an agent that failed', async () => {
   const { end, sent } = await ran(
     'a',
     step('a', 'agent = "agents/fails.lua"', 'fallback = ["agents/echo.lua"]', 'input = "{{ input.word }}"'),

@@ -56,7 +56,7 @@ function leads(
   }
 }
 
-it('what a model sends, waits for and closes in one answer is done in this order', async () => {
+it('messages, waits and closes in one answer are executed in order', async () => {
   const lead = leads(
     () => [spawn('cat')],
     ([cat = '']) => [['wait', { ids: [cat] }]],
@@ -77,7 +77,7 @@ it('what a model sends, waits for and closes in one answer is done in this order
   expect(close).toEqual({ status: { completed: 'It sleeps.' } })
 })
 
-it('calls may say prompt and thread_id instead of message and id (R107 to R110)', async () => {
+it('calls may use prompt and thread_id instead of message and id (R107 to R110)', async () => {
   const lead = leads(
     () => [['spawn_agent', { prompt: 'cat', role: 'worker' }]],
     ([thread_id = '']) => [['wait', { thread_ids: [thread_id] }]],
@@ -114,7 +114,7 @@ const wait = (ids: readonly string[], more: object = {}): readonly Call[] => [['
 
 describe('an agent', () => {
   // TV18
-  it('that has ended works on with a message, and remembers what was said', async () => {
+  it('that has ended continues after a message, and remembers the conversation', async () => {
     const leader = leads(
       () => [spawn('cat')],
       (ids) => wait(ids),
@@ -127,7 +127,7 @@ describe('an agent', () => {
   })
 
   // TV19
-  it('that is interrupted is no end for who waits, and goes on with the message', async () => {
+  it('that is interrupted does not end a wait, and continues with the message', async () => {
     const leader = leads(
       () => [spawn('cat')],
       ([id = '']) => [...wait([id]), ['send_input', { id, message: 'stop', interrupt: true }]],
@@ -140,7 +140,7 @@ describe('an agent', () => {
   })
 
   // TV19
-  it('that works is told a message before its next request', async () => {
+  it('that is working gets a message before its next request', async () => {
     let open = (): void => {}
     const gate = new Promise<void>((resolve) => (open = resolve))
     let wasAsked = (): void => {}
@@ -166,7 +166,7 @@ describe('an agent', () => {
   })
 
   // TV22
-  it('that is closed while it works is stopped; closing it again says so', async () => {
+  it('that is closed while it works is stopped; closing it again reports that', async () => {
     const leader = leads(
       () => [spawn('cat')],
       (ids) => wait(ids, { timeout_ms: 20 }),
@@ -189,7 +189,7 @@ describe('an agent', () => {
   })
 
   // TV23
-  it('waits for its turn beyond max_agents', async () => {
+  it('waits for a slot beyond max_agents', async () => {
     const leader = leads(
       () => ['cat', 'dog', 'bird'].map((name) => spawn(name)),
       (ids) => wait(ids),
@@ -201,7 +201,7 @@ describe('an agent', () => {
   })
 
   // TV23
-  it('at the largest depth is told of no such tools, and why when it calls one', async () => {
+  it('at the maximum depth is offered no such tools, and told the reason when it calls one', async () => {
     const offers: (readonly string[])[] = []
     const leader = leads(
       () => [spawn('cat')],
@@ -237,7 +237,7 @@ describe('a call', () => {
     ['an id that is given twice', ['close_agent', { id, thread_id: id }], '"id" and "thread_id" mean the same'],
     ['a text that is not given', ['spawn_agent', { role: 'worker' }], '"message" is missing'],
     ['an unknown agent to close', ['close_agent', { id }], `agent with id ${id} not found`],
-  ])('says what is wrong with %s', async (_, call, message) => {
+  ])('reports %s', async (_, call, message) => {
     const leader = leads(() => [call])
     const { result } = await wholeLife(teamWorld({ script: (asked) => leader(asked) ?? 'No.' }))
     expect(result.calls).toMatchObject([{ output: expect.stringContaining(message), is_error: true }])
@@ -259,7 +259,7 @@ describe('a call', () => {
   })
 })
 
-it('a leader that calls nothing waits for its agents, is told how they ended, and a warning names those that it never closed', async () => {
+it('a leader that stops calling tools waits for its agents, gets their results, and a warning names those that it never closed', async () => {
   const leader = leads(() => [spawn('cat')])
   const script = (asked: Asked): Answer =>
     asked.who === 'cat' ? 'At home.' : asked.turn === 2 ? `So: ${asked.told.join()}` : (leader(asked) ?? '')

@@ -7,7 +7,7 @@ import { agentId, done, mailOf, scriptedWork, settled, testTeam, untilStopped } 
 const never = new AbortController().signal
 
 describe('a team of agents', () => {
-  it('takes an agent from pending to running to completed, failed, or done without a word (R96 to R101, TV17)', async () => {
+  it('changes an agent from pending to running to completed, failed, or done without an answer (R96 to R101, TV17)', async () => {
     const { spawn, wait, team, statusesOf } = testTeam()
     const one = spawn(1, () => done('auth analysis...'))
     expect(team.statusOf(one)).toBe('pending_init')
@@ -25,7 +25,7 @@ describe('a team of agents', () => {
     expect(statusesOf(one)).toEqual(['pending_init', 'running', { completed: 'auth analysis...' }])
   })
 
-  it('lets an agent work again by a message, also one that failed, and a wait then is for its next end (R100, TV18)', async () => {
+  it('restarts an agent with a message, also a failed one, and a wait is then for its next end (R100, TV18)', async () => {
     const { spawn, wait, team, statusesOf } = testTeam()
     const heard: string[] = []
     const id = spawn(1, ([text = '']) => {
@@ -40,7 +40,7 @@ describe('a team of agents', () => {
     expect(statusesOf(id)).toEqual(['pending_init', 'running', { errored: 'one' }, 'running', { completed: 'two' }])
   })
 
-  it('refuses in the words that models are told (TV18, TV21, TV23)', async () => {
+  it('refuses with the texts for models (TV18, TV21, TV23)', async () => {
     const { spawn, team } = testTeam({ maxDepth: 1 })
     const open = spawn(1, () => done('one'))
     const closed = spawn(2, () => done('one'))
@@ -79,7 +79,7 @@ describe('a team of agents', () => {
     ])
   })
 
-  it('has at most a thousand agents that nobody has closed (R105)', async () => {
+  it('has at most a thousand unclosed agents (R105)', async () => {
     const { spawn, team } = testTeam()
     for (let number = 0; number < 1_000; number += 1) spawn(number, () => done(null))
     const refused = () => team.refusal({ kind: 'spawn', depth: 0, message: 'work' })
@@ -88,7 +88,7 @@ describe('a team of agents', () => {
     expect(refused()).toBeUndefined()
   })
 
-  it('interrupts what an agent does and goes on with the message, and no wait sees an end of it (R108, TV19)', async () => {
+  it('interrupts an agent and continues with the message, and no wait ends (R108, TV19)', async () => {
     const { spawn, wait, team, statusesOf } = testTeam()
     const heard: (readonly string[])[] = []
     const id = spawn(1, (texts, terms) => {
@@ -105,7 +105,7 @@ describe('a team of agents', () => {
     expect(statusesOf(id).slice(0, 4)).toEqual(['pending_init', 'running', 'interrupted', 'running'])
   })
 
-  it('tells a message that does not interrupt at the next request of what goes on (TV19)', async () => {
+  it('delivers a message without interruption at the next request (TV19)', async () => {
     const { spawn, wait, team, events } = testTeam()
     const told: string[] = []
     let goOn: () => void = () => {}
@@ -127,7 +127,7 @@ describe('a team of agents', () => {
     expect(events.filter(({ kind }) => kind === 'message')).toHaveLength(2)
   })
 
-  it('waits for all or for any, and says after the time who has not ended (R109, R111, TV20)', async () => {
+  it('waits for all or for any, and names the unfinished agents after the time (R109, R111, TV20)', async () => {
     const { spawn, wait, team } = testTeam()
     const [one, three] = [spawn(1, () => done('1')), spawn(3, () => done('3'))]
     const two = spawn(2, ([text], terms) => (text === 'work' ? untilStopped(terms) : done('2')))
@@ -144,7 +144,7 @@ describe('a team of agents', () => {
     expect(await wait([two])).toMatchObject({ timed_out: false, status: { [two]: { completed: '2' } } })
   })
 
-  it('lets two waits go on beside each other (TV21)', async () => {
+  it('supports two concurrent waits (TV21)', async () => {
     const { spawn, wait } = testTeam()
     const quick = spawn(1, () => done('quick'))
     const slow = spawn(2, (_, terms) => untilStopped(terms))
@@ -158,7 +158,7 @@ describe('a team of agents', () => {
     expect(unknown).toMatchObject({ timed_out: false, status: { [agentId(9)]: 'not_found' } })
   })
 
-  it('closes with the status before, once, with all that the agent spawned (R110, TV22)', async () => {
+  it('closes an agent with its previous status, once, with all agents that it spawned (R110, TV22)', async () => {
     const { spawn, team, statusesOf } = testTeam({ maxDepth: 2 })
     const one = spawn(1, () => done('one'))
     const two = spawn(2, (_, terms) => untilStopped(terms), { parent: one, depth: 2 })
@@ -170,7 +170,7 @@ describe('a team of agents', () => {
     expect(await team.close(agentId(9), leaderId)).toBe('not_found')
   })
 
-  it('lets as many work at once as settings say, the others in turn, and those that wait make room (R105, TV23)', async () => {
+  it('runs as many agents at once as configured, the others in turn, and waiting agents free their slot (R105, TV23)', async () => {
     const { spawn, wait, team } = testTeam({ clock: systemClock, maxAgents: 2, maxDepth: 2 })
     const begun: number[] = []
     const ends: (() => void)[] = []
@@ -203,7 +203,7 @@ describe('a team of agents', () => {
     expect(await wait([one])).toMatchObject({ status: { [one]: { completed: '1' } } })
   })
 
-  it('tells the spawner of ends that it has not waited for (R31)', async () => {
+  it('notifies the spawner of ends that it has not waited for (R31)', async () => {
     const { spawn, wait, team } = testTeam()
     const inbox = team.inboxOf(leaderId)
     expect(inbox.isOpen()).toBe(false)
@@ -223,7 +223,7 @@ describe('a team of agents', () => {
     expect(inbox.waiting()).toEqual([])
   })
 
-  it('knows messages by their ids, also those that a record has told before they come', async () => {
+  it('identifies messages by their ids, also recorded ones that have not arrived yet', async () => {
     const { team, wait } = testTeam()
     const heard: (readonly string[])[] = []
     const replayed = [[mailOf('m1', leaderId)]]
@@ -247,7 +247,7 @@ describe('a team of agents', () => {
     expect(heard).toEqual([['m0'], ['m1'], ['m2']])
   })
 
-  it('shows no end that a recorded piece follows, and takes no room for what is recorded', async () => {
+  it('reports no end that a recorded piece of work follows, and uses no slot for recorded work', async () => {
     const { team, wait, spawn, statusesOf } = testTeam({ maxAgents: 1 })
     spawn(2, (_, terms) => untilStopped(terms))
     const replayed = [[mailOf('m1', leaderId)]]
@@ -268,7 +268,7 @@ describe('a team of agents', () => {
     expect(statusesOf(agentId(1))).toEqual(['pending_init', 'running', { completed: '2' }])
   })
 
-  it('lets the others work on while one waits for a person; who waits for that one only is suspended with it', async () => {
+  it('lets the others continue while one waits for a person; an agent that waits only for that one is suspended with it', async () => {
     const { spawn, wait, team } = testTeam({ clock: systemClock })
     const suspension = new BatonError('WAITING_FOR_APPROVAL', 'wants to write')
     const one = spawn(1, () => Promise.reject(suspension))
@@ -289,7 +289,7 @@ describe('a team of agents', () => {
     expect(team.statusOf(one)).toBe('running')
   })
 
-  it('asks nobody any more about an agent that is closed while it waits for a person', async () => {
+  it('withdraws the question of an agent that is closed while it waits for a person', async () => {
     const { team } = testTeam()
     let withdrawn = 0
     const work = scriptedWork(
@@ -303,7 +303,7 @@ describe('a team of agents', () => {
     expect(withdrawn).toBe(1)
   })
 
-  it('ends every wait with what ends the run', async () => {
+  it('ends every wait with the error that ends the run', async () => {
     const { spawn, wait, team } = testTeam()
     const failure = new BatonError('JOURNAL_FAILED', 'disk is full')
     const one = spawn(1, (_, terms) => untilStopped(terms))
@@ -317,7 +317,7 @@ describe('a team of agents', () => {
     expect(await end).toEqual([])
   })
 
-  it('closes what is left when the leader has ended, and names it', async () => {
+  it('closes the remaining agents when the leader has ended, and names them', async () => {
     const { spawn, team, statusesOf } = testTeam()
     const one = spawn(1, () => done('one'))
     const two = spawn(2, (_, terms) => untilStopped(terms))

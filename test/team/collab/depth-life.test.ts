@@ -43,7 +43,7 @@ function leading(asked: Asked): Answer {
   return turns[turn] ?? 'Done.'
 }
 
-it('an agent that was started by one that has ended is there in a resumed run, and nothing is paid twice', async () => {
+it('an agent whose spawner has ended exists in a resumed run, and nothing is paid twice', async () => {
   const settings = { maxDepth: 2 }
   const whole: JournalRecord[] = []
   const expected = await wholeLife(teamWorld({ script: leading, settings }), whole)
@@ -63,7 +63,7 @@ it('an agent that was started by one that has ended is there in a resumed run, a
   }
 })
 
-it('the last pieces of agents that nobody closes are in a replay', async () => {
+it('the last pieces of work of unclosed agents are in a replay', async () => {
   const script = (asked: Asked): Answer => {
     const { who, turn } = asked
     if (who !== 'parent') return turn % 2 === 0 ? [['todo', { todos: [] }]] : `${who} ${turn}`
@@ -141,43 +141,40 @@ it.each([
   { how: 'interrupted', what: 'was interrupted' },
   { how: 'failed', what: 'failed' },
   { how: 'asking', what: 'was interrupted while it waited for a person' },
-] as const)(
-  'an agent that was started by one that $what is there in a resumed run, and nothing is paid twice',
-  async ({ how }) => {
-    const settings = { maxDepth: 2 }
-    const whole: JournalRecord[] = []
-    const isAsking = how === 'asking'
-    const rules = [{ tool: 'todo', effect: 'ask', origin: 'test' }] as const
-    const begun = (): TaskWorld =>
-      teamWorld({
-        script: breaking(how),
-        settings,
-        tools: ['todo', 'glob'],
-        ...(isAsking ? { rights: { rules }, approver: nobodyYet } : {}),
-      })
-    const expected = await wholeLife(begun(), whole)
-    expect(expected.result.calls[3]?.output).toContain('kitten 1')
-    for (let lives = core(24, 0); lives < whole.length; lives += core(9, 1)) {
-      const where = `killed after ${lives} records`
-      const world = begun()
-      const records: JournalRecord[] = []
-      if ((await world.live(records, lives)) !== undefined) break
-      const before = world.asked.length
-      const paid = answeredCalls(records)
-      const life = await wholeLife(world, records)
-      expect(life.result.calls[3]?.output, where).toContain('kitten 1')
-      expect(life.result.text, where).toBe('Done.')
-      // the request that did not end successfully is made again if its piece had not ended successfully
-      expect(world.asked.length - before - (answeredCalls(records).size - paid.size), where).toBeLessThanOrEqual(1)
-      expect(await world.replay(records), where).toBeUndefined()
-      // nothing is asked anymore on behalf of a stopped agent
-      const index = await indexRun(openMemoryRecords([...records], noMask), { keeps: 'unfinished' })
-      expect(openApprovals(index), where).toEqual([])
-    }
-  },
-)
+] as const)('an agent whose spawner $what exists in a resumed run, and nothing is paid twice', async ({ how }) => {
+  const settings = { maxDepth: 2 }
+  const whole: JournalRecord[] = []
+  const isAsking = how === 'asking'
+  const rules = [{ tool: 'todo', effect: 'ask', origin: 'test' }] as const
+  const begun = (): TaskWorld =>
+    teamWorld({
+      script: breaking(how),
+      settings,
+      tools: ['todo', 'glob'],
+      ...(isAsking ? { rights: { rules }, approver: nobodyYet } : {}),
+    })
+  const expected = await wholeLife(begun(), whole)
+  expect(expected.result.calls[3]?.output).toContain('kitten 1')
+  for (let lives = core(24, 0); lives < whole.length; lives += core(9, 1)) {
+    const where = `killed after ${lives} records`
+    const world = begun()
+    const records: JournalRecord[] = []
+    if ((await world.live(records, lives)) !== undefined) break
+    const before = world.asked.length
+    const paid = answeredCalls(records)
+    const life = await wholeLife(world, records)
+    expect(life.result.calls[3]?.output, where).toContain('kitten 1')
+    expect(life.result.text, where).toBe('Done.')
+    // the request that did not end successfully is made again if its piece had not ended successfully
+    expect(world.asked.length - before - (answeredCalls(records).size - paid.size), where).toBeLessThanOrEqual(1)
+    expect(await world.replay(records), where).toBeUndefined()
+    // nothing is asked anymore on behalf of a stopped agent
+    const index = await indexRun(openMemoryRecords([...records], noMask), { keeps: 'unfinished' })
+    expect(openApprovals(index), where).toEqual([])
+  }
+})
 
-it('what an agent has used is without the agents that it has started, also where a record answers', async () => {
+it('the usage of an agent excludes that of agents it started, also when a record answers', async () => {
   const settings = { maxDepth: 2 }
   const usedBy = ({ sent }: Life): readonly number[] =>
     sent.flatMap((one) =>

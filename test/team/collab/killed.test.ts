@@ -93,7 +93,7 @@ const teams = [
 ] as const
 
 it.each(teams.slice(0, core(2, teams.length)))(
-  'a leader of %i agents that is killed at any record has the same agents, and neither a message nor a paid call twice (%i at once)',
+  'a leader of %i agents that is killed at any record has the same agents, and no message or paid call twice (%i at once)',
   async (agents, maxAgents) => {
     const settings = { maxAgents }
     const whole: JournalRecord[] = []
@@ -127,7 +127,7 @@ it.each(teams.slice(0, core(2, teams.length)))(
   },
 )
 
-it('the series of kills is as long as it is said to be', () => {
+it('the series of kills has the stated length', () => {
   process.stdout.write(`${points} points at which the leader of a team was killed\n`)
   expect(points).toBeGreaterThanOrEqual(core(8, 300))
 })

@@ -3,7 +3,7 @@ import { untilEnded } from '../../../src/team/collab/tools.ts'
 import { leaderId } from '../../../src/event/collab.ts'
 import { done, mailOf, settled, testTeam } from '../../helpers/team.ts'
 
-it('takes an agent for ended where a record has closed it only with the piece that had ended, not with one of the same text', async () => {
+it('an agent has ended if its recorded close belongs to its last piece of work, not to an earlier one with the same text', async () => {
   const { team, spawn, wait } = testTeam()
   const id = spawn(1, () => done('same'))
   await wait([id])

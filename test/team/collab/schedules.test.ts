@@ -243,7 +243,7 @@ function statusOfEnd(end: PieceEnd | undefined): AgentStatus | undefined {
 const first = 1
 const count = core(12, 5_000)
 
-it(`loses no message, tells none twice and names each standstill, in ${count} schedules of ${agents} agents`, async () => {
+it(`no message is lost or delivered twice, and each deadlock is named, in ${count} schedules of ${agents} agents`, async () => {
   for (let seed = first; seed < first + count; seed += 1) {
     try {
       // eslint-disable-next-line no-await-in-loop

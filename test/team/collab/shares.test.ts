@@ -15,7 +15,7 @@ it('without a budget nothing limits an agent', () => {
   expect(budget.lend('b', 1)).toBeUndefined()
 })
 
-it('agents that begin together get equal parts, and limits that are not set are none', () => {
+it('agents that start together get equal shares, and unset limits stay unlimited', () => {
   const budget = createTeamBudget({ tokens: 90, calls: 7 })
   expect(['a', 'b', 'c'].map((agent) => budget.lend(agent, 3))).toEqual([
     { tokens: 30, calls: 2, unpriced },
@@ -26,27 +26,27 @@ it('agents that begin together get equal parts, and limits that are not set are 
   expect(budget.lend('d', 3)).toEqual({ tokens: 0, calls: 0, unpriced })
 })
 
-it('what an agent did not use goes back, what it did is gone', () => {
+it('unused budget of an agent is returned, used budget is not', () => {
   const budget = createTeamBudget({ tokens: 100, usd: 1, unpriced: 'allow' })
   expect(budget.lend('a', 2)).toEqual({ tokens: 50, usd: 0.5, unpriced: 'allow' })
   budget.settle('a', spent(1, 20, 0.25))
   expect(budget.lend('b', 1)).toEqual({ tokens: 80, usd: 0.75, unpriced: 'allow' })
 })
 
-it('of one that ends without an end its part goes back whole', () => {
+it('the whole share of an agent is returned if it has no end', () => {
   const budget = createTeamBudget({ calls: 4 })
   budget.lend('a', 1)
   budget.release('a')
   expect(budget.lend('a', 1)).toEqual({ calls: 4, unpriced })
 })
 
-it('work that an older process has paid for counts, and never more than all is lent', () => {
+it('usage of an older process counts, and the shares never exceed the whole', () => {
   const budget = createTeamBudget({ calls: 4 })
   budget.settle('a', spent(6, 0))
   expect(budget.lend('b', 1)).toEqual({ calls: 0, unpriced })
 })
 
-it('who is started by an agent that works shares what that one has, and is counted once', () => {
+it('an agent that is started by another one divides its share, and is counted once', () => {
   const budget = createTeamBudget({ calls: 10 })
   expect(budget.lend('a', 1)).toEqual({ calls: 10, unpriced })
   expect(budget.lend('below', 2, 'a')).toBeUndefined()

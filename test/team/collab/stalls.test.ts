@@ -19,11 +19,11 @@ function stallsOf({ events }: TestTeam): readonly TeamEvent[] {
   return events.filter(({ kind }) => kind === 'stalled')
 }
 
-describe('standstills of a team', () => {
+describe('deadlocks of a team', () => {
   it.each([
     ['under a fake clock', fakeClock()],
     ['within a second', systemClock],
-  ])('names a cycle of three at once, %s, and the others end then', async (_, clock) => {
+  ])('of three agents are named, %s, and the others end then', async (_, clock) => {
     const world = testTeam({ clock })
     const began = performance.now()
     world.spawn(1, waiter(world, one, two))
@@ -41,7 +41,7 @@ describe('standstills of a team', () => {
     expect(told?.text).toBe(`The team is stalled: wait cycle: ${cycle}`)
   })
 
-  it('tells a wait of an agent for itself, and one for the leader', async () => {
+  it('include an agent that waits for itself or for the leader', async () => {
     const world = testTeam()
     world.spawn(1, waiter(world, one, one))
     world.spawn(2, waiter(world, two, leaderId))
@@ -52,7 +52,7 @@ describe('standstills of a team', () => {
     ])
   })
 
-  it('ends the call of an agent that waits for who waits for news of it', async () => {
+  it('end the call of an agent that waits for an agent that waits for its news', async () => {
     const world = testTeam({ clock: systemClock, maxDepth: 2 })
     world.spawn(1, async (_, { stop }) => {
       await settled()
@@ -67,7 +67,7 @@ describe('standstills of a team', () => {
     })
   })
 
-  it('fails the run instead, where settings say so', async () => {
+  it('fail the run instead, if configured', async () => {
     const world = testTeam({ clock: systemClock, onStall: 'fail' })
     world.spawn(1, waiter(world, one, two))
     world.spawn(2, waiter(world, two, one))
@@ -77,7 +77,7 @@ describe('standstills of a team', () => {
     expect(() => world.team.inboxOf(leaderId).isOpen()).toThrow('the team is stalled')
   })
 
-  it('names who does nothing when no agent gets further, once until one does', async () => {
+  it('name the idle agents when no agent can continue, once until one does', async () => {
     const clock = fakeClock()
     const world = testTeam({ clock, stallAfterMs: 120_000, maxAgents: 2 })
     world.spawn(1, (_, terms) => untilStopped(terms))
@@ -109,7 +109,7 @@ describe('standstills of a team', () => {
     expect(stallsOf(world)).toHaveLength(2)
   })
 
-  it('tells the third of the same call in a row, and leaves waits alone', () => {
+  it('include the third identical call in a row, but not waits', () => {
     const world = testTeam()
     world.spawn(1, (_, terms) => untilStopped(terms))
     for (const call of ['a', 'a', 'b', 'a', 'a']) world.team.called(one, 'read', call)
@@ -120,7 +120,7 @@ describe('standstills of a team', () => {
     expect(stallsOf(world)).toEqual([{ kind: 'stalled', stall: 'repeats', agents: [one], message }])
   })
 
-  it('sees no standstill in a team that has nothing to do', async () => {
+  it('are not detected in a team without work', async () => {
     const world = testTeam({ stallAfterMs: 1_000 })
     const id = world.spawn(1, () => done('done'))
     await world.wait([id])

@@ -13,11 +13,11 @@ const statuses: readonly AgentStatus[] = [
 ]
 
 describe('statuses of agents', () => {
-  it('ends a wait with those that are final, and an id that nobody has is (R96)', () => {
+  it('end a wait if they are final, as does an unknown id (R96)', () => {
     expect(statuses.filter(isFinal)).toEqual(['shutdown', 'not_found', { completed: null }, { errored: 'boom' }])
   })
 
-  it('goes from pending to running, from there to an end, and back to running by a message (R98 to R101)', () => {
+  it('change from pending to running, then to an end, and back to running after a message (R98 to R101)', () => {
     const ways = statuses.flatMap((from) =>
       statuses.filter((to) => mayBecome(from, to)).map((to) => `${statusName(from)} -> ${statusName(to)}`),
     )

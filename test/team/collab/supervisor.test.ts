@@ -43,7 +43,7 @@ describe('waits that can never end', () => {
       { A: leaderId, [leaderId]: 'W' },
       `this wait can never end: A waits for ${leaderId}, which ends only after its agents`,
     ],
-  ])('are found: %s', (_, waits, message) => {
+  ])('are detected: %s', (_, waits, message) => {
     expect(stallOf('A', viewOf(waits))?.message).toBe(message)
   })
 
@@ -55,7 +55,7 @@ describe('waits that can never end', () => {
     ['one that has ended', { A: 'E', E: 'A' }, { E: 'ended' }],
     ['the leader or one that works', { A: `${leaderId}|W` }],
     ['one that waits for a person', { A: 'P' }, { P: 'person' }],
-  ])('are not those for %s', (_, waits, states = {}) => {
+  ])('do not include %s', (_, waits, states = {}) => {
     expect(stallOf('A', viewOf(waits, states))).toBeUndefined()
   })
 
@@ -66,12 +66,12 @@ describe('waits that can never end', () => {
     ['B W', false],
     ['P', false],
     [leaderId, false],
-  ])('a wait for %s needs no look at what others wait for: %s', (wait, isSo) => {
+  ])('for %s do not require a search: %s', (wait, isSo) => {
     const view = viewOf({ B: 'W' }, { P: 'person', E: 'ended' })
     expect(canEndAtOnce(waitOf(wait), view)).toBe(isSo)
   })
 
-  it('finds the cycle through a chain of 2,000 that wait', () => {
+  it('are detected through a chain of 2,000 waiting agents', () => {
     const waits = Object.fromEntries(
       Array.from({ length: 2_000 }, (__, index) => [`A${index}`, `A${(index + 1) % 2_000}`]),
     )
@@ -79,7 +79,7 @@ describe('waits that can never end', () => {
     expect(stallOf('A0', viewOf({ ...waits, A1999: 'W' }))).toBeUndefined()
   })
 
-  it('knows the person that a wait is held up by, when nothing else that it waits for goes on', () => {
+  it('name the person that a wait depends on, if nothing else can end it', () => {
     const view = viewOf({ B: 'P', C: 'W' }, { P: 'person', E: 'ended' })
     expect(blockingMember(waitOf('E B'), view)).toBe('P')
     expect(blockingMember(waitOf('P|B'), view)).toBe('P')

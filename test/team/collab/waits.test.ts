@@ -33,7 +33,7 @@ describe('an open wait of a team', () => {
     expect(await wait.outcome).toEqual({ kind: 'ended', status })
   })
 
-  it('is not over if an agent works again before the last one ends', () => {
+  it('continues if an agent works again before the last one ends', () => {
     const { waits, become } = world()
     const wait = waits.open('root', { ids: ['a', 'b'], returnWhen: 'all' }, true)
     become('a', done)
@@ -62,7 +62,7 @@ describe('an open wait of a team', () => {
     expect(await wait.outcome).toEqual({ kind: 'stalled', message: 'a cycle' })
   })
 
-  it('is told of its own agents only, and of none once it is closed', () => {
+  it('is notified only of its own agents, and of none once it is closed', () => {
     const { waits, become } = world()
     const wait = waits.open('root', { ids: ['a'], returnWhen: 'all' }, true)
     waits.open('b', { ids: ['a', 'c'], returnWhen: 'all' }, true)
@@ -73,7 +73,7 @@ describe('an open wait of a team', () => {
     expect([waits.of('root'), waits.all().length]).toEqual([[], 1])
   })
 
-  it('ends by news of a letter only if the model waits for news, not by a call', () => {
+  it('ends with a message only if the model waits for messages, not by a call', () => {
     const { waits } = world()
     const call = waits.open('root', { ids: ['a'], returnWhen: 'any' }, true)
     const news = waits.open('root', { ids: ['a'], returnWhen: 'any' }, false)

@@ -68,7 +68,7 @@ function world(maxDepth: number, fails: (text: string) => boolean = () => false)
   }
 }
 
-it('an agent of a team goes on with its whole conversation in the next piece of its work', async () => {
+it('an agent of a team continues with its whole conversation in the next piece of its work', async () => {
   const { asked, team, ended } = world(1)
   expect(team.members()).toMatchObject([{ id, parent: leaderId, depth: 1, role: 'worker' }])
   expect(await ended()).toEqual({ completed: '<count>' })
@@ -80,7 +80,7 @@ it('an agent of a team goes on with its whole conversation in the next piece of 
   ])
 })
 
-it('it is told what a piece was about that failed before its conversation began', async () => {
+it('it is told the task of a piece that failed before its conversation began', async () => {
   const { asked, team, ended } = world(1, (text) => text === 'count')
   expect(await ended()).toEqual({ errored: 'no answer' })
   team.send(id, mailOf('m1', leaderId, { text: 'again' }))
@@ -88,7 +88,7 @@ it('it is told what a piece was about that failed before its conversation began'
   expect(asked.at(-1)).toEqual(['You work.', 'count\n\nagain'])
 })
 
-it('it learns its own id and that of the agent that started it only if it may start agents', async () => {
+it('it is told its own id and that of its spawner only if it may start agents', async () => {
   const { asked, ended } = world(2)
   await ended()
   expect(asked[0]?.at(-1)).toBe(

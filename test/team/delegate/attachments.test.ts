@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { collabNote, delegateExitNote, delegateNote } from '../../../src/team/delegate/delegation.ts'
 
-describe('what members of a team are told (R125-R136)', () => {
-  it('begins with the note of delegate mode (TV33)', () => {
+describe('the messages to team members (R125-R136)', () => {
+  it('begin with the note of delegate mode (TV33)', () => {
     expect(delegateNote({ team: 'auth', list: 'docs/tasks.md' })).toBe(
       [
         '<system-reminder>',
@@ -21,13 +21,13 @@ describe('what members of a team are told (R125-R136)', () => {
     )
   })
 
-  it('ends with a note (TV34)', () => {
+  it('end with a note (TV34)', () => {
     expect(delegateExitNote).toBe(
       '<system-reminder>\nDelegate mode has ended. All team tasks should be complete.\nSummarize the work done and any remaining items.\n</system-reminder>',
     )
   })
 
-  it('tells of messages that were not read, and says nothing without chats (TV35)', () => {
+  it('include unread messages, and nothing without chats (TV35)', () => {
     const chats = [
       { handle: 'teammate', unread: 2 },
       { handle: 'self', unread: 0 },

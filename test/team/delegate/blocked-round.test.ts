@@ -11,7 +11,7 @@ function list(...items: readonly string[]): WorkItems {
   })
 }
 
-describe('items that wait for each other', () => {
+describe('items that block each other', () => {
   it.each([
     [
       ['1<2', '2<1'],
@@ -22,13 +22,13 @@ describe('items that wait for each other', () => {
       ['4', '3<1', '1<2', '2<4,5', '5<1'],
       ['1', '2', '5'],
     ],
-  ])('are named in their order: %j', (items, round) => {
+  ])('are named in order: %j', (items, round) => {
     const found = blockedRound(list(...items))
     expect(found?.toSorted()).toEqual(round)
     expect(list(...items).find(({ id }) => id === found?.[0])?.blocked_by).toContain(found?.[1] ?? found?.[0])
   })
 
-  it.each([[['1', '2<1', '3<1,2']], [['1!<2', '2<1']], [['1<9']], [[]]])('are not in %j', (items) => {
+  it.each([[['1', '2<1', '3<1,2']], [['1!<2', '2<1']], [['1<9']], [[]]])('do not occur in %j', (items) => {
     expect(blockedRound(list(...items))).toBeUndefined()
   })
 })

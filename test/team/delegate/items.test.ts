@@ -27,7 +27,7 @@ function after(items: WorkItems, ...steps: readonly ((items: WorkItems) => Done)
 }
 
 describe('work items', () => {
-  it('get numbers, and leave out blockers that nobody knows', () => {
+  it('get numbers, and drop unknown blockers', () => {
     const { items, text, next } = createItems(
       [],
       [{ subject: 'write  it\n' }, { subject: 'test it', blocked_by: ['1', '#9'] }],
@@ -41,7 +41,7 @@ describe('work items', () => {
     expect(next).toBe(3)
   })
 
-  it('are claimed by one', () => {
+  it('can be claimed by one worker', () => {
     const items = list('a', { subject: 'b', blocked_by: ['1'] })
     expect(after(items, (now) => claimItem(now, 'ann', '1'))).toMatchObject({ text: 'claimed #1: a', changed: ['1'] })
     const said = (id: string): string =>
@@ -55,14 +55,14 @@ describe('work items', () => {
     expect(said('7')).toBe('not found: there is no item #7')
   })
 
-  it('are given to who asks for any, those of their own first', () => {
+  it('are assigned to whoever requests any, its own items first', () => {
     const items = after(list('a', 'b', 'c'), (now) => updateItem(now, '2', { owner: '@bob' })).items
     expect(claimItem(items, 'bob').text).toBe('claimed #2: b')
     expect(claimItem(items, 'ann').text).toBe('claimed #1: a')
     expect(claimItem(items, 'ann', '2').text).toBe('already claimed by bob')
   })
 
-  it('are completed by who has claimed them, and free those that waited', () => {
+  it('are completed by their claimer, and unblock waiting items', () => {
     const items = after(list('a', { subject: 'b', blocked_by: ['1'] }), (now) => claimItem(now, 'ann')).items
     expect(completeItem(items, 'bob', '1').text).toBe('#1 is claimed by ann, not by you')
     expect(completeItem(items, 'ann', '2').text).toBe('#2 is not claimed: claim it first')
@@ -72,7 +72,7 @@ describe('work items', () => {
     expect(claimItem(done.items, 'bob').text).toBe('claimed #2: b')
   })
 
-  it('are there again when who had claimed them is gone, but for those that are completed', () => {
+  it('become available again when their claimer is gone, unless they are completed', () => {
     const { items, changed } = after(
       list('a', 'b', 'c'),
       (now) => claimItem(now, 'ann'),
@@ -89,14 +89,14 @@ describe('work items', () => {
     ])
   })
 
-  it('do not wait for each other in a circle', () => {
+  it('cannot block each other in a cycle', () => {
     const items = list('a', { subject: 'b', blocked_by: ['1'] }, { subject: 'c', blocked_by: ['2'] })
     const refused = updateItem(items, '1', { blocked_by: ['3'] })
     expect(refused).toMatchObject({ isError: true, text: 'not changed: #1 waits for #3 waits for #2 waits for #1' })
     expect(refused.items).toBe(items)
   })
 
-  it('are changed, put back and deleted by the leader', () => {
+  it('can be changed, reset and deleted by the leader', () => {
     const items = after(list('a', { subject: 'b', blocked_by: ['1'] }), (now) => claimItem(now, 'ann')).items
     expect(updateItem(items, '1', { status: 'pending' }).text).toBe('changed:\n[ ] #1 a')
     expect(openItems(updateItem(items, '1', { status: 'deleted' }).items)).toEqual([

@@ -30,7 +30,7 @@ describe.each([
   ['markdown', markdown],
   ['json', json],
 ] as const)('a list in %s', (_, form) => {
-  it('says what it was made of, and is written the same again', () => {
+  it('names its source, and is written unchanged', () => {
     for (let seed = 1; seed <= 100; seed += 1) {
       const items = randomItems(createRandom(seed))
       const text = form.write(undefined, items, names)
@@ -39,7 +39,7 @@ describe.each([
     }
   })
 
-  it('has what is written over it, whatever it was before', () => {
+  it('contains what is written over it, whatever it was before', () => {
     for (let seed = 1; seed <= 100; seed += 1) {
       const random = createRandom(seed)
       const before = form.write(undefined, randomItems(random), names)
@@ -62,7 +62,7 @@ describe('a list in Markdown', () => {
     )
   })
 
-  it('keeps lines that are no items, and how others are written', () => {
+  it('keeps lines that are not items, and the format of the others', () => {
     const text = [
       '# Auth', '', 'Some words.', '* [ ]   #1 Design  it', '  more about it', '  - [ ] a box of its own', '```',
       '- [ ] #2 an example', '```', '- [X] #2 Build it\r', '- [ ] new', '', 'The end.',
@@ -89,7 +89,7 @@ describe('a list in Markdown', () => {
 })
 
 describe('a list in JSON', () => {
-  it('is an array (TV36), and keeps what it does not know', () => {
+  it('is an array (TV36), and keeps unknown fields', () => {
     const text = '[{"id": 1, "subject": "a", "priority": "high"}, "a remark", {"subject": "b"}]'
     const items = json.read(text) ?? []
     expect(items.map(({ id, status }) => [id, status])).toEqual([

@@ -14,8 +14,8 @@ function merge(ours: WorkItems, theirs: readonly ReadItem[], written = [base]) {
   return mergeItems({ written, theirs, ours, next: 4 })
 }
 
-describe('merging what a person has edited', () => {
-  it('takes what only they have changed, beside what only the team has', () => {
+describe('merging edits of a person', () => {
+  it('accepts changes of the person next to changes of the team', () => {
     const ours = [item('1', { status: 'in_progress', owner: 'ann' }), ...base.slice(1)]
     const theirs = [item('1', { subject: 'better' }), item('2', { owner: 'bob' }), base[2] as WorkItem]
     const { items, changed, conflicts } = merge(ours, theirs)
@@ -27,14 +27,14 @@ describe('merging what a person has edited', () => {
     ])
   })
 
-  it('keeps what the team has where both have changed it, and says so', () => {
+  it('keeps the version of the team if both have changed an item, and reports it', () => {
     const ours = [item('1', { subject: 'ours' }), ...base.slice(1)]
     const { items, conflicts } = merge(ours, [item('1', { subject: 'theirs' }), ...base.slice(1)])
     expect(items[0]?.subject).toBe('ours')
     expect(conflicts.map(conflictText)).toEqual(['subject of #1: the list has "theirs", but it stays "ours"'])
   })
 
-  it('adds items, with an id where they have none, also when the team has given it meanwhile', () => {
+  it('adds items, with a new id if they have none or the team has used it meanwhile', () => {
     const ours = [...base, item('4', { subject: 'of the team' })]
     const theirs = [...base, { ...item('4', { subject: 'of a person' }) }, { ...item('', { subject: 'another' }) }].map(
       ({ id, ...rest }) => (id === '' ? rest : { id, ...rest }),
@@ -49,14 +49,14 @@ describe('merging what a person has edited', () => {
     expect(next).toBe(7)
   })
 
-  it('takes away what was taken out, unless somebody works on it', () => {
+  it('removes deleted items, unless somebody works on them', () => {
     const ours = [item('1', { status: 'in_progress', owner: 'ann' }), ...base.slice(1)]
     const { items, conflicts } = merge(ours, [base[2] as WorkItem])
     expect(items.map(({ id }) => id)).toEqual(['1', '3'])
     expect(conflicts.map(conflictText)).toEqual(['#1 was removed from the list, but is kept: it is in_progress'])
   })
 
-  it('knows an older text that an editor had, so that nothing is opened again', () => {
+  it('recognizes an older text of an editor, so that nothing is reopened', () => {
     const newer = [item('1', { status: 'completed', owner: 'ann' }), item('2'), item('3')]
     const theirs = [item('1'), item('2', { subject: 'edited' }), base[2] as WorkItem]
     const { items, conflicts } = merge(newer, theirs, [newer, base])

@@ -75,7 +75,7 @@ const complete = (store: TeamStore, who: string, id: string, place: string): Pro
   )
 
 describe('the state of a team', () => {
-  it('gives an item to one of those that ask at once', async () => {
+  it('gives an item to only one of several concurrent callers', async () => {
     const store = createWorld().open()
     await create(store, 3)
     const said = await Promise.all(['a', 'b', 'c', 'd'].map((who) => claim(store, who, who)))
@@ -87,7 +87,7 @@ describe('the state of a team', () => {
     ])
   })
 
-  it('answers a call that is made again as before, and another one at its place by itself', async () => {
+  it('answers a repeated call as before, and a different one at its place separately', async () => {
     const world = createWorld()
     await create(world.open(), 3)
     expect(await claim(world.open(), 'a', 'x')).toBe('claimed #1: s0')
@@ -97,7 +97,7 @@ describe('the state of a team', () => {
     expect(world.open('markdown', 'another team').state().items).toEqual([])
   })
 
-  it.each(['markdown', 'json'] as const)('keeps what a person edits in %s between operations', async (format) => {
+  it.each(['markdown', 'json'] as const)('keeps edits of a person in %s between operations', async (format) => {
     const world = createWorld()
     const store = world.open(format)
     await create(store, 2)
@@ -111,7 +111,7 @@ describe('the state of a team', () => {
     expect(world.told).toEqual(['1 pending', '2 pending', '1 in_progress', '2 pending'])
   })
 
-  it('leaves a list alone that it cannot read, until it can', async () => {
+  it('does not change an unreadable list until it is readable', async () => {
     const world = createWorld()
     const store = world.open('json')
     await create(store, 1)
@@ -125,7 +125,7 @@ describe('the state of a team', () => {
     expect(world.told.filter((text) => text === 'unreadable')).toHaveLength(1)
   })
 
-  it('takes over items that stand in the list already', async () => {
+  it('adopts items that are already in the list', async () => {
     const world = createWorld()
     world.files.list = '# Mine\n- [ ] first\n- [x] #7 done\n'
     const store = world.open()
@@ -133,7 +133,7 @@ describe('the state of a team', () => {
     expect(world.files.list).toBe('# Mine\n- [~] #1 first (@a)\n- [x] #7 done\n')
   })
 
-  it('gives a new item of a person one id, also when it is killed before that is in the list', async () => {
+  it('gives a new item of a person one id, also when it is killed before the list is written', async () => {
     for (let kill = 1; kill <= 2; kill += 1) {
       const world = createWorld()
       await create(world.open(), 1)
@@ -147,7 +147,7 @@ describe('the state of a team', () => {
     }
   })
 
-  it('loses nothing and does nothing twice, wherever it is killed, while a person edits', async () => {
+  it('loses and repeats nothing, wherever it is killed, while a person edits', async () => {
     for (let kill = 1; kill <= 23; kill += 1) {
       const world = createWorld()
       const random = createRandom(kill)

@@ -89,7 +89,7 @@ function world({ maxWorkers = 2, hasLeft = false } = {}) {
   }
 }
 
-it('a leader starts workers in the background, sees who works, and waits for what they say', async () => {
+it('a leader starts workers in the background, lists them, and waits for their answers', async () => {
   const { workers, call, go, asked, ended } = world()
   const first = JSON.parse(await call('spawn_agent', { role: 'coder', message: 'build' })) as JsonObject
   const second = JSON.parse(await call('spawn_agent', { role: 'tester', message: 'test' })) as JsonObject
@@ -114,7 +114,7 @@ it('a leader starts workers in the background, sees who works, and waits for wha
   await expect.poll(() => ended).toEqual([coder, tester])
 })
 
-it('more work is only for a worker that has ended: a new one goes on from its conversation', async () => {
+it('more work is only for a worker that has ended: a new one continues its conversation', async () => {
   const { workers, call, go, asked } = world()
   const { name, agent_id: id } = JSON.parse(
     await call('spawn_agent', { role: 'coder', message: 'build' }),

@@ -46,7 +46,7 @@ function resultsIn({ result }: Life): readonly string[] {
 }
 
 describe('an agent that a model waits for', () => {
-  it('is asked with its instructions and the prompt, and its answer is the result of the call', async () => {
+  it('gets its instructions and the prompt, and its answer is the result of the call', async () => {
     const seen: string[] = []
     const world = taskWorld({
       script: ({ who, turn, told, request }) => {
@@ -64,7 +64,7 @@ describe('an agent that a model waits for', () => {
     expect(world.asked).toEqual(['parent/0', 'cat/0', 'parent/1'])
   })
 
-  it('costs what its caller is told of in events, and all of it is in the total', async () => {
+  it('reports its costs to its caller in events, and all of them are in the total', async () => {
     const world = taskWorld({
       script: ({ who, turn }) => (who === 'cat' ? 'Here.' : turn === 0 ? [find('cat')] : 'Good.'),
     })
@@ -79,7 +79,7 @@ describe('an agent that a model waits for', () => {
     expect(sent.findLast((one) => one.type === 'usage')).toMatchObject({ total: { calls: 3 } })
   })
 
-  it('fails as a call that fails when its model does, and is not asked again by a resumed run', async () => {
+  it('fails its call when its model fails, and is not asked again by a resumed run', async () => {
     const failure = new BatonError('MODEL_FAILED', 'the model is gone')
     const script = ({ who, turn, told }: Asked): Answer =>
       who === 'cat' ? { text: [], failure } : turn === 0 ? [find('cat')] : `Well: ${told.join()}`
@@ -99,14 +99,14 @@ describe('an agent that a model waits for', () => {
       { resume: 'a0000000f' },
       'there is no agent a0000000f in this conversation: none was started',
     ],
-  ])('is an error that says why for %s', async (_, more, message) => {
+  ])('is an error with the reason for %s', async (_, more, message) => {
     const world = taskWorld({
       script: ({ who, turn }) => (who === 'parent' && turn === 0 ? [find('cat', more)] : 'Oh.'),
     })
     expect(resultsIn(await wholeLife(world))).toEqual([message])
   })
 
-  it('has none of the tools by which agents are started, whatever it names', async () => {
+  it('has none of the tools that start agents, whatever it names', async () => {
     const offers: string[][] = []
     const world = taskWorld({
       frontMatter: 'tools = ["task", "todo", "task_output"]',
@@ -119,7 +119,7 @@ describe('an agent that a model waits for', () => {
     expect(offers).toEqual([['todo']])
   })
 
-  it('may not do what its caller may not', async () => {
+  it('has no more rights than its caller', async () => {
     const offers: string[][] = []
     const world = taskWorld({
       tools: ['task', 'todo'],
@@ -134,7 +134,7 @@ describe('an agent that a model waits for', () => {
     expect(offers).toEqual([['todo']])
   })
 
-  it('begins with the messages of its caller where its definition says so', async () => {
+  it('begins with the messages of its caller if its definition says so', async () => {
     const seen: string[] = []
     const offers: string[][] = []
     const world = taskWorld({
@@ -158,7 +158,7 @@ describe('an agent that a model waits for', () => {
     ])
   })
 
-  it('stops at the number of turns that its caller gives it, and says so', async () => {
+  it('stops at the turn limit of its caller, and reports that', async () => {
     const world = taskWorld({
       script: ({ who, turn }) =>
         who === 'cat' ? [['todo', { todos: [] }]] : turn === 0 ? [find('cat', { max_turns: 2 })] : 'Good.',
@@ -178,7 +178,7 @@ describe('an agent that has ended', () => {
     return turn === 1 ? [find('it again', { resume: id })] : `Now: ${told.join()}`
   }
 
-  it('is resumed with all that was said, in the same process and in a resumed run', async () => {
+  it('is resumed with its whole conversation, in the same process and in a resumed run', async () => {
     const records: JournalRecord[] = []
     const life = await wholeLife(taskWorld({ script: resuming }), records)
     expect(life.result.text).toMatch(/^Now: Still there, as I said after 1 answer\./)
@@ -194,7 +194,7 @@ describe('an agent that has ended', () => {
 })
 
 describe('agents in the background', () => {
-  it('are waited for, and tell their caller once when they have ended', async () => {
+  it('are waited for, and their caller is notified once when they have ended', async () => {
     const world = taskWorld({ script: twoInBackground })
     const life = await wholeLife(world)
     expect(life.result).toMatchObject({ end: 'done', text: 'I know more.' })
@@ -208,7 +208,7 @@ describe('agents in the background', () => {
     ])
   })
 
-  it('are at most eight at once', async () => {
+  it('number at most eight at once', async () => {
     let open = (): void => {}
     const gate = new Promise<void>((resolve) => (open = resolve))
     const world = taskWorld({
@@ -224,7 +224,7 @@ describe('agents in the background', () => {
     expect(results.at(-1)).toContain('limit reached: 8 agents are already working in the background')
   })
 
-  it('are stopped by their caller, are never asked again, and are not told of twice', async () => {
+  it('are stopped by their caller, and are neither asked nor reported again', async () => {
     const never = new Promise<void>(() => {})
     const script = ({ who, turn, told }: Asked): Answer => {
       if (who === 'cat') return turn === 0 ? [['todo', { todos: [] }]] : { text: ['Never.'], gate: never }
@@ -241,7 +241,7 @@ describe('agents in the background', () => {
     expect(again.asked).toEqual([])
   })
 
-  it('show what they have said so far and what they cost, and an end that was shown is not told again', async () => {
+  it('show their answers and costs so far, and an end that was shown is not reported again', async () => {
     const script = ({ who, turn, told }: Asked): Answer => {
       if (who === 'cat') return 'On the roof.'
       const [, id = ''] = /agent (a\w+)/.exec(told.join()) ?? []
@@ -253,7 +253,7 @@ describe('agents in the background', () => {
     expect(toldIn(life)).toBe('parent')
   })
 
-  it('are stopped when their caller is at its limit, with a warning', async () => {
+  it('are stopped when their caller reaches its limit, with a warning', async () => {
     const never = new Promise<void>(() => {})
     const world = taskWorld({
       maxRounds: 1,
@@ -277,7 +277,7 @@ describe('agents in the background', () => {
     })
   })
 
-  it('have only tools that need nobody', async () => {
+  it('have only tools that need no approval', async () => {
     const offers: string[][] = []
     const world = taskWorld({
       tools: ['task', 'todo', 'enter_plan', 'read', 'grep'],
@@ -297,7 +297,7 @@ describe('agents in the background', () => {
 describe('a caller in code mode', () => {
   const program = (code: string): string => `\`\`\`js\n${code}\n\`\`\``
 
-  it('gives work by a function, and is told of agents in the background before each program', async () => {
+  it('starts agents by a function, and is notified of agents in the background before each program', async () => {
     const records: JournalRecord[] = []
     const script = ({ who, turn, told }: Asked): Answer => {
       if (who === 'cat' || who === 'dog') return `${who} is at home`
@@ -343,7 +343,7 @@ describe('a caller in plan mode', () => {
   })
 })
 
-it('a caller that stops an agent and is killed at any record never has it asked again once it has ended', async () => {
+it('a caller that stops an agent and is killed at any record never restarts it once it has ended', async () => {
   const never = new Promise<void>(() => {})
   const script = ({ who, turn, told }: Asked): Answer => {
     if (who === 'cat') return turn === 0 ? [['todo', { todos: [] }]] : { text: ['Never.'], gate: never }
@@ -370,7 +370,7 @@ it('a caller that stops an agent and is killed at any record never has it asked 
   }
 })
 
-it('a caller with two agents in the background that is killed at any record pays for nothing twice, and is told of each once', async () => {
+it('a caller with two agents in the background that is killed at any record pays for nothing twice, and gets each result once', async () => {
   const whole: JournalRecord[] = []
   await wholeLife(taskWorld({ script: twoInBackground }), whole)
   expect(whole.length).toBeGreaterThan(20)
@@ -393,7 +393,7 @@ it('a caller with two agents in the background that is killed at any record pays
   expect(again).toBeGreaterThan(core(1, 3))
 })
 
-describe('a program that a model gives work to', () => {
+describe('a program that a model starts as an agent', () => {
   const open = { mode: 'danger-full-access' } as const
 
   it('answers the call, or the notice of its end', async () => {
@@ -444,7 +444,7 @@ describe('a program that a model gives work to', () => {
     }
   })
 
-  it('is not resumed where it has no conversations', async () => {
+  it('is not resumed if it has no conversations', async () => {
     const world = taskWorld({
       offered: { agent: commandAgent(['said'], open) },
       script: ({ turn, told }) =>
@@ -459,7 +459,7 @@ describe('a program that a model gives work to', () => {
     expect(second).toMatch(/cannot be resumed: its conversation was not kept/)
   })
 
-  it('is stopped with all that it has started by task_stop', async () => {
+  it('is stopped with its child processes by task_stop', async () => {
     const file = join(tempTree({}), 'pids')
     const pids = (): readonly number[] => JSON.parse(readFileSync(file, 'utf8')) as readonly number[]
     const runs = (pid: number): boolean => ![undefined, 'Z'].includes(processStatus(pid)?.state)

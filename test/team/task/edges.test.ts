@@ -22,7 +22,7 @@ function idIn(told: readonly string[]): string | undefined {
   return /agent (a[0-9a-f]{8})/.exec(told.join(' '))?.[1]
 }
 
-it('a conversation starts 100 agents, and is told that it may start no more', async () => {
+it('a conversation can start 100 agents, and is refused any more', async () => {
   const world = taskWorld({
     script: ({ who, turn }) =>
       who !== 'parent' ? 'Here.' : turn < 11 ? Array.from({ length: 10 }, (_, at) => find(`${turn}.${at}`)) : 'Good.',
@@ -33,7 +33,7 @@ it('a conversation starts 100 agents, and is told that it may start no more', as
   expect(world.asked.filter((one) => !one.startsWith('parent'))).toHaveLength(100)
 })
 
-it('an agent that waits for a person is stopped for good, and its replay stops where it was', async () => {
+it('an agent that waits for a person is stopped for good, and its replay stops at the same place', async () => {
   const script = ({ who, turn, told }: Asked): Answer => {
     if (who === 'cat')
       return turn === 0
@@ -86,7 +86,7 @@ it.each([
   expect(await taskWorld({ script, offered }).replay(records)).toBe(undefined)
 })
 
-it('a program that failed, or was stopped, is resumed in the conversation that it named', async () => {
+it('a program that failed, or was stopped, is resumed in the conversation that it reported', async () => {
   const folder = tempTree({})
   const play = join(folder, 'play')
   const events = (result: string): string =>

@@ -65,20 +65,20 @@ describe('the tools of a sub-agent', () => {
     ['general-purpose', general, everything],
     ['one with all tools of servers', { ...general, allMcp: true }, [...everything, 'fs__read']],
     ['Plan', plan, ['bash', 'read', 'glob', 'grep']],
-  ])('in the background, of %s', (_, definition, expected) => {
+  ])('in the background are those of %s', (_, definition, expected) => {
     expect(toolsThrough(registry, toolLayers(definition, { isBackground: true }))).toEqual(expected)
   })
 
-  it('are none of a caller that has none', () => {
+  it('are empty if its caller has none', () => {
     expect(toolsThrough([], toolLayers(general, { isBackground: false }))).toEqual([])
   })
 
-  it('are at most those that its caller lets it have this once', () => {
+  it('are at most those that its caller allows for this call', () => {
     const layers = toolLayers(explore, { isBackground: false, allowedTools: ['read', 'edit', 'task'] })
     expect(toolsThrough(registry, layers)).toEqual(['read'])
   })
 
-  it('only read where its caller is in plan mode', () => {
+  it('are read-only if its caller is in plan mode', () => {
     const layers = toolLayers(general, { isBackground: false, onlyReads: true })
     expect(toolsThrough(registry, layers)).toEqual(['read', 'glob', 'grep', 'webfetch'])
   })

@@ -12,22 +12,22 @@ function result(id: string): Message {
 
 const asked = textMessage('user', 'Look.')
 
-describe('messages that another conversation begins with', () => {
-  it('leave out the system prompt, and the answer that calls for the agent', () => {
+describe('the messages that a forked conversation begins with', () => {
+  it('exclude the system prompt, and the answer that calls the agent', () => {
     const said = textMessage('assistant', 'I look.')
     expect(forkedMessages([textMessage('system', 'Be brief.'), asked, said, calls('a')])).toEqual([asked, said])
   })
 
-  it('keep answers whose calls all have results', () => {
+  it('include answers whose calls all have results', () => {
     const messages = [asked, calls('a', 'b'), result('a'), result('b'), textMessage('assistant', 'Done.')]
     expect(forkedMessages(messages)).toEqual(messages)
   })
 
-  it('leave out an answer of which one call has no result, with the results of the others', () => {
+  it('exclude an answer of which one call has no result, with the results of the others', () => {
     expect(withoutOpenCalls([asked, calls('a', 'b'), result('a'), asked])).toEqual([asked, asked])
   })
 
-  it('do not take the result of an earlier call for that of a later one with the same id', () => {
+  it('do not use the result of an earlier call for a later one with the same id', () => {
     const first = [asked, calls('a'), result('a')]
     expect(withoutOpenCalls([...first, calls('a')])).toEqual(first)
   })

@@ -60,8 +60,8 @@ function making({ who, turn, told }: Asked): Answer {
   return turn === 1 ? [write('new/c.txt', 'c\n'), write('a.txt', 'other\n')] : 'It is done.'
 }
 
-describe('an agent with isolation that a model gives work to', () => {
-  it('changes the workspace once it is done, all at once', async () => {
+describe('an agent with isolation that a model starts', () => {
+  it('changes the workspace once it has finished, all at once', async () => {
     const seen: unknown[] = []
     const world = isolatedWorld((asked) => {
       if (asked.who === 'cat') seen.push([existsSync(join(world.folder, 'new')), read(world, 'a.txt'), trees(world)])
@@ -86,7 +86,7 @@ describe('an agent with isolation that a model gives work to', () => {
     ])
   })
 
-  it('changes nothing where somebody else has changed the same, and its caller has its work as a diff', async () => {
+  it('changes nothing if somebody else has changed the same place, and returns its work to its caller as a diff', async () => {
     const world = isolatedWorld((asked) => {
       if (asked.who === 'cat' && asked.turn === 2) writeFileSync(join(world.folder, 'a.txt'), 'mine\n')
       return making(asked)
@@ -103,7 +103,7 @@ describe('an agent with isolation that a model gives work to', () => {
     expect(life.sent.find((one) => one.type === 'isolation.left_out')).toMatchObject({ files: ['a.txt', 'new/c.txt'] })
   })
 
-  it('changes nothing when it fails, and goes on in a new work tree when it is resumed', async () => {
+  it('changes nothing when it fails, and continues in a new work tree when it is resumed', async () => {
     const failure = new BatonError('MODEL_FAILED', 'the model is gone')
     const prompts: string[] = []
     const world = isolatedWorld(({ who, turn, told }) => {
@@ -148,7 +148,7 @@ describe('an agent with isolation that a model gives work to', () => {
     expect([existsSync(join(world.folder, 'c.txt')), trees(world)]).toEqual([false, 0])
   })
 
-  it('changes nothing when its gate fails, whose end is told', async () => {
+  it('changes nothing when its gate fails, and reports how the gate ended', async () => {
     const front = 'tools = ["read", "write"]\nwrite_mode = true\nisolation = "worktree"\ngate = "cat a.txt; test -e ok"'
     const world = isolatedWorld(making, { frontMatter: front })
     expect(resultIn(await wholeLife(world))).toMatch(/failed: the gate "cat a.txt; test -e ok" exited with 1[^]*other/)
@@ -158,7 +158,7 @@ describe('an agent with isolation that a model gives work to', () => {
     expect([read(passing, 'a.txt'), trees(passing)]).toEqual(['other\n', 0])
   })
 
-  it('can be a program, in the background too', async () => {
+  it('can be a program, also in the background', async () => {
     const agent = commandAgent([], {
       command: 'sh',
       args: ['-c', 'echo program > a.txt; pwd'],
@@ -174,7 +174,7 @@ describe('an agent with isolation that a model gives work to', () => {
     expect([read(world, 'a.txt'), trees(world)]).toEqual(['program\n', 0])
   })
 
-  it('gives its changes to the work tree of a caller that has one', async () => {
+  it('applies its changes to the work tree of a caller that has one', async () => {
     const between: string[] = []
     const world = isolatedWorld(
       (asked) => {
@@ -190,7 +190,7 @@ describe('an agent with isolation that a model gives work to', () => {
     expect([read(world, 'a.txt'), read(world, 'new/c.txt'), trees(world)]).toEqual(['other\n', 'c\n', 0])
   })
 
-  it('is refused outside of git, with what is missing', async () => {
+  it('is refused outside of git, with the reason', async () => {
     const { folder, ...world } = taskWorld({
       script: making,
       frontMatter: 'tools = ["read", "write"]\nwrite_mode = true',
@@ -204,7 +204,7 @@ describe('an agent with isolation that a model gives work to', () => {
   })
 })
 
-it('an agent with isolation that is killed at any record has changed the workspace once it was resumed, and left no work tree', async () => {
+it('an agent with isolation that is killed at any record has changed the workspace after a resume, and left no work tree', async () => {
   const whole: JournalRecord[] = []
   const expected = (await wholeLife(isolatedWorld(making), whole)).result.text
   for (let lives = core(5, 0); lives < whole.length; lives += core(15, 1)) {

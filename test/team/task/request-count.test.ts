@@ -32,7 +32,7 @@ describe('requests of an agent', () => {
     expect(count.begun()).toBe(2)
   })
 
-  it('count each where there are no turns', async () => {
+  it('count each if there are no turns', async () => {
     const count = countRequests(undefined)
     for (const kind of ['command', 'model'] as const) {
       await count.counted(effects().all).perform(placeAt('a'), request(kind), done as never)
@@ -40,7 +40,7 @@ describe('requests of an agent', () => {
     expect(count.begun()).toBe(2)
   })
 
-  it('that never began do not count, and are not made again', async () => {
+  it('that were never started do not count, and are not repeated', async () => {
     const count = countRequests(undefined)
     count.turn()
     await expect(

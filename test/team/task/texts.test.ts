@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { agentNames, taskText } from '../../../src/team/task/texts.ts'
 
-describe('what a model is told of the agents that it may start', () => {
+describe('the list of agents that a model may start', () => {
   const many = Array.from({ length: 2000 }, (_, index) => ({
     name: `a${index}`,
     description: 'Looks.',
@@ -9,12 +9,12 @@ describe('what a model is told of the agents that it may start', () => {
   }))
   const own = { name: 'own', description: 'x'.repeat(5000), from: 'prompt' as const }
 
-  it('is one line each, with as much of its description as has room', () => {
+  it('has one line for each agent, with as much of its description as fits', () => {
     const text = taskText([{ name: 'reader', description: 'Reads.', from: 'built-in' }, own])
     expect(text).toMatch(/\nAgents:\n- reader: Reads\.\n- own: x{1000}… \(4000 more characters\)$/)
   })
 
-  it('leaves out the last of very many, never those that the file defines', () => {
+  it('omits the last of very many, but never those that the file defines', () => {
     const lines =
       taskText([...many, own])
         .split('\nAgents:\n')[1]

@@ -8,7 +8,7 @@ describe('changesInstruction', () => {
     ['udiffx', ['New', 'Patch', 'AppendLines', 'Copy', 'Rename', 'Delete']],
     ['whole', ['New', 'Delete']],
     ['search_replace_auto', ['SearchReplace', 'New', 'Rename']],
-  ] as const)('shows an example that is read without a fault: %s', (mode, kinds) => {
+  ] as const)('contains a valid example: %s', (mode, kinds) => {
     const instruction = changesInstruction(mode)
     const example = instruction.slice(instruction.indexOf('Example:\n')).split('\n### ')[0] ?? ''
     // the example itself is quoted text
@@ -19,7 +19,7 @@ describe('changesInstruction', () => {
   })
 })
 
-it('changesInstruction tells what is true of the set it is for, and not what is true of packs', () => {
+it('changesInstruction describes its own set, and not packs', () => {
   const set = changesInstruction('udiffx')
   expect(fileChangesInstruction).toContain('is an error')
   expect(set).not.toContain('is an error')
@@ -27,7 +27,7 @@ it('changesInstruction tells what is true of the set it is for, and not what is 
 })
 
 describe('readFileChanges', () => {
-  it('leaves one empty line where changes stood, and nothing at both ends', () => {
+  it('leaves one empty line in place of changes, and none at both ends', () => {
     const set = changes(remove('a'))
     expect(readFileChanges(`One.\n\n\n${set}\n\nTwo.\n${set}Three.\n\n${set}\n`).text).toBe('One.\n\nTwo.\n\nThree.')
     expect(readFileChanges(`${set}\n    code\n\n\nmore  \n${set}`).text).toBe('    code\n\n\nmore')
@@ -42,7 +42,7 @@ describe('readFileChanges', () => {
     ['search and replace', block('a', part('x\n', 'y\n'))],
   ] as const
 
-  it.each(sets)('takes changes in a fence only when the answer is nothing else: %s', (_, set) => {
+  it.each(sets)('reads changes in a fence only if the answer contains nothing else: %s', (_, set) => {
     const meant = readFileChanges(set)
     for (const fenced of [`\`\`\`xml\n\n${set}\n\`\`\`\n`, `\n~~~\n${set}~~~`, `\`\`\`\`xml\n${set}`]) {
       expect(readFileChanges(fenced)).toEqual(meant)
@@ -52,7 +52,7 @@ describe('readFileChanges', () => {
     }
   })
 
-  it.each(sets)('leaves quotations alone, which are fences with changes and something else: %s', (_, set) => {
+  it.each(sets)('ignores quotations, which are fences with changes and something else: %s', (_, set) => {
     for (const quotation of [
       `\`\`\`\`\`md\n# How to\n\n${set}\`\`\`\`\`\n`,
       `\`\`\`\`\`\n${set}\nThat is it.\n\`\`\`\`\`\n`,
@@ -69,14 +69,14 @@ describe('readFileChanges', () => {
     }
   })
 
-  it('does not take changes below a fence whose end was forgotten', () => {
+  it('ignores changes below an unclosed fence', () => {
     const set = changes(remove('a'))
     for (const answer of [`\`\`\`js\nx()\n\n${set}`, `\`\`\`js\nx()\n\n\`\`\`xml\n${set}\`\`\`\nBye.\n`]) {
       expect(readFileChanges(answer).directives).toMatchObject([{ fault: 'fenced', filePath: 'a' }])
     }
   })
 
-  it('finds blocks that are not at the start of their line, and leaves mentions alone', () => {
+  it('finds blocks within a line, and ignores mentions', () => {
     for (const before of ['1. ', '  ', '> ', '// ']) {
       expect(readFileChanges(before + block('a', 'x\n')).directives).toMatchObject([
         { kind: 'Fail', fault: 'lookalike' },
@@ -86,7 +86,7 @@ describe('readFileChanges', () => {
     expect(readFileChanges(mention)).toEqual({ directives: [], text: mention })
   })
 
-  it('takes a block that holds search and replace parts for parts', () => {
+  it('reads a block with search and replace parts as such', () => {
     const content = part('a\n', 'b\n')
     expect(readFileChanges(block('f', content)).directives).toEqual([{ kind: 'SearchReplace', filePath: 'f', content }])
   })

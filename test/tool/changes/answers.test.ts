@@ -53,11 +53,11 @@ async function check(one: AnswerCase): Promise<void> {
   expect(files).toEqual(Object.fromEntries(expected))
 }
 
-describe('what answers leave, hand-made', () => {
+describe('the files after hand-made answers', () => {
   it.each(handMade.map((one) => [one.title, one] as const))('%s', (_, one) => check(one))
 })
 
-describe('what answers leave, each form in each dressing', () => {
+describe('the files after each form in each wrapping', () => {
   it.each(builtCases.map((one) => [one.title, one] as const))('%s', (_, one) => check(one))
 })
 
@@ -77,16 +77,16 @@ describe('many changes in one answer', () => {
     ['hunks with wrong indentation', inPatch(each(hunk).replaceAll(/^(.)  /gm, '$1'))],
     ['blocks in one fence', `f.ts\n\`\`\`\n${each(part)}\`\`\`\n`],
     ['blocks in a fence each', each((index) => `f.ts\n\`\`\`\n${part(index)}\`\`\`\n`)],
-  ])('are all carried out: %s', async (title, answer) => {
+  ])('are all applied: %s', async (title, answer) => {
     await check({ title, before: { 'f.ts': content }, answer, after: { 'f.ts': changed } })
   })
 
-  it('are carried out one behind the other, however many they are', async () => {
+  it('are applied one after the other, however many there are', async () => {
     const moves = each((index) => `<FILE_RENAME from_path="f${index}" to_path="f${index + 1}" />\n`)
     await check({ title: '', before: { f0: 'x\n' }, answer: moves, after: { f0: undefined, [`f${count}`]: 'x\n' } })
   })
 
-  it('are told when none of them is closed, and when fences are nested without an end', () => {
+  it('are reported when none of them is closed, and when fences are nested endlessly', () => {
     const open = readFileChanges(each((index) => `<FILE_NEW file_path="f${index}">\n\`\`\`\n`))
     expect(open.directives).toHaveLength(count)
     const nested = `${'```a\n'.repeat(count)}<FILE_DELETE file_path="x" />\n${'```\n'.repeat(count)}`

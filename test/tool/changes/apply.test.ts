@@ -32,7 +32,7 @@ function workspace(files: { readonly [path: string]: string | Uint8Array }, base
 }
 
 describe('applyChanges', () => {
-  it('carries out every kind of change, records and reports it', async () => {
+  it('applies, records and reports every kind of change', async () => {
     const { apply, read, root, context } = workspace({ a: 'x\n', b: 'y\n', c: 'z', 'd/e': '' })
     const items = await apply(
       { kind: 'New', filePath: 'deep/new.txt', content: 'é\n' },
@@ -64,7 +64,7 @@ describe('applyChanges', () => {
     expect(started).toEqual([0, 1, 2, 3, 4, 5].map((number) => `call#0/${number}`))
   })
 
-  it('writes the hunks that fit, and reports the others', async () => {
+  it('writes the matching hunks, and reports the others', async () => {
     const { apply, read } = workspace({ a: 'x\ny\n' })
     expect(await apply({ kind: 'Patch', filePath: 'a', content: '@@\n-x\n+X\n@@\n-none\n+Y\n' })).toEqual([
       {
@@ -78,7 +78,7 @@ describe('applyChanges', () => {
     expect(read('a')).toBe('X\ny\n')
   })
 
-  it('goes on after a change that failed', async () => {
+  it('continues after a failed change', async () => {
     const { apply, read } = workspace({ a: 'x', dir: '', 'folder/f': '', bin: new Uint8Array([0xff, 0xfe, 0]) })
     const items = await apply(
       { kind: 'New', filePath: 'a', content: 'x' },
@@ -113,7 +113,7 @@ describe('applyChanges', () => {
     expect(read('last')).toBe('done')
   })
 
-  it('copies and moves bytes, also over a file that is there', async () => {
+  it('copies and moves bytes, also over an existing file', async () => {
     const bytes = new Uint8Array([0xff, 0, 0xfe])
     const { apply, root } = workspace({ bin: bytes, b: 'b', c: 'c' })
     expect(
@@ -122,7 +122,7 @@ describe('applyChanges', () => {
     expect(new Uint8Array(readFileSync(join(root, 'c')))).toEqual(bytes)
   })
 
-  it('touches nothing outside of the base folder', async () => {
+  it('changes nothing outside of the base folder', async () => {
     const { apply, root } = workspace({ 'base/in': 'x', out: 'x', '.git/config': 'x' }, 'base')
     const outside = tempTree({ secret: 'secret' })
     symlinkSync(outside, join(root, 'base/link'))
@@ -153,7 +153,7 @@ describe('applyChanges', () => {
     ).toEqual([])
   })
 
-  it('takes absolute paths inside the base folder and refuses what is protected', async () => {
+  it('accepts absolute paths inside the base folder and refuses protected ones', async () => {
     const { apply, root, read } = workspace({ '.git/config': 'x' })
     expect(
       await apply(

@@ -57,7 +57,7 @@ describe.each([
   })
 })
 
-it('leaves 50,000 lines as they are but for the changed ones, in every mode', async () => {
+it('50,000 lines are unchanged except for the edited ones, in every mode', async () => {
   const lines = Array.from({ length: 50_000 }, (_, index) => `line ${index} of the file\n`)
   const changed = lines.with(10, 'ten\n').with(25_000, 'middle\n').with(49_999, 'last\n').join('')
   const hunk = (index: number, to: string): string =>

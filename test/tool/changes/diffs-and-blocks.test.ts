@@ -32,7 +32,7 @@ const block = (search: string, replace: string): string =>
   `<<<<<<< SEARCH\n${search}=======\n${replace}>>>>>>> REPLACE\n`
 
 describe('a unified diff in a fence', () => {
-  it('may be about several files: changed, new, deleted and moved ones', () => {
+  it('may contain several files: changed, new, deleted and moved ones', () => {
     const text = diff(
       [
         '--- a/one.txt\n+++ b/one.txt\n@@ -1 +1 @@\n-a\n+b\n',
@@ -49,7 +49,7 @@ describe('a unified diff in a fence', () => {
     ])
   })
 
-  it('without names is about the file above it, whose line then is no text', () => {
+  it('without names belongs to the file above it, whose line is then not text', () => {
     const written = pieces(`First.\n\nsrc/a.ts:\n${diff('@@ -1 +1 @@\n-a\n+b\n')}`, readUnifiedDiff)
     expect(directivesOf(written)).toMatchObject([{ kind: 'Patch', filePath: 'src/a.ts' }])
     expect(written.map(({ text }) => text).slice(0, -1)).toEqual(['First.\n', '\n'])
@@ -59,11 +59,11 @@ describe('a unified diff in a fence', () => {
     ['in a fence of another language', '```c\n--- not a diff\n```\n'],
     ['without hunks or names', diff('some text\n')],
     ['that never ends', '```diff\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n'],
-  ])('is none %s', (_, text) => {
+  ])('is not recognized %s', (_, text) => {
     expect(directives(text, readUnifiedDiff)).toEqual([])
   })
 
-  it('without a hunk fails, as does one with the marks of another form', () => {
+  it('fails without a hunk, or with marks of another form', () => {
     expect(directives(named('x', ''), readUnifiedDiff)).toMatchObject([{ kind: 'Fail', fault: 'malformed' }])
     const mixed = named('x', '@@ -1 +1 @@\n-a\n+b\n<FILE_NEW file_path="y">\n')
     expect(directives(mixed, readUnifiedDiff)).toMatchObject([{ kind: 'Fail', fault: 'mixed', filePath: 'x' }])
@@ -73,7 +73,7 @@ describe('a unified diff in a fence', () => {
 describe('several diffs of one file', () => {
   const joined = (text: string) => directivesOf(withJoinedDiffs(pieces(text, readUnifiedDiff)))
 
-  it('are one patch if their hunks are apart', () => {
+  it('are one patch if their hunks do not overlap', () => {
     const text = named('x', '@@ -9 +9 @@\n-i\n+j\n') + named('x', '@@ -1 +1 @@\n-a\n+b\n')
     expect(joined(text)).toEqual([
       { kind: 'Patch', filePath: 'x', content: '@@ -9 +9 @@\n-i\n+j\n@@ -1 +1 @@\n-a\n+b\n' },
@@ -84,11 +84,11 @@ describe('several diffs of one file', () => {
     ['their hunks overlap', '@@ -1,2 +1,2 @@\n-a\n+b\n c\n', '@@ -2 +2 @@\n-c\n+d\n'],
     ['they are the same', '@@ -1 +1 @@\n-a\n+b\n', '@@ -1 +1 @@\n-a\n+b\n'],
     ['hunks without numbers are about the same line', '@@\n-a\n+b\n', '@@\n a\n+c\n'],
-  ])('stay apart if %s', (_, first, second) => {
+  ])('stay separate if %s', (_, first, second) => {
     expect(joined(named('x', first) + named('x', second))).toHaveLength(2)
   })
 
-  it('stay apart if a deletion is between them', () => {
+  it('stay separate if a deletion is between them', () => {
     const gone = diff('--- a/y\n+++ /dev/null\n@@ -1 +0,0 @@\n-e\n')
     const text = named('x', '@@ -1 +1 @@\n-a\n+b\n') + gone + named('x', '@@ -9 +9 @@\n-i\n+j\n')
     expect(joined(text).map(({ kind }) => kind)).toEqual(['Patch', 'Delete', 'Patch'])
@@ -96,7 +96,7 @@ describe('several diffs of one file', () => {
 })
 
 describe('search and replace blocks', () => {
-  it('are for the file on the line above, which goes on for the next blocks', () => {
+  it('belong to the file on the line above, which also applies to the next blocks', () => {
     const text = `src/a.ts\n${block('a\n', 'b\n')}\n${block('c\n', 'd\n')}lib/b.ts\n${block('e\n', 'f\n')}`
     const found = directives(text, readSearchBlocks)
     expect(found.map(({ kind, filePath }) => [kind, filePath])).toEqual([
@@ -111,7 +111,7 @@ describe('search and replace blocks', () => {
     expect(directives(text, readSearchBlocks)).toMatchObject([{ kind: 'SearchReplace', filePath: 'src/a.ts' }])
   })
 
-  it('fail if no line names their file, or something else is between them in a fence', () => {
+  it('fail if no line names their file, or something else precedes them in a fence', () => {
     expect(directives(block('a\n', 'b\n'), readSearchBlocks)).toMatchObject([{ kind: 'Fail', fault: 'lookalike' }])
     const text = `src/a.ts\n\`\`\`\n${block('a\n', 'b\n')}and so on!\n\`\`\`\n`
     expect(directives(text, readSearchBlocks)).toContainEqual(
@@ -130,7 +130,7 @@ describe('search and replace blocks', () => {
     expect(lines.at).toBe(0)
   })
 
-  it('without an end or a middle fail, and reading goes on behind what there is', () => {
+  it('fail without an end or a middle, and parsing continues afterwards', () => {
     const open = new AnswerLines('<<<<<<< SEARCH\na\n=======\nb\nrest\n')
     expect(readBlock(open)).toMatchObject({
       kind: 'Fail',

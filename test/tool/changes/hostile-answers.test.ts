@@ -12,7 +12,7 @@ function found(directives: readonly Directive[]): readonly string[] {
   return [...new Set(directives.map((one) => (one.kind === 'Fail' ? one.fault : one.kind)))].toSorted()
 }
 
-describe('an answer that repeats itself is read like its beginning', () => {
+describe('an answer that repeats itself is parsed like its beginning', () => {
   it.each(Object.entries(hostileShapes))('%s', (_, shape) => {
     const [beginning, whole] = [shape(small), shape(large)]
     expect(found(readFileChanges(whole).directives)).toEqual(found(readFileChanges(beginning).directives))

@@ -18,8 +18,8 @@ function block(searched: string): string {
   return `<<<<<<< SEARCH\n${searched}\n=======\nnew\n>>>>>>> REPLACE\n`
 }
 
-describe('the place nearest to what a change looks for', () => {
-  it('has the same lines with other white space', () => {
+describe('the nearest place for a failed search text', () => {
+  it('has the same lines with different white space', () => {
     const [found] = nearestPlaces(file, [block('let total=0\nfor (const item of list) total+=item')])
     expect(found?.text).toContain('  let total = 0\n  for (const item of list) total += item\n')
   })
@@ -29,14 +29,14 @@ describe('the place nearest to what a change looks for', () => {
     expect(found?.text).toContain('for (const item of list) total += item')
   })
 
-  it('is that of each hunk by itself, and none where nothing is similar', () => {
+  it('is separate for each hunk, and missing if nothing is similar', () => {
     const hunk = '@@ -1,2 +1,2 @@\n function add(left, right) {\n-  return left - right\n+  return 0\n'
     const [first, second] = nearestPlaces(file, [hunk, block('completely unrelated words here')])
     expect(first).toMatchObject({ line: 1 })
     expect(second).toBeUndefined()
   })
 
-  it('is found in files with CR LF', () => {
+  it('is found in files with CRLF', () => {
     const [found] = nearestPlaces(file.replaceAll('\n', '\r\n'), [block('  return left+right')])
     expect(found).toMatchObject({ line: 1 })
     expect(found?.text).not.toContain('\r')

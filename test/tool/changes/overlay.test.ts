@@ -37,7 +37,7 @@ it('shows files as they would be after writes, moves and deletions, and the disk
   expect(files.bytesAt(at('new/c.txt'))).toBe(1)
 })
 
-it('follows links of the disk, and takes away a link without what it leads to', () => {
+it('follows links on the disk, and removes a link without its target', () => {
   const { folder, files, write, overlay, at } = world({ 'real/a.txt': 'a' })
   symlinkSync('real', join(folder, 'link'))
   symlinkSync('real/a.txt', join(folder, 'file'))
@@ -49,7 +49,7 @@ it('follows links of the disk, and takes away a link without what it leads to', 
   expect([files.kindAt(at('file')), files.textAt(at('link/a.txt'))]).toEqual([undefined, 'aaa'])
 })
 
-it('holds only so much, and of each file what it would hold last', () => {
+it('has a limited size, and stores only the last content of each file', () => {
   const { write, files, at } = world({}, 100)
   for (let count = 0; count < 50; count += 1) expect(write('a.txt', `${count}`.padEnd(60, 'x'))).toBe(true)
   expect(write('b.txt', 'y'.repeat(41))).toBe(false)
@@ -57,7 +57,7 @@ it('holds only so much, and of each file what it would hold last', () => {
   expect(files.textAt(at('a.txt')).startsWith('49')).toBe(true)
 })
 
-it('takes texts from what is kept with the run, and knows which files the run would have made', () => {
+it('reads texts that are stored with the run, and knows which files the run would have created', () => {
   const { folder, overlay, files, at } = world({ 'a.txt': 'a' })
   const { services } = testContext({ workspace: folder })
   const kept = {

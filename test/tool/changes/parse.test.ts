@@ -13,7 +13,7 @@ function only(text: string): unknown {
 }
 
 describe('parseChanges', () => {
-  it('reads every directive, in order, with attributes quoted either way', () => {
+  it('parses every directive, in order, with attributes in either quotes', () => {
     const { directives } = parseChanges(
       inContainer(
         '<FILE_NEW file_path="a.txt">',
@@ -44,7 +44,7 @@ describe('parseChanges', () => {
     ])
   })
 
-  it('reads the bracket form, also with the later name of the container', () => {
+  it('parses the bracket form, also with the later name of the container', () => {
     for (const name of ['FILE_CHANGES', 'UDIFFX_FILE_CHANGES']) {
       const text = [
         'Before.',
@@ -66,7 +66,7 @@ describe('parseChanges', () => {
     }
   })
 
-  it('gives the text outside of all containers', () => {
+  it('returns the text outside of all containers', () => {
     const text = `Hello.\n\n${inContainer('<FILE_DELETE file_path="a"/>')}\nMore.\n${inContainer('<FILE_DELETE file_path="b"/>')}Done.`
     expect(parseChanges(text)).toEqual({
       directives: [
@@ -85,14 +85,14 @@ describe('parseChanges', () => {
     expect(parseChanges('a\n<FILE_CHANGES>\n\n</FILE_CHANGES>\nb')).toEqual({ directives: [], rest: 'a\n\nb' })
   })
 
-  it('takes a fence around the container away with it, and leaves other fences', () => {
+  it('removes a fence around the container with it, and keeps other fences', () => {
     const change = inContainer('<FILE_DELETE file_path="a"/>')
     expect(parseChanges(`Text\n\`\`\`xml\n${change}\`\`\`\nEnd`).rest).toBe('Text\n\nEnd')
     const between = `\`\`\`\nx\n\`\`\`\n${change}\`\`\`\ny\n\`\`\`\n`
     expect(parseChanges(between).rest).toBe('```\nx\n```\n\n```\ny\n```\n')
   })
 
-  it('takes a container that is quoted for text', () => {
+  it('treats a quoted container as text', () => {
     const change = inContainer('<FILE_DELETE file_path="a"/>')
     const quoted = `Text\n\`\`\`md\n# How to\n${change}\`\`\`\nEnd`
     expect(parseChanges(quoted)).toEqual({ directives: [], rest: quoted })
@@ -102,7 +102,7 @@ describe('parseChanges', () => {
     ])
   })
 
-  it('reads tags that share a line', () => {
+  it('parses tags that share a line', () => {
     const text =
       'Go: <FILE_CHANGES><FILE_NEW file_path="a">x</FILE_NEW><FILE_DELETE file_path="b"/></FILE_CHANGES> done'
     expect(parseChanges(text)).toEqual({
@@ -114,7 +114,7 @@ describe('parseChanges', () => {
     })
   })
 
-  it('reads directives without content that are opened and closed, or only opened', () => {
+  it('parses directives without content that are opened and closed, or only opened', () => {
     const { directives } = parseChanges(
       inContainer(
         '<FILE_DELETE file_path="a"></FILE_DELETE>',
@@ -132,7 +132,7 @@ describe('parseChanges', () => {
     ])
   })
 
-  it('takes a fence away that wraps all of the content', () => {
+  it('removes a fence that wraps the whole content', () => {
     const fenced = (...lines: readonly string[]): unknown =>
       only(inContainer('<FILE_NEW file_path="a">', ...lines, '</FILE_NEW>'))
     expect(fenced('```ts', 'x', '```')).toMatchObject({ content: 'x\n' })
@@ -146,7 +146,7 @@ describe('parseChanges', () => {
     expect(fenced('```js', 'x')).toMatchObject({ content: '```js\nx\n' })
   })
 
-  it('keeps line breaks, blanks and unicode of the content', () => {
+  it('preserves line breaks, blanks and unicode in the content', () => {
     expect(
       only('<FILE_CHANGES>\r\n<FILE_NEW file_path="ä.txt">\r\n\t é \r\n\r\n</FILE_NEW>\r\n</FILE_CHANGES>'),
     ).toEqual({
@@ -198,14 +198,14 @@ describe('parseChanges', () => {
     ])
   })
 
-  it('passes over prose between directives', () => {
+  it('skips prose between directives', () => {
     const text = inContainer('Now:', '<FILE_DELETE file_path="a"/>', 'and', '<FILE_DELETE file_path="b"/>', 'if 1 < 2')
     expect(parseChanges(text).directives).toHaveLength(2)
   })
 })
 
 describe('parseChanges on faults', () => {
-  it('reports a container that is never closed, and still gives what is complete', () => {
+  it('reports an unclosed container, and still returns what is complete', () => {
     const text = 'Hi\n<FILE_CHANGES>\n<FILE_DELETE file_path="a"/>\n<FILE_NEW file_path="b">\ncut o'
     expect(parseChanges(text)).toEqual({
       directives: [
@@ -229,17 +229,17 @@ describe('parseChanges on faults', () => {
     })
   })
 
-  it('keeps the text behind a container that has nothing in it and no end', () => {
+  it('keeps the text after an empty unclosed container', () => {
     const text = 'Hi\n<FILE_CHANGES>\nSorry, no changes.\n'
     expect(parseChanges(text)).toMatchObject({ directives: [{ kind: 'Fail' }], rest: text })
   })
 
-  it('reads a second container where the first is never closed', () => {
+  it('parses a second container after an unclosed first one', () => {
     const text = `<FILE_CHANGES>\n<FILE_DELETE file_path="a"/>\n${inContainer('<FILE_DELETE file_path="b"/>')}`
     expect(parseChanges(text).directives).toMatchObject([{ filePath: 'a' }, { kind: 'Fail' }, { filePath: 'b' }])
   })
 
-  it('ends a directive that is never closed at the next one, where its container is closed', () => {
+  it('ends an unclosed directive at the next one, if its container is closed', () => {
     for (const next of ['FILE_NEW', 'FILE_APPEND']) {
       const text = inContainer('<FILE_NEW file_path="a">', 'x', `<${next} file_path="b">`, 'y', `</${next}>`)
       expect(parseChanges(text).directives).toMatchObject([
@@ -252,7 +252,7 @@ describe('parseChanges on faults', () => {
     ])
   })
 
-  it('reads tags that end with two brackets', () => {
+  it('parses tags that end with two brackets', () => {
     for (const [open, close] of [
       [']]', ']]]'],
       [']]]', ']]'],
@@ -264,7 +264,7 @@ describe('parseChanges on faults', () => {
     expect(parseChanges('1\n[[[FILE_CHANGES]]]\n[[[/FILE_CHANGES]]]\n2\n').rest).toBe('1\n\n2\n')
   })
 
-  it('reports directives that do not exist, and passes over their content', () => {
+  it('reports unknown directives, and skips their content', () => {
     const text = inContainer(
       '<FILE_MOVE file_path="a">',
       'x',
@@ -300,7 +300,7 @@ describe('parseChanges on faults', () => {
     ])
   })
 
-  it('reports tags that cannot be read', () => {
+  it('reports tags that cannot be parsed', () => {
     const text = inContainer('<FILE_DELETE file_path=a.txt />', '</FILE_NEW>')
     expect(parseChanges(text).directives).toMatchObject([
       { kind: 'Fail', reason: expect.stringContaining('<FILE_DELETE file_path=a.txt /> cannot be read') },
@@ -330,7 +330,7 @@ describe('parseChanges on faults', () => {
     ])
   })
 
-  it('reads a large answer', () => {
+  it('parses a large answer', () => {
     const files = Array.from(
       { length: 2000 },
       (_, n) => `<FILE_NEW file_path="f${n}">\n${'line\n'.repeat(25)}</FILE_NEW>`,
@@ -340,7 +340,7 @@ describe('parseChanges on faults', () => {
 })
 
 describe('fileChangesInstruction', () => {
-  it('shows an example that is read as it says', () => {
+  it('contains an example that is parsed as described', () => {
     const { directives } = parseChanges(fileChangesInstruction)
     expect(directives.map(({ kind, filePath }) => [kind, filePath])).toEqual([
       ['New', 'src/greeting.ts'],

@@ -28,12 +28,12 @@ describe('hunks', () => {
     ).toBe(lines('one', '2', 'three', 'four', 'four and a half'))
   })
 
-  it('may have numbers and text in the header, also wrong ones', () => {
+  it('may have line numbers and text in the header, also wrong ones', () => {
     expect(patched(numbers, '@@ -90,2 +91,3 @@ function x', '-two', '+2')).toContain('\n2\n')
     expect(patched(numbers, '--- a/x', '+++ b/x', '@@ -1 +1 @@', '-one', '+1')).toBe(numbers.replace('one', '1'))
   })
 
-  it('need no header when there is only one, and may stand in a fence or between other marks', () => {
+  it('need no header if there is only one, and may be in a fence or between other marks', () => {
     expect(patched(numbers, '-two', '+2')).toContain('\n2\n')
     expect(patched(numbers, '```diff', '@@', '-two', '+2', '```')).toContain('\n2\n')
     expect(patched(numbers, '```', '@@', '-two', '+2')).toContain('\n2\n')
@@ -49,7 +49,7 @@ describe('hunks', () => {
     expect(patched(lines('@@x = 1', 'y'), '@@', ' @@x = 1', '-y', '+z')).toBe(lines('@@x = 1', 'z'))
   })
 
-  it('with added lines alone go to the end, with the blanks between them', () => {
+  it('with only added lines are appended, with the blank lines between them', () => {
     expect(patched(numbers, '@@', '+six', '', '+seven', '')).toBe(`${numbers}six\n\nseven\n`)
     expect(patched('', '@@', '+a', '+b')).toBe('a\nb\n')
     expect(patched('a', '@@', '+b')).toBe('a\nb')
@@ -65,12 +65,12 @@ describe('hunks', () => {
     )
   })
 
-  it('take the nearest end of a range behind its beginning', () => {
+  it('use the nearest end of a range after its beginning', () => {
     const content = lines('x', 'y', 'a', 'b', 'm', 'x', 'y', 'n', 'x', 'y')
     expect(patched(content, '@@', '-a', '-b', '~', '-x', '-y')).toBe(lines('x', 'y', 'n', 'x', 'y'))
   })
 
-  it('refuse a range with too few removed lines, and changes that add and remove nothing', () => {
+  it('are refused for a range with too few removed lines, and if they add and remove nothing', () => {
     const cause = 'a ~ needs at least 2 removed lines directly before it and after it'
     expect(causes(numbers, '@@', '-one', '~', '-four', '-five')).toEqual([cause])
     expect(causes(numbers, '@@', '-one', '-two', '~', '-five')).toEqual([cause])
@@ -78,14 +78,14 @@ describe('hunks', () => {
     expect(causes(numbers, '@@', ' one', ' two')).toEqual(['no line of it begins with + or -'])
   })
 
-  it('that hold nothing are left out', () => {
+  it('that contain nothing are omitted', () => {
     expect(applyPatch(numbers, '@@\n\n@@\n')).toEqual({ content: numbers, hunkCount: 0, failures: [], doubts: [] })
     expect(applyPatch(numbers, 'just prose')).toMatchObject({ hunkCount: 0 })
   })
 })
 
 describe('a failing hunk', () => {
-  it('is reported as it was written and does not stop the others', () => {
+  it('is reported as written and does not stop the others', () => {
     const result = applyPatch(
       numbers,
       lines('@@', '-one', '+1', '@@ here', ' no', '-such line', '+x', '', '@@', '-five', '+5'),
@@ -98,7 +98,7 @@ describe('a failing hunk', () => {
     })
   })
 
-  it('is one whose lines are there but not together, or in an empty file', () => {
+  it('may have lines that exist only separately, or an empty file', () => {
     expect(causes(numbers, '@@', ' one', '-three', '+3')).toEqual([notFound])
     expect(causes('', '@@', '-one', '+1')).toEqual([notFound])
     expect(
@@ -110,7 +110,7 @@ describe('a failing hunk', () => {
 describe('the place of a hunk', () => {
   const twice = lines('begin a', 'x', 'end', 'begin b', 'x', 'end', 'begin c', 'x', 'end')
 
-  it('is the first match behind the previous hunk, else the first in the file', () => {
+  it('is the first match after the previous hunk, otherwise the first in the file', () => {
     expect(patched(twice, '@@', '-x', '+1', '@@', '-x', '+2')).toBe(
       lines('begin a', '1', 'end', 'begin b', '2', 'end', 'begin c', 'x', 'end'),
     )
@@ -126,7 +126,7 @@ describe('the place of a hunk', () => {
     expect(patched(lines('  x', 'y', 'x'), '@@', '-x', '+z')).toBe(lines('  x', 'y', 'z'))
   })
 
-  it('may be written against the file as it was, or as earlier hunks left it', () => {
+  it('may match the original file, or the result of earlier hunks', () => {
     expect(patched(numbers, '@@', ' one', '+new', '@@', ' one', ' two', '-three')).toBe(
       lines('one', 'new', 'two', 'four', 'five'),
     )
@@ -143,14 +143,14 @@ describe('the place of a hunk', () => {
 })
 
 describe('white space', () => {
-  it('at both ends, in tabs and in runs does not keep a hunk from its place', () => {
+  it('at both ends, in tabs and in runs is ignored for matching', () => {
     const content = lines('if (a) {', '\treturn  1  ', '}')
     expect(patched(content, '@@', ' if (a) {  ', '-  return 1', '+  return 2', ' }')).toBe(
       lines('if (a) {', '\treturn 2', '}'),
     )
   })
 
-  it('of another kind stays where the patched line stays, and does not come into new lines', () => {
+  it('of another kind is kept in unchanged lines, and is not added to new lines', () => {
     const content = 'price: 5\u00a0EUR\nname:\tx y\nend\u202f!\n'
     const price = patched(content, '@@', '-price: 5 EUR', '+price: 6 EUR net')
     expect(price).toBe(content.replace('5\u00a0EUR', '6\u00a0EUR net'))
@@ -159,7 +159,7 @@ describe('white space', () => {
     expect(patched('\u00a0\u00a0a b\nc\n', '@@', '-  a b', '+  a d', ' c')).toBe('\u00a0\u00a0a d\nc\n')
   })
 
-  it('and composition of letters of lines that stay are those of the file', () => {
+  it('and Unicode composition of unchanged lines are those of the file', () => {
     const [long, short] = ['cafe\u0301', 'caf\u00e9']
     const hunk = ['@@', ` ${short} a`, `-${short} b`, `+${short} c`]
     expect(patched(`${long} a\n${long} b\n`, ...hunk)).toBe(`${long} a\n${long} c\n`)
@@ -172,14 +172,14 @@ describe('white space', () => {
     ['a&nbsp;b &amp; c 1', 'a b & c 1', 'a b & c 2 & d', 'a&nbsp;b &amp; c 2 &amp; d'],
     ['x - y – z 1', 'x - y - z 1', 'x - y - z 2', 'x - y – z 2'],
     ['«cafe\u0301»\u00a0b 1', '"caf\u00e9" b 1', '"caf\u00e9" b 2', '«cafe\u0301»\u00a0b 2'],
-  ])('stays together with quotes, dashes and entities: %s', (line, before, after, expected) => {
+  ])('is ignored together with quotes, dashes and entities: %s', (line, before, after, expected) => {
     for (const tolerance of ['letters', 'marks'] as const) {
       const result = applyPatch(`${line}\nend\n`, lines('@@', `-${before}`, `+${after}`, ' end'), tolerance)
       expect(result).toMatchObject({ content: `${expected}\nend\n`, failures: [] })
     }
   })
 
-  it('of context stays as it is in the file', () => {
+  it('of context is kept as it is in the file', () => {
     expect(patched(lines('a  b', '  c'), '@@', ' a b', '-c', '+d')).toBe(lines('a  b', '  d'))
   })
 
@@ -214,14 +214,14 @@ describe('white space', () => {
     )
   })
 
-  it('in whole lines is passed over: blank lines that only one of both has', () => {
+  it('in whole lines is ignored: blank lines that only one of both has', () => {
     const content = lines('a', '', '', 'b', 'c')
     expect(patched(content, '@@', ' a', ' b', '-c', '+C')).toBe(lines('a', '', '', 'b', 'C'))
     expect(patched(lines('a', 'b', 'c'), '@@', ' a', '', ' b', '-c', '+C')).toBe(lines('a', 'b', 'C'))
     expect(patched(lines('x', 'a', '', 'b', 'y'), '@@', ' x', '-a', '-b', '+c')).toBe(lines('x', 'c', 'y'))
   })
 
-  it('between added lines is added although its + is missing', () => {
+  it('between added lines is added even if its + is missing', () => {
     expect(patched(lines('a', 'b'), '@@', ' a', '+one', '', '+two', ' b')).toBe(lines('a', 'one', '', 'two', 'b'))
   })
 
@@ -238,11 +238,11 @@ describe('loose matches', () => {
     )
   })
 
-  it('do not take one bracket for another', () => {
+  it('do not confuse different brackets', () => {
     expect(causes(lines('[', ']'), '@@', ' {', '+x', ' }')).toEqual([notFound])
   })
 
-  it('take lines that are similar when there is one such place', () => {
+  it('accept similar lines if there is only one such place', () => {
     const content = lines('const alpha = 1', 'function calculateTheTotal(items) {', '  return sum(items)', '}')
     expect(
       patched(
@@ -256,21 +256,21 @@ describe('loose matches', () => {
     ).toBe(lines('const alpha = 1', 'function calculateTheTotal(items) {', '  return sum(items, 0)', '}'))
   })
 
-  it('take a context line that was cut at its start', () => {
+  it('accept a context line that is truncated at its start', () => {
     const content = lines('pub fn initialize_connection(config) {', '  let pool = create(config)', '}')
     expect(
       patched(content, '@@', ' initialize_connection(config) {', '-  let pool = create(config)', '+  let pool = x'),
     ).toBe(lines('pub fn initialize_connection(config) {', '  let pool = x', '}'))
   })
 
-  it('are refused when several places are alike', () => {
+  it('are refused when several places match equally', () => {
     const content = lines('Some Text Here', 'x', 'some text: here', 'x')
     expect(causes(content, '@@', '-some text here', '+y')).toEqual([
       'its lines are not in the file exactly, and several places are similar',
     ])
   })
 
-  it('never remove a line with other numbers', () => {
+  it('never remove a line with different numbers', () => {
     expect(
       causes(
         lines('const userNameOfTheFirst = getUserName(1)'),
@@ -281,7 +281,7 @@ describe('loose matches', () => {
     ).toEqual([notFound])
   })
 
-  it('reach 1,000 lines from the previous hunk', () => {
+  it('are searched within 1,000 lines from the previous hunk', () => {
     const file = (distance: number): string =>
       lines('first', ...Array.from({ length: distance }, (_, n) => `l${n}`), 'The Last!')
     const patch = ['@@', '-first', '+1', '@@', '-the last', '+2'] as const
@@ -291,12 +291,12 @@ describe('loose matches', () => {
 })
 
 describe('line breaks', () => {
-  it('of Windows stay, also in added lines', () => {
+  it('of Windows are kept, also in added lines', () => {
     expect(patched('a\r\nb\r\nc\r\n', '@@', ' a', '-b', '+B', '+BB')).toBe('a\r\nB\r\nBB\r\nc\r\n')
     expect(applyPatch('a\nb\n', '@@\r\n a\r\n-b\r\n+c\r\n').content).toBe('a\nc\n')
   })
 
-  it('stay mixed where they are', () => {
+  it('stay mixed in mixed files', () => {
     expect(patched('a\r\nb\nc\r\nd\r\n', '@@', '-c', '+C')).toBe('a\r\nb\nC\r\nd\r\n')
   })
 
@@ -312,11 +312,11 @@ describe('line breaks', () => {
     expect(patched('a\nb\n', '@@', '-b', '+b', '\\ No newline at end of file')).toBe('a\nb')
   })
 
-  it('are not lost with a byte order mark', () => {
+  it('are preserved with a byte order mark', () => {
     expect(patched('\uFEFFa\nb\n', '@@', '-a', '+c')).toBe('\uFEFFc\nb\n')
   })
 
-  it('of all lines may go', () => {
+  it('of all lines may be removed', () => {
     expect(patched('a\n', '@@', '-a')).toBe('')
   })
 })
@@ -337,14 +337,14 @@ describe('large and strange files', () => {
     expect(result[result.indexOf('line 13510') + 1]).toBe('next 13510')
   })
 
-  it('are searched in proportion to their length when all lines are alike', () => {
+  it('are searched in linear time when all lines are equal', () => {
     const same = Array.from({ length: 50_000 }, () => 'x')
     const context = Array.from({ length: 10_000 }, () => ' x')
     expect(causes(lines(...same), '@@', ...context, '-y')).toEqual([notFound])
     expect(causes(lines(...same), '@@', '-x', '-x', '~', '-x', '-y')).toEqual([notFound])
   })
 
-  it('hold any unicode', () => {
+  it('may contain any Unicode', () => {
     expect(patched(lines('Grüße 👋', '日本語'), '@@', ' Grüße 👋', '-日本語', '+中文 𝒳')).toBe(
       lines('Grüße 👋', '中文 𝒳'),
     )
@@ -352,7 +352,7 @@ describe('large and strange files', () => {
 })
 
 describe('the example of the instruction', () => {
-  it('applies to the file it speaks of', () => {
+  it('applies to the file it describes', () => {
     const patch = parseChanges(fileChangesInstruction).directives.find(({ kind }) => kind === 'Patch')
     if (patch?.kind !== 'Patch') throw new Error('there is no patch')
     const main = lines(
@@ -378,7 +378,7 @@ describe('the example of the instruction', () => {
   })
 })
 
-describe('a hunk whose lines stand in several places', () => {
+describe('a hunk whose lines occur in several places', () => {
   const twins = lines('def a():', '    x = 1', '    return x', '', 'def b():', '    x = 1', '    return x')
   const change = ['-    x = 1', '+    x = 2'] as const
   const inA = twins.replace('x = 1', 'x = 2')
@@ -401,11 +401,11 @@ describe('a hunk whose lines stand in several places', () => {
     ['@@ def a():', inA],
     ['@@ -90,1 +90,1 @@ def b():', inB],
     ['@@ -2,1 +2,1 @@ def b():', inB],
-  ])('is applied where its header says: %s', (header, expected) => {
+  ])('is applied at the place in its header: %s', (header, expected) => {
     expect(result(twins, header, ...change)).toEqual({ content: expected, doubts: [] })
   })
 
-  it('counts from its first line, which may be a blank one that the file does not have', () => {
+  it('is counted from its first line, which may be a blank one that the file lacks', () => {
     expect(result(twins, '@@ -5,2 +5,2 @@', ' def b():', ...change).content).toBe(inB)
     const blank = lines('x', 'y', '', 'x', 'y')
     expect(result(blank, '@@ -3,2 +3,2 @@', ' ', '-x', '+z').content).toBe(lines('x', 'y', '', 'z', 'y'))
@@ -414,7 +414,7 @@ describe('a hunk whose lines stand in several places', () => {
     )
   })
 
-  it('is applied below a heading also where nothing is indented', () => {
+  it('is applied below a heading even if nothing is indented', () => {
     const text = lines('# a', 'same', '# b', 'same', '# c', 'same')
     expect(result(text, '@@ # b', '-same', '+new')).toEqual({
       content: lines('# a', 'same', '# b', 'new', '# c', 'same'),
@@ -422,7 +422,7 @@ describe('a hunk whose lines stand in several places', () => {
     })
   })
 
-  it('counts in the file as it was before the hunks above it', () => {
+  it('is counted in the file before the hunks above it', () => {
     const patch = ['@@ -1,1 +1,3 @@', ' def a():', '+    y = 0', '+    z = 0', '@@ -6,1 +8,1 @@', ...change]
     expect(result(twins, ...patch)).toEqual({
       content: inB.replace('a():\n', 'a():\n    y = 0\n    z = 0\n'),
@@ -435,24 +435,21 @@ describe('a hunk whose lines stand in several places', () => {
     ['@@ somewhere else', inA, 2, 6],
     ['@@ -1,1 +1,1 @@', inA, 2, 6],
     ['@@ -7,1 +7,1 @@', inB, 6, 2],
-  ])(
-    'is applied to the first, or the nearest, with a word that there are others: %s',
-    (header, expected, at, other) => {
-      expect(result(twins, header, ...change)).toEqual({
-        content: expected,
-        doubts: [`a hunk was applied at line ${at}, but fits at line ${other} as well`],
-      })
-    },
-  )
+  ])('is applied to the first, or the nearest, with a note about the others: %s', (header, expected, at, other) => {
+    expect(result(twins, header, ...change)).toEqual({
+      content: expected,
+      doubts: [`a hunk was applied at line ${at}, but fits at line ${other} as well`],
+    })
+  })
 
-  it('names some of many places, also those alike but for white space', () => {
+  it('names some of many places, including those that differ only in white space', () => {
     const many = lines(...Array.from({ length: 9 }, () => 'x  = 1'))
     expect(result(many, '@@', '-x = 1', '+x = 2').doubts).toEqual([
       'a hunk was applied at line 1, but fits at lines 2, 3, 4, 5, 6 and 3 more as well',
     ])
   })
 
-  it('leaves no doubt when a hunk before it says where it is, or each place has its hunk', () => {
+  it('is unambiguous when a hunk before it determines the place, or each place has its hunk', () => {
     expect(result(twins, '@@', '-def b():', '+def c():', '@@', ...change).doubts).toEqual([])
     expect(result(twins, '@@', ...change, '@@', ...change)).toEqual({
       content: twins.replaceAll('x = 1', 'x = 2'),

@@ -12,7 +12,7 @@ import { tempTree } from '../../helpers/temp.ts'
 import { placeAt } from '../../helpers/effects.ts'
 
 describe('planChange', () => {
-  it('looks for search texts as whole lines, and says when there are none', () => {
+  it('searches for texts as whole lines, and reports missing ones', () => {
     const byLine = (content: string, search: string, replace: string): unknown =>
       planChange({ kind: 'SearchReplace', filePath: 'f', content: `${blockText(search, replace)}\n` }, content)
     expect(byLine('foobar\nfoo\n', 'foo', 'x')).toMatchObject({ content: 'foobar\nx\n' })
@@ -30,7 +30,7 @@ describe('planChange', () => {
     expect(byLine('bar\n', 'foo', 'x')).toMatchObject({ failures: [{ cause: 'Search block not found in content' }] })
   })
 
-  it('gives the content of a new file, and refuses what a file holds already', () => {
+  it('returns the content of a new file, and refuses identical content', () => {
     const directive = { kind: 'New', filePath: 'a', content: 'x\n' } as const
     expect(planChange(directive, undefined)).toMatchObject({ kind: 'changed', content: 'x\n' })
     expect(planChange(directive, 'y\r\n')).toMatchObject({ kind: 'changed', content: 'x\r\n' })
@@ -40,7 +40,7 @@ describe('planChange', () => {
     expect(planChange({ ...directive, content: '' }, undefined)).toMatchObject({ kind: 'changed', content: '' })
   })
 
-  it('appends as it stands', () => {
+  it('appends literally', () => {
     const directive = { kind: 'Append', filePath: 'a', content: '+\n' } as const
     expect(planChange(directive, 'a')).toMatchObject({ content: 'a+\n' })
     expect(planChange(directive, undefined)).toMatchObject({ content: '+\n' })
@@ -48,7 +48,7 @@ describe('planChange', () => {
     expect(planChange({ ...directive, content: '' }, 'a')).toMatchObject({ kind: 'refused' })
   })
 
-  it('gives what a patch makes with the hunks that failed, and refuses it when none is left', () => {
+  it('returns the result of a patch with the failed hunks, and refuses it when none is left', () => {
     const patch = (content: string): { kind: 'Patch'; filePath: string; content: string } => ({
       kind: 'Patch',
       filePath: 'a',
@@ -84,7 +84,7 @@ const planned = (...given: readonly [readonly Directive[], ChangeSpace]) =>
   planChanges(...given, createTextThread(new AbortController().signal))
 
 describe('planChanges', () => {
-  it('touches nothing, and sees what earlier changes of the set will have done', async () => {
+  it('changes nothing, and includes the results of earlier changes in the set', async () => {
     const root = tempTree({ a: 'old\n', 'dir/b': 'old\n', gone: 'x' })
     const context = testContext({ workspace: root })
     const directives: readonly Directive[] = [
@@ -109,7 +109,7 @@ describe('planChanges', () => {
     expect(readFileSync(join(root, 'gone'), 'utf8')).toBe('x')
   })
 
-  it('finds what a set cannot do, so that nothing of it need be done', async () => {
+  it('finds impossible changes in a set, so that nothing of it is applied', async () => {
     const root = tempTree({ a: 'old\n', 'dir/b': 'old\n' })
     const directives: readonly Directive[] = [
       { kind: 'Rename', fromPath: 'a', filePath: 'c' },

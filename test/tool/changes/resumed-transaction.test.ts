@@ -81,7 +81,7 @@ function unblock(root: string): void {
   }
 }
 
-it('changes that were rolled back are made again by a resume, all of them', async () => {
+it('changes that were rolled back are all applied again by a resume', async () => {
   const root = makeTree(tree)
   const records: JournalRecord[] = []
   expect(await applyBlocked(root, records)).toMatchObject({ kind: 'rolled_back', notRestored: [] })
@@ -95,7 +95,7 @@ it('changes that were rolled back are made again by a resume, all of them', asyn
   expect(readTree(root)).toEqual(done)
 })
 
-it('and are rolled back again where they fail again', async () => {
+it('and are rolled back again if they fail again', async () => {
   const root = makeTree(tree)
   const records: JournalRecord[] = []
   for (let count = 0; count < 3; count += 1) {
@@ -108,7 +108,7 @@ it('and are rolled back again where they fail again', async () => {
   expect(readTree(root)).toEqual(done)
 })
 
-it('wherever the process is killed that rolls back, and the one after it', async () => {
+it('wherever the process that rolls back is killed, and the one after it', async () => {
   let kills = 0
   for (let first = 1; ; first += core(6, 2)) {
     const whole = await tryKilled(first, Infinity)
@@ -159,7 +159,7 @@ describe('a file that somebody changes between the kill and the resume', () => {
     return { isRollingBack, isAsked: false, result, before, after: readTree(root), warnings }
   }
 
-  it('is left as it is, and named: nobody gets earlier content back over it', async () => {
+  it('is unchanged, and named: nobody restores earlier content over it', async () => {
     let found = 0
     for (let lives = 1; ; lives += 1) {
       const tried = await tryChanged(lives, 'a.txt', 'by a person\n')
@@ -173,7 +173,7 @@ describe('a file that somebody changes between the kill and the resume', () => {
     expect(found).toBeGreaterThan(5)
   })
 
-  it('is not added to twice: what was added stays where it was', async () => {
+  it('is not appended to twice: appended text stays in place', async () => {
     let left = 0
     for (let lives = 1; ; lives += 1) {
       const tried = await tryChanged(lives, 'log', '1\n2\n3\n')
@@ -192,7 +192,7 @@ describe('a file that somebody changes between the kill and the resume', () => {
     expect(left).toBeGreaterThan(0)
   })
 
-  it('is made again on top of what it holds where that fits, with a warning', async () => {
+  it('is changed again on top of its new content if that is possible, with a warning', async () => {
     const text = 'one\nand more by a person\n'
     let warned = 0
     for (let lives = 1; ; lives += 1) {
@@ -206,7 +206,7 @@ describe('a file that somebody changes between the kill and the resume', () => {
   })
 })
 
-it('what could not be put back is put back by the resume, before the changes are made again', async () => {
+it('what could not be restored is restored by the resume, before the changes are applied again', async () => {
   const root = makeTree(tree)
   const records: JournalRecord[] = []
   // while the disk is full nothing can be written anymore, not even the previous content

@@ -13,25 +13,25 @@ function changed(content: string, ...blocks: readonly (readonly [string, string]
 }
 
 describe('applySearchReplace', () => {
-  it('replaces the first occurrence in the result of the block before (vector 55)', () => {
+  it('replaces the first occurrence in the result of the previous block (vector 55)', () => {
     expect(changed('one two three two one', ['one', '1'], ['two', '2'], ['three', '3'])).toBe('1 2 3 two one')
     expect(changed('a', ['a', 'b'], ['b', 'c'])).toBe('c')
   })
 
-  it('takes text without marker lines as the whole content (vector 56)', () => {
+  it('uses text without marker lines as the whole content (vector 56)', () => {
     for (const text of ['Hallo', '', 'Title\n=======\n', ' <<<<<<< SEARCH\n', '<<<<<<< SEARCH \nx']) {
       expect(applySearchReplace('Hello', text)).toEqual({ content: text, changedCount: 1, failures: [] })
     }
   })
 
-  it('puts in at the start for an empty search and removes for an empty replacement (vector 57)', () => {
+  it('inserts at the start for an empty search and removes for an empty replacement (vector 57)', () => {
     expect(changed('abc', ['', 'X'])).toBe('Xabc')
     expect(changed('', ['', 'X'])).toBe('X')
     expect(changed('delete this text now', ['this text', ''])).toBe('delete  now')
     expect(changed('line one\nline two\nline three\n', ['line two', ''])).toBe('line one\nline three\n')
   })
 
-  it('takes the line break only with whole lines', () => {
+  it('removes the line break only with whole lines', () => {
     expect(changed('a foo\nb', [' foo', ''])).toBe('a\nb')
     expect(changed('foo a\nb', ['foo ', ''])).toBe('a\nb')
     expect(changed('a\nb', ['b', ''])).toBe('a')
@@ -40,7 +40,7 @@ describe('applySearchReplace', () => {
     expect(changed('a\r\nb\r\nc\r\n', ['b', ''])).toBe('a\r\nc\r\n')
   })
 
-  it('counts what is not found (vector 58)', () => {
+  it('counts blocks that are not found (vector 58)', () => {
     expect(applySearchReplace('one two three', `${block('two', '2')}${block('four', '4')}`)).toEqual({
       content: 'one 2 three',
       changedCount: 1,
@@ -48,7 +48,7 @@ describe('applySearchReplace', () => {
     })
   })
 
-  it('refuses more blocks than can be looked for in a text of such a length', () => {
+  it('refuses more blocks than can be searched in a text of such a length', () => {
     const content = 'a'.repeat(2_000_000)
     const changes = block('b', 'c').repeat(1001)
     expect(() => applySearchReplace(content, changes)).toThrow(
@@ -71,7 +71,7 @@ describe('applySearchReplace', () => {
     expect(() => applySearchReplace('a', '<<<<<<< SEARCH\na\n')).toThrow('has no line "=======" after line 1')
   })
 
-  it('lets the content decide between several separators, and counts a block that it does not decide', () => {
+  it('lets the content decide between several separators, and counts an undecided block', () => {
     const title = 'Title\n=======\n\ntext\n'
     expect(changed(title, ['Title\n=======\n\ntext', 'Title\n=======\n\nTEXT'])).toBe('Title\n=======\n\nTEXT\n')
     expect(changed('text\n', ['text', 'text\n\nTitle\n=======\nmore'])).toBe('text\n\nTitle\n=======\nmore\n')
@@ -92,13 +92,13 @@ describe('applySearchReplace', () => {
     expect(applySearchReplace('a\nb\n', block('a\nb', 'c\nd').replaceAll('\n', '\r\n')).content).toBe('c\nd\n')
   })
 
-  it('takes text as it stands: patterns, unicode and blank lines', () => {
+  it('treats text literally: patterns, Unicode and blank lines', () => {
     expect(changed('x.*$& y', ['.*$&', '$1$&'])).toBe('x$1$& y')
     expect(changed('Grüße 👋\n', ['👋', '日本'])).toBe('Grüße 日本\n')
     expect(changed('a\n\nb', ['a\n\n', 'c\n\n'])).toBe('c\n\nb')
   })
 
-  it('works on large content', () => {
+  it('handles large content', () => {
     const content = 'line of text\n'.repeat(50_000)
     expect(changed(`${content}last`, ['last', 'end'])).toBe(`${content}end`)
   })

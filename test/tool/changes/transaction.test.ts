@@ -61,7 +61,7 @@ const write = (filePath: string, content = 'new\n'): Directive => ({ kind: 'New'
 const append = (filePath: string): Directive => ({ kind: 'Append', filePath, content: '2\n' })
 const undone = 'undone, because another change of the answer failed'
 
-describe('a write that fails', () => {
+describe('a failed write', () => {
   const tree: Tree = {
     a: 'a\n',
     'run.sh': '#!/bin/sh\n',
@@ -92,7 +92,7 @@ describe('a write that fails', () => {
     write('made/here/b'),
   ]
 
-  it('puts everything back, byte for byte, with modes, links and folders', async () => {
+  it('restores everything, byte for byte, with modes, links and folders', async () => {
     const root = makeTree({ ...tree, 'swapped/': '' }, modes)
     const elsewhere = tempTree({ 'kept.txt': 'kept' })
     const before = readModes(root)
@@ -119,7 +119,7 @@ describe('a write that fails', () => {
   })
 
   it.each(directives.map(({ filePath, kind }, index) => [`${kind} of ${filePath}`, index] as const))(
-    'is put back wherever it happens: %s',
+    'is reverted wherever it happens: %s',
     async (_, index) => {
       const root = makeTree(tree, modes)
       const before = readModes(root)
@@ -143,7 +143,7 @@ describe('a write that fails', () => {
     },
   )
 
-  it('in a folder that may not be written is undone, also when parts would be welcome', async () => {
+  it('in a folder that is not writable is undone, even if partial results are allowed', async () => {
     const root = makeTree({ a: 'a\n', 'locked/b': 'b\n', c: 'c\n' })
     const context = meddled(testContext({ workspace: root }), failsAt('locked/b'))
     const set: readonly Directive[] = [
@@ -173,7 +173,7 @@ describe('a write that fails', () => {
   it.each([
     ['a folder deleted in part', 'gone', (root: string) => rmSync(join(root, 'gone/run'))],
     ['a text added in part', 'log', (root: string) => appendFileSync(join(root, 'log'), '2')],
-  ] as const)('half-way is undone too: %s', async (_, failing, half) => {
+  ] as const)('that is half done is undone too: %s', async (_, failing, half) => {
     const root = makeTree(tree, modes)
     const before = readModes(root)
     const context = meddled(
@@ -193,7 +193,7 @@ describe('a write that fails', () => {
     expect(readModes(root)).toEqual(before)
   })
 
-  it('because of a file that someone else just made leaves that file alone', async () => {
+  it('because of a file that someone else just created does not change that file', async () => {
     const root = makeTree({ a: 'a\n' })
     const context = meddled(testContext({ workspace: root }), (path) => {
       if (path === 'lib/b') writeFileSync(join(root, 'lib'), 'not ours')
@@ -214,7 +214,7 @@ describe('a write that fails', () => {
     expect(readTree(root)).toEqual({ a: 'a\n', 'lib/other/': '' })
   })
 
-  it('and cannot be undone is told, while the rest is put back', async () => {
+  it('that cannot be undone is reported, while the rest is restored', async () => {
     const root = makeTree({ a: 'a\n', b: 'b\n' })
     let writes = 0
     const context = meddled(testContext({ workspace: root }), (path) => {
@@ -230,7 +230,7 @@ describe('a write that fails', () => {
     expect(readTree(root)).toEqual({ a: 'new\n', b: 'b\n' })
   })
 
-  it('is undone to the state before the set also when the run was continued in between', async () => {
+  it('is undone to the state before the set also when the run was resumed in between', async () => {
     const root = makeTree({ a: 'a\n', b: 'b\n' })
     const known = new Map<string, unknown>()
     const call = (meddle: Meddling): Promise<TransactionResult> => {
@@ -262,7 +262,7 @@ describe('a write that fails', () => {
 })
 
 describe('applyTransaction', () => {
-  it('keeps modes, and records every write and every way back at its own place', async () => {
+  it('keeps modes, and records every write and every revert at its own place', async () => {
     const root = makeTree({ a: 'a\n', b: 'b\n' }, { a: 0o755 })
     const context = testContext({ workspace: root })
     expect((await apply(root, [write('a'), { kind: 'Rename', fromPath: 'b', filePath: 'c' }], context)).kind).toBe(
@@ -283,7 +283,7 @@ describe('applyTransaction', () => {
     expect(readModes(root)).toMatchObject({ a: 0o755 })
   })
 
-  it('gives plain JSON, with the hunks that failed', async () => {
+  it('returns plain JSON, with the failed hunks', async () => {
     const root = makeTree({ a: 'a\n' })
     const set: readonly Directive[] = [
       { kind: 'Patch', filePath: 'a', content: '@@\n-a\n+A\n@@\n-none\n+X\n' },
@@ -308,7 +308,7 @@ describe('applyTransaction', () => {
     expect(JSON.parse(JSON.stringify(result))).toEqual(result)
   })
 
-  it('names files relative to the base folder, also when the answer does not', async () => {
+  it('names files relative to the base folder, even if the answer does not', async () => {
     const root = makeTree({ a: 'a\n', b: 'b\n', c: 'c\n' })
     const set: readonly Directive[] = [
       write(join(root, 'sub/n')),
@@ -333,7 +333,7 @@ describe('applyTransaction', () => {
     expect(readTree(root)).toEqual({ a: 'a\n' })
   })
 
-  it('refuses to remove what it could not put back', async () => {
+  it('refuses to remove what it could not restore', async () => {
     const root = makeTree({ a: 'a\n', 'big/file': '', 'pipes/x': '' })
     truncateSync(join(root, 'big/file'), 129 * 1024 * 1024)
     execFileSync('mkfifo', [join(root, 'pipes/pipe')])
@@ -350,7 +350,7 @@ describe('applyTransaction', () => {
     expect(context.sent).toEqual([])
   })
 
-  it('knows a file that was shown under another name for its folder', async () => {
+  it('recognizes a file that was shown under another name of its folder', async () => {
     const root = makeTree({ 'real/a': 'a\n', dir: { link: 'real' } })
     const shown = new Map([[join(root, 'dir/a'), sha256('a\n')]])
     const options = { baseDir: root, partial: false, shown }

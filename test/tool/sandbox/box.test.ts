@@ -23,26 +23,26 @@ function statusOf(pid: string): string {
   }
 }
 
-it('is no box with "danger-full-access": the command itself runs, and writes wherever its user may', async () => {
+it('is disabled with "danger-full-access": the command itself runs, and writes wherever its user may', async () => {
   const end = await inBox('echo new > "$HOME/made.txt"; echo "$HOME"', { rights: { mode: 'danger-full-access' } })
   expect(end).toMatchObject({ code: 0, out: `${end.home}\n` })
   expect(readFileSync(join(end.home, 'made.txt'), 'utf8')).toBe('new\n')
 })
 
-it('hides sockets beyond its limit with their folders, and refuses where that would hide the workspace', () => {
+it('hides sockets beyond its limit with their folders, and refuses if that would hide the workspace', () => {
   const sockets = Array.from({ length: 201 }, (_, at) => `/srv/a/${at}.sock`)
   expect(hiddenSockets(sockets, ['/srv/work'])).toEqual([...sockets.slice(0, 200), '/srv/a'])
   expect(() => hiddenSockets(sockets, ['/srv/a/work'])).toThrow('sockets in /srv/a cannot be hidden')
 })
 
 describe.skipIf(!hasBox)('a box of bwrap (needs bwrap and user namespaces)', () => {
-  it('lets a command change the workspace, and tells how it ended', async () => {
+  it('lets a command change the workspace, and reports how it ended', async () => {
     const end = await inBox('echo new > made.txt; echo out; echo err >&2; exit 3')
     expect(end).toMatchObject({ code: 3, out: 'out\n', err: 'err\n', stopped: undefined, warnings: [] })
     expect(readFileSync(join(end.work, 'made.txt'), 'utf8')).toBe('new\n')
   })
 
-  it('gives a command that is stopped the time to clean up after TERM', async () => {
+  it('gives a stopped command time to clean up after TERM', async () => {
     const world = boxWorld()
     const stop = new AbortController()
     const line = `trap 'sleep 1; echo done > cleaned.txt; exit 0' TERM; : > ready; while :; do sleep 0.1; done`
@@ -53,7 +53,7 @@ describe.skipIf(!hasBox)('a box of bwrap (needs bwrap and user namespaces)', () 
     expect(readFileSync(join(world.work, 'cleaned.txt'), 'utf8')).toBe('done\n')
   })
 
-  it('only reads with "read-only"', async () => {
+  it('is read-only with "read-only"', async () => {
     const end = await inBox('cat a.txt; echo new > made.txt', {
       files: { 'a.txt': 'a\n' },
       rights: { mode: 'read-only' },
@@ -63,7 +63,7 @@ describe.skipIf(!hasBox)('a box of bwrap (needs bwrap and user namespaces)', () 
     expect(existsSync(join(end.work, 'made.txt'))).toBe(false)
   })
 
-  it('hides keys, the state of Baton and the folders of others', async () => {
+  it('hides keys, the state of Baton and the folders of other users', async () => {
     const end = await inBox('cat .env deep/er/.env.local; ls ~/.ssh; cat ~/.netrc; ls "$STATE"; ls /tmp', {
       files: { '.env': 'KEY=1\n', 'deep/er/.env.local': 'KEY=2\n', 'deep/.env.example': 'KEY=\n' },
     })
@@ -71,7 +71,7 @@ describe.skipIf(!hasBox)('a box of bwrap (needs bwrap and user namespaces)', () 
     expect(end.err.match(/Permission denied/g)).toHaveLength(2)
   })
 
-  it('hides keys as well when a command has put much in the way, or a link to all', async () => {
+  it('hides keys also when a command has put many files, or a link to everything, in the way', async () => {
     const world = boxWorld({ files: { 'a/b/.env': 'KEY=1\n', 'a/b/baton.toml': '' } })
     const line =
       'ln -s / .env; ln -s .. .env.up; i=0; while [ $i -lt 290 ]; do : > .env.$i; mkdir d$i; : > d$i/.env; i=$((i+1)); done; echo done'
@@ -84,7 +84,7 @@ describe.skipIf(!hasBox)('a box of bwrap (needs bwrap and user namespaces)', () 
     expect(readFileSync(join(world.work, 'a/b/baton.toml'), 'utf8')).toBe('')
   })
 
-  it('hides folders of keys if there are too many, and runs nothing if that is not possible', async () => {
+  it('hides folders of keys if there are too many, and runs nothing if that is impossible', async () => {
     const decoys = Object.fromEntries(Array.from({ length: 310 }, (_, at) => [`p/d${at}/.env`, 'KEY=1\n']))
     const world = boxWorld({ files: { ...decoys, 'free.txt': 'free\n' } })
     expect(await runInBox('cat p/*/.env p/*/*; cat free.txt', world)).toMatchObject({ out: 'free\n' })
@@ -95,7 +95,7 @@ describe.skipIf(!hasBox)('a box of bwrap (needs bwrap and user namespaces)', () 
   it.each([
     [160, 'folders with them', []],
     [310, 'the workspace', [expect.stringContaining('too many files that decide what is run')]],
-  ])('protects %i places that decide what is run: beyond 150, %s can only be read', async (count, _, warnings) => {
+  ])('protects %i places that decide what is executed: beyond 150, %s can only be read', async (count, _, warnings) => {
     const decoys = Object.fromEntries(Array.from({ length: count }, (__, at) => [`d${at}/.mcp.json`, '{}']))
     const end = await inBox('for d in d*; do echo x > $d/.mcp.json && echo DONE; done; echo ran', { files: decoys })
     expect(end).toMatchObject({ out: 'ran\n', warnings })
@@ -118,7 +118,7 @@ describe.skipIf(!hasBox)('a box of bwrap (needs bwrap and user namespaces)', () 
     expect(end.out).toBe('open\nran\n')
   })
 
-  it('hides key files of the workspace, but not certificates, plain settings and keys of tests', async () => {
+  it('hides key files of the workspace, but not certificates, plain settings and test keys', async () => {
     const certificate = '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n'
     const files = {
       'server.pem': 'KEY',
@@ -132,7 +132,7 @@ describe.skipIf(!hasBox)('a box of bwrap (needs bwrap and user namespaces)', () 
     expect(end.out).toBe(`${certificate}${files['.npmrc']}of a test\n`)
   })
 
-  it('writes no agent that the run executes afterwards', async () => {
+  it('cannot write an agent that the run executes afterwards', async () => {
     const sources = createSources([])
     const world = boxWorld({ files: { 'old.lua': 'return 1\n', 'later.lua': 'return 1\n' } })
     await new Promise((resolve) => setTimeout(resolve, 20))
@@ -145,7 +145,7 @@ describe.skipIf(!hasBox)('a box of bwrap (needs bwrap and user namespaces)', () 
     }
   })
 
-  it('keeps what decides what is run', async () => {
+  it('protects what decides what is executed', async () => {
     const files = { '.git/config': '[core]\n', 'baton.toml': '', '.baton/config.toml': '', 'sub/.mcp.json': '{}' }
     const lines = [
       'echo x > .git/config',
@@ -159,14 +159,14 @@ describe.skipIf(!hasBox)('a box of bwrap (needs bwrap and user namespaces)', () 
     expect(snapshot(end.work)).toEqual({ ...files, '.keep': '' })
   })
 
-  it('is told of a workspace that protects nothing, because a protected name is a link', async () => {
+  it('reports a workspace without protection, because a protected name is a link', async () => {
     const end = await inBox('echo x > a.txt', { prepare: ({ work }) => symlinkSync('elsewhere', join(work, '.git')) })
     expect(end.err).toContain('Read-only file system')
     expect(end.warnings.join()).toContain('is a link')
   })
 })
 
-describe.skipIf(!hasBox)('what is not there and must not be made (needs bwrap and user namespaces)', () => {
+describe.skipIf(!hasBox)('a protected path that does not exist (needs bwrap and user namespaces)', () => {
   const attempts = [
     'mkdir -p .git/hooks',
     'mkdir .baton',
@@ -176,7 +176,7 @@ describe.skipIf(!hasBox)('what is not there and must not be made (needs bwrap an
   ]
   const line = attempts.map((attempt) => `(${attempt}) && echo DONE`).join('; ')
 
-  it('is not made, and nothing of it is left', async () => {
+  it('cannot be created, and no placeholder is left', async () => {
     const end = await inBox(`${line}; rmdir .baton; mv .git g; ls -a`)
     expect(end.out).not.toContain('DONE')
     expect(readdirSync(end.work)).toEqual(['.keep'])
@@ -192,7 +192,7 @@ describe.skipIf(!hasBox)('what is not there and must not be made (needs bwrap an
     expect(readdirSync(world.work)).toEqual(['.keep'])
   })
 
-  it('is held again by each of many boxes, one right behind the other', async () => {
+  it('is held again by each of many consecutive boxes', async () => {
     const world = boxWorld()
     for (let count = 0; count < 8; count += 1) {
       expect(await runInBox('echo x > baton.toml', world)).toMatchObject({ code: 2, stopped: undefined })
@@ -213,7 +213,7 @@ describe.skipIf(!hasBox)('what is not there and must not be made (needs bwrap an
     expect(states.filter((text) => text.includes(`(${name}) `) && !/\) [ZX] /.test(text))).toEqual([])
   })
 
-  it('is no config and no repository meanwhile', async () => {
+  it('is neither config nor a repository meanwhile', async () => {
     const world = boxWorld()
     const held = holdPlaces(['baton.toml', '.git'].map((name) => join(world.work, name)))
     expect(workspaceConfigFile(world.work)).toBeUndefined()
@@ -222,7 +222,7 @@ describe.skipIf(!hasBox)('what is not there and must not be made (needs bwrap an
     expect(readdirSync(world.work)).toEqual(['.keep'])
   })
 
-  it('lets go of all of them, also when something else was put there meanwhile', () => {
+  it('is released, also when something else was put there meanwhile', () => {
     const world = boxWorld()
     const held = holdPlaces(['.git', 'baton.toml', '.mcp.json'].map((name) => join(world.work, name)))
     rmSync(join(world.work, 'baton.toml'), { recursive: true })
@@ -234,7 +234,7 @@ describe.skipIf(!hasBox)('what is not there and must not be made (needs bwrap an
     expect(readdirSync(join(world.work, '.git'))).toEqual(['hooks', 'proxy.sock'])
   })
 
-  it('does not stay when the process is killed that holds it', async () => {
+  it('does not stay when its process is killed', async () => {
     const world = boxWorld()
     const places = ['baton.toml', '.git'].map((name) => join(world.work, name))
     const script = `const { holdPlaces } = await import('./dist/tool/sandbox/hold-places.js'); holdPlaces(${JSON.stringify(places)}); console.log('held'); setInterval(() => {}, 1000)`

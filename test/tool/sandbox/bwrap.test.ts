@@ -19,7 +19,7 @@ const command = { command: 'npm', args: ['test', '--', 'a b'], cwd: '/w', enviro
 const written = (changes: Partial<BoxPlan> = {}): string => bwrapArguments(command, { ...plan, ...changes }).join(' ')
 
 describe('the arguments of bwrap', () => {
-  it('end with the command, as it was given', () => {
+  it('end with the unchanged command', () => {
     expect(bwrapArguments(command, plan).slice(-6)).toEqual([
       expect.stringContaining('exec "$@"'),
       'sh',
@@ -30,14 +30,14 @@ describe('the arguments of bwrap', () => {
     ])
   })
 
-  it('take away all rights, and all of the environment', () => {
+  it('remove all rights, and the whole environment', () => {
     const text = written()
     const namespaces = '--unshare-all --unshare-user --disable-userns --die-with-parent --new-session'
     expect(text).toContain(`${namespaces} --cap-drop ALL --clearenv --setenv PATH /bin --chdir /w --`)
     expect(text).not.toContain('--share-net')
   })
 
-  it('mount in an order in which nothing uncovers what is kept or hidden', () => {
+  it('mount in an order in which nothing exposes what is kept or hidden', () => {
     const text = written()
     const order = [
       '--ro-bind / /',
@@ -59,14 +59,14 @@ describe('the arguments of bwrap', () => {
     expect(order).toEqual(order.toSorted((a, b) => a - b))
   })
 
-  it('bind the workspace read-only, and nothing in it writable, when it may not be changed', () => {
+  it('bind the workspace read-only, and nothing in it writable, if it may not be changed', () => {
     const text = written({ canWrite: false })
     expect(text).toContain('--ro-bind /w /w')
     expect(text).not.toMatch(/--bind /)
     expect(text).toContain('--ro-bind /dev/null /w/.env')
   })
 
-  it('limit the tasks of ordinary users, which the administrator cannot be', () => {
+  it('limit the tasks of ordinary users, but not those of root', () => {
     expect(written({ tasks: 100 })).toContain('ulimit -u 100')
     expect(written()).not.toContain('ulimit -u')
     expect(written()).toContain('ulimit -f 20480')

@@ -14,7 +14,7 @@ describe.skipIf(!hasBox)('limits of a box (needs bwrap and user namespaces)', ()
     expect(end.stopped).toBe('it used more than 300 MiB of memory ([sandbox] memory_mb)')
   })
 
-  it('keep files and the private folders small', async () => {
+  it('limit the size of files and private folders', async () => {
     const lines = [
       'head -c 20000000 /dev/zero > /tmp/a',
       'head -c 20000000 /dev/zero > big.bin',

@@ -21,14 +21,14 @@ const get = (url: string): string => `curl -sS --noproxy '' -m 10 -w ' %{http_co
 const tunnel = (url: string): string => `curl -sS --noproxy '' -p -m 10 ${url} 2>&1`
 
 describe.skipIf(!hasBox)('the network of a box (needs bwrap and user namespaces)', () => {
-  it('is none, but the box itself', async () => {
+  it('is only the box itself by default', async () => {
     const serve = `${process.execPath} -e "require('http').createServer((q, a) => a.end('inside')).listen(8123)" & sleep 1`
     const end = await inBox(`curl -sS -m 5 http://127.0.0.1:${port}/ 2>&1; ${serve}; curl -sS http://127.0.0.1:8123/`)
     expect(end.out).toContain('Failed to connect')
     expect(end.out).toMatch(/inside$/)
   })
 
-  it('is the hosts that are named, by both kinds of requests', async () => {
+  it('consists of the named hosts, for both kinds of requests', async () => {
     const host = `localhost:${port}`
     const end = await inBox(`${get(`http://${host}/a?b=c`)}; ${tunnel(`http://${host}/t`)}; echo`, {
       rights: { network: [host] },
@@ -37,7 +37,7 @@ describe.skipIf(!hasBox)('the network of a box (needs bwrap and user namespaces)
     expect(boxes()).toEqual([])
   })
 
-  it('answers one who has said that there is nothing more to come', async () => {
+  it('answers a client that has closed its sending side', async () => {
     const host = `localhost:${port}`
     const asked = `CONNECT ${host} HTTP/1.1\\r\\n\\r\\nGET /half HTTP/1.0\\r\\nhost: h\\r\\n\\r\\n`
     const client = `require('net').connect({ port: 3128, host: '127.0.0.1', allowHalfOpen: true }).end('${asked}').pipe(process.stdout)`
@@ -58,7 +58,7 @@ describe.skipIf(!hasBox)('the network of a box (needs bwrap and user namespaces)
     expect(end.out).toMatch(/CONNECT tunnel failed, response 403|403/)
   })
 
-  it('does not reach private addresses by a pattern', async () => {
+  it('does not include private addresses by a pattern', async () => {
     const end = await inBox(get(`http://127.0.0.1:${port}/`), { rights: { network: [`*.0.0.1:${port}`] } })
     expect(end.out).toContain('it is in a private network, so it must be listed by its exact name, without *')
   })

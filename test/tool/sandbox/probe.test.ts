@@ -19,8 +19,8 @@ function fakeBwrap(script: string): string {
 const machine = (path: string, workspace = '/nowhere') =>
   ({ env: { PATH: path }, workspace, platform: 'linux' }) as const
 
-describe('what can make a sandbox', () => {
-  it('says what to install where there is no bwrap', async () => {
+describe('the sandbox program', () => {
+  it('is suggested for installation if bwrap is missing', async () => {
     const problem = await sandboxProblem({ mode: 'read-only' }, machine(tempTree()))
     expect(problem).toMatchObject({
       code: 'SANDBOX',
@@ -30,31 +30,31 @@ describe('what can make a sandbox', () => {
     expect(problem?.hint).toContain('danger-full-access')
   })
 
-  it('says what a bwrap says that fails', async () => {
+  it('is reported with the error message of a failing bwrap', async () => {
     const folder = fakeBwrap('echo "bwrap: setting up uid map: Permission denied" >&2; exit 1')
     const problem = await sandboxProblem({ mode: 'workspace-write' }, machine(folder))
     expect(problem?.message).toContain(`${folder}/bwrap cannot create a sandbox: setting up uid map: Permission denied`)
     expect(problem?.hint).toMatch(/namespaces/)
   })
 
-  it('says that one is too old', async () => {
+  it('is reported as too old', async () => {
     const folder = fakeBwrap('echo "bwrap: Unknown option --disable-userns" >&2; exit 1')
     const problem = await sandboxProblem({ mode: 'read-only' }, machine(folder))
     expect(problem?.hint).toContain('It is too old. Install bubblewrap 0.8 or later')
   })
 
-  it('does not believe a bwrap in the workspace', async () => {
+  it('is not searched in the workspace', async () => {
     const folder = fakeBwrap('exit 0')
     expect(await findBoxer(machine(folder, folder))).toMatchObject({ kind: 'none', problem: 'bwrap not found' })
     expect(await findBoxer(machine(folder))).toEqual({ kind: 'bwrap', program: join(folder, 'bwrap') })
   })
 
-  it('has none on Windows', async () => {
+  it('does not exist on Windows', async () => {
     const problem = await sandboxProblem({ mode: 'read-only' }, { ...machine(''), platform: 'win32' })
     expect(problem?.message).toContain('there is no sandbox on win32')
   })
 
-  it('needs none for "danger-full-access"', async () => {
+  it('is not needed for "danger-full-access"', async () => {
     expect(await sandboxProblem({ mode: 'danger-full-access' }, machine(''))).toBeUndefined()
   })
 })

@@ -40,7 +40,7 @@ async function tunnelled({ host, ask }: Awaited<ReturnType<typeof world>>): Prom
   return socket
 }
 
-it('gives a slow reader all that a server sent before it closed', async () => {
+it('passes everything that a server sent before it closed to a slow reader', async () => {
   const size = 8 * 1024 * 1024
   const send = (server: Socket): void => void server.once('data', () => server.end(Buffer.alloc(size, 'x')))
   const socket = await tunnelled(await world(send))
@@ -54,7 +54,7 @@ it('gives a slow reader all that a server sent before it closed', async () => {
   expect(count).toBe(size)
 })
 
-it('gives the answer to one who has said that there is nothing more to come', async () => {
+it('passes the answer to a client that has closed its sending side', async () => {
   const socket = await tunnelled(
     await world((server) => {
       let text = ''
@@ -65,7 +65,7 @@ it('gives the answer to one who has said that there is nothing more to come', as
   expect(await all(socket)).toBe('had asked')
 })
 
-it('ends a tunnel when one of its sides is gone', async () => {
+it('ends a tunnel when one of its sides is closed', async () => {
   let isOver = false
   const given = await world((socket) => socket.resume().on('end', () => (isOver = true)))
   const client = await tunnelled(given)
@@ -74,7 +74,7 @@ it('ends a tunnel when one of its sides is gone', async () => {
 })
 
 it.each(['HTTP/1.1 000 None', 'HTTP/1.1 099 None', 'HTTP/1.1 101 Other', 'no HTTP', ''])(
-  'is not brought down by a server that answers "%s"',
+  'survives a server that answers "%s"',
   async (line) => {
     const { ask, host } = await world((server) => server.once('data', () => server.end(`${line}\r\n\r\n`)))
     const socket = ask()
@@ -83,7 +83,7 @@ it.each(['HTTP/1.1 000 None', 'HTTP/1.1 099 None', 'HTTP/1.1 101 Other', 'no HTT
   },
 )
 
-it('hands on a body whose length nobody has said, whatever the method', async () => {
+it('passes on a body of unknown length, whatever the method', async () => {
   let asked = ''
   const { ask, host } = await world((server) =>
     server.on('data', (chunk) => {
@@ -101,7 +101,7 @@ it('hands on a body whose length nobody has said, whatever the method', async ()
   expect(asked.endsWith(chunks)).toBe(true)
 })
 
-it('says that headers are too large', async () => {
+it('reports headers that are too large', async () => {
   const { ask, host } = await world(() => {})
   const socket = ask()
   socket.write(`GET http://${host}/ HTTP/1.1\r\nhost: ${host}\r\nx: ${'y'.repeat(20_000)}\r\n\r\n`)

@@ -13,7 +13,7 @@ const lines = (changes: Partial<SeatbeltPlan> = {}): readonly string[] =>
   seatbeltProfile({ ...plan, ...changes }).split('\n')
 
 describe('the profile for macOS', () => {
-  it('denies first, then allows, then holds what is kept and hidden: the last rule counts', () => {
+  it('denies first, then allows, then protects what is kept and hidden: the last rule counts', () => {
     const profile = lines()
     expect(profile.slice(0, 2)).toEqual(['(version 1)', '(deny default)'])
     const order = [
@@ -26,21 +26,21 @@ describe('the profile for macOS', () => {
     expect(order).toEqual(order.toSorted((a, b) => a - b))
   })
 
-  it('allows the workspace to be written only in that mode', () => {
+  it('makes the workspace writable only in that mode', () => {
     expect(lines({ canWrite: false })).toContain('(allow file-write* (subpath "/private/var/t"))')
   })
 
-  it('has no network, but one port where there is a proxy', () => {
+  it('has no network, except one port if there is a proxy', () => {
     expect(lines().join()).not.toContain('network')
     expect(lines({ proxyPort: 4242 })).toContain('(allow network-outbound (remote ip "localhost:4242"))')
   })
 
-  it('takes no path for a rule', () => {
+  it('escapes paths', () => {
     const profile = lines({ kept: ['/w/a"))(allow default)((x "\\'] })
     expect(profile).toContain(String.raw`(deny file-write* (subpath "/w/a\"))(allow default)((x \"\\"))`)
   })
 
-  it('stands before the command', () => {
+  it('precedes the command', () => {
     const args = seatbeltArguments({ command: 'npm', args: ['test'] }, plan)
     expect(args).toEqual(['-p', seatbeltProfile(plan), 'npm', 'test'])
   })

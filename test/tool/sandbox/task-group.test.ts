@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { runProcess } from '../../../src/base/process.ts'
 import { openTaskGroup } from '../../../src/tool/sandbox/task-group.ts'
 
-it('holds all that is started in it to its number of tasks, and is gone when it is closed', async () => {
+it('limits all that is started in it to its number of tasks, and is removed when it is closed', async () => {
   const group = openTaskGroup(20)
   if (group === undefined) {
     // an ordinary user, whose processes have their own limit, or a container

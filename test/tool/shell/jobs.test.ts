@@ -19,7 +19,7 @@ function line() {
   return { running, wasStopped: () => stopped }
 }
 
-it('gives no name twice, also where a record knows only the later ones', async () => {
+it('uses no name twice, also if a record knows only the later ones', async () => {
   const jobs = createJobs()
   jobs.know('bash_3')
   const { id } = await jobs.start('sleep 1', async () => line().running)
@@ -28,7 +28,7 @@ it('gives no name twice, also where a record knows only the later ones', async (
   await jobs.close()
 })
 
-it('starts no more than eight, also when they are asked for at once', async () => {
+it('starts at most eight, also when they are requested at once', async () => {
   const jobs = createJobs()
   const started = await Promise.allSettled(
     Array.from({ length: 12 }, () => jobs.start('sleep 1', async () => line().running)),
@@ -37,7 +37,7 @@ it('starts no more than eight, also when they are asked for at once', async () =
   expect(await jobs.close()).toHaveLength(8)
 })
 
-it('counts none that could not be started', async () => {
+it('does not count failed starts', async () => {
   const jobs = createJobs()
   for (let count = 0; count < 10; count += 1) {
     await expect(jobs.start('x', () => Promise.reject(new Error('no shell')))).rejects.toThrow('no shell')

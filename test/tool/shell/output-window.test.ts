@@ -19,7 +19,7 @@ it('keeps the beginning and the end, and counts what is between them', () => {
   expect(kept('abc', 'defghijkl', 'm', 'no')).toEqual(['abcd', 'lmno', 7])
 })
 
-it('gives what came since the last time', () => {
+it('returns the output since the last time', () => {
   const window = createOutputWindow(4)
   window.add(Buffer.from('one'))
   expect(window.take().head.toString()).toBe('one')
@@ -28,7 +28,7 @@ it('gives what came since the last time', () => {
   expect(window.take()).toMatchObject({ head: Buffer.alloc(0), tail: Buffer.alloc(0), lost: 0 })
 })
 
-it('holds no more however long it goes on', () => {
+it('uses limited memory however long it continues', () => {
   const window = createOutputWindow()
   const piece = Buffer.alloc(64 * 1024, 'x')
   const before = process.memoryUsage().arrayBuffers
@@ -40,7 +40,7 @@ it('holds no more however long it goes on', () => {
 const text = (bytes: string | Buffer): string =>
   printedText({ head: Buffer.from(bytes), tail: Buffer.alloc(0), lost: 0 })
 
-it('is plain text, as it stood on a terminal in the end', () => {
+it('is plain text, as it finally appeared on a terminal', () => {
   expect(text('\u001b[1;31mred\u001b[0m and \u001b]0;title\u0007plain\r\n')).toBe('red and plain\n')
   expect(text('10 %\r50 %\r100 %\ndone\r\n')).toBe('100 %\ndone\n')
   expect(text('b\bbo\bol\bld\bd')).toBe('bold')
@@ -50,13 +50,13 @@ it('is plain text, as it stood on a terminal in the end', () => {
   expect(text('\u001b]0;never ended\nnext line')).toBe('\nnext line')
 })
 
-it('says of binary data only how much it is', () => {
+it('reports only the size of binary data', () => {
   expect(text(Buffer.alloc(3000))).toBe(
     '[binary data, 3kb: write it to a file, or show a part of it with xxd or base64]',
   )
 })
 
-it('does not split a character where something is left out', () => {
+it('does not split a character at an omission', () => {
   const head = Buffer.from('aä').subarray(0, 2)
   const tail = Buffer.from('äb').subarray(1)
   expect(printedText({ head, tail, lost: 1000 })).toBe('a\n[1,000 bytes are not kept: it printed 1kb]\nb')
@@ -77,7 +77,7 @@ it('keeps the beginning of a character for the next time, while more may come', 
   expect(window.take().head).toHaveLength(0)
 })
 
-it('keeps no bytes that begin no character', () => {
+it('drops bytes that begin no character', () => {
   const window = createOutputWindow(4)
   for (const bytes of [[0xff], [0x80, 0x80, 0x80, 0x80], [0xe2, 0x41], [0xf0, 0x9f, 0x98, 0x80]]) {
     window.add(Buffer.from(bytes))

@@ -4,7 +4,7 @@ import { startLine } from '../../../src/tool/shell/run-line.ts'
 import { testContext } from '../../helpers/context.ts'
 import { tempTree } from '../../helpers/temp.ts'
 
-it('a line has what both streams wrote, its exit code, and the folder in which its shell ended', async () => {
+it('a line returns the output of both streams, its exit code, and the final folder of its shell', async () => {
   const workspace = tempTree({ 'inner/a.txt': '' })
   const { PATH } = process.env
   const context = testContext({ workspace, services: { env: { PATH } } })

@@ -34,7 +34,7 @@ function shellHost({ files = {}, env = {}, more = {} }: HostOptions = {}) {
 }
 
 describe.concurrent('bash', () => {
-  it('gives both streams in the order in which they were written, and the exit code', async () => {
+  it('returns both streams in the order in which they were written, and the exit code', async () => {
     const { bash } = shellHost()
     expect(await bash('echo a; echo b >&2; echo c')).toEqual({ text: 'a\nb\nc' })
     expect(await bash('echo no >&2; exit 3')).toEqual({ text: 'exit code 3\nno', isError: true })
@@ -45,7 +45,7 @@ describe.concurrent('bash', () => {
     expect((await bash('for i in 1 2')).text).toMatch(/^exit code 2\nbash: .*syntax error/)
   })
 
-  it('begins in the folder where the line before has ended, and keeps nothing else of it', async () => {
+  it('starts in the folder in which the line before ended, and keeps no other state of it', async () => {
     const { say, folder } = shellHost()
     expect(await say('x=1; cd sub; cat a.txt')).toBe('one\n[the next command runs in "sub"]')
     expect(await say('echo "$#$*"; [ -z "$(env | grep ^REPLY)" ] && echo none')).toBe('0\nnone')
@@ -54,7 +54,7 @@ describe.concurrent('bash', () => {
     expect(await say('pwd')).toBe(folder)
   })
 
-  it('takes no folder that may not be read, whoever says so', async () => {
+  it('never starts in a folder that may not be read', async () => {
     const outside = tempTree()
     const { say, folder } = shellHost({ files: { 'real/x': '' } })
     symlinkSync(outside, join(folder, 'link'))
@@ -71,7 +71,7 @@ describe.concurrent('bash', () => {
     expect(await say('pwd')).toBe(`${folder}\n[it ran in the base folder: ${folder}/real is gone]`)
   })
 
-  it('may be given a folder outside by a rule', async () => {
+  it('may start in a folder outside that a rule allows', async () => {
     const outside = tempTree({ 'b.txt': 'two\n' })
     const rules = [
       { tool: 'bash', effect: 'allow', origin: 'test' },
@@ -83,7 +83,7 @@ describe.concurrent('bash', () => {
     expect(await say('cat b.txt')).toBe('two')
   })
 
-  it('finds nothing to read and no terminal, and no variable that is not meant for commands', async () => {
+  it('has empty standard input, no terminal, and only variables meant for commands', async () => {
     const secrets = { OPENAI_API_KEY: 'k', https_proxy: 'http://me:word@proxy.example', DISPLAY: ':0', LANG: 'C' }
     const { say } = shellHost({ env: secrets })
     expect(await say('read x; echo "[$x]"; cat; cat /dev/tty')).toMatch(/^exit code 1\n\[\]\ncat: \/dev\/tty: /)
@@ -104,7 +104,7 @@ describe.concurrent('bash', () => {
     expect(names.filter((name) => !own.includes(name))).toEqual([])
   })
 
-  it('stops a line at its time limit, with all that it has started, and shows what it printed', async () => {
+  it('stops a line at its time limit, with its child processes, and shows its output', async () => {
     const { bash, folder } = shellHost()
     expect(await bash('echo begun; sleep 60 & sleep 60; echo never', { timeout: 0.3 })).toEqual({
       text: 'stopped at its time limit of 0.3 s; this is what it had printed\nbegun',
@@ -116,7 +116,7 @@ describe.concurrent('bash', () => {
     expect(existsSync(join(folder, 'late'))).toBe(false)
   })
 
-  it('shows the beginning and the end of a long output, and read gives the rest', async () => {
+  it('shows the beginning and the end of a long output, and read returns the rest', async () => {
     const { call, say } = shellHost()
     const text = await say('seq 1 20000')
     const [, from, to, id] =
@@ -132,7 +132,7 @@ describe.concurrent('bash', () => {
     expect(rest.text).toContain(`${from}\n${Number(from) + 1}\n[lines`)
   })
 
-  it('ends nobody who prints without end or in one line, and says what is not kept', async () => {
+  it('does not end a program that prints endlessly or in one line, and reports what is not kept', async () => {
     const { bash } = shellHost()
     const { text } = await bash('head -c 9000000 /dev/zero | tr "\\0" x; echo; echo end')
     expect(text).toMatch(/\[cut: lines \d+ to \d+ of \d+ are left out/)
@@ -141,7 +141,7 @@ describe.concurrent('bash', () => {
     expect((await bash('yes', { timeout: 0.5 })).text.length).toBeLessThan(31_000)
   })
 
-  it('does calls in their order, and what is behind a line after it', async () => {
+  it('executes calls in order, and later calls wait for a line', async () => {
     const { bash, call, folder } = shellHost()
     const results = await Promise.all([
       bash('sleep 0.2; mkdir new; cd new; echo first > f'),
@@ -175,7 +175,7 @@ describe.concurrent('bash', () => {
     expect(await host([full]).bash('echo one')).toEqual({ text: 'one' })
   })
 
-  it('leaves files that it changes stale for edit', async () => {
+  it('makes files that it changes stale for edit', async () => {
     const { bash, call, folder } = shellHost()
     await call('read', { path: 'sub/a.txt' })
     await bash('echo two > sub/a.txt')
@@ -185,7 +185,7 @@ describe.concurrent('bash', () => {
 })
 
 describe.concurrent('commands in the background', () => {
-  it('run on, show what is new, and how they have ended', async () => {
+  it('keep running, show new output, and how they have ended', async () => {
     const { bash, call, folder } = shellHost()
     const started = await bash('echo one; while [ ! -e go ]; do sleep 0.02; done; echo two; exit 5', {
       background: true,
@@ -201,7 +201,7 @@ describe.concurrent('commands in the background', () => {
     expect((await call('kill', { id: 'bash_1' })).text).toBe('bash_1 had already ended; bash_output shows how')
   })
 
-  it('are ended by kill, and by the end of the conversation, with all that they have started', async () => {
+  it('are ended by kill, and by the end of the conversation, with their child processes', async () => {
     const { bash, call, folder, box, context } = shellHost()
     mkdirSync(join(folder, 'alive'))
     const line = (name: string): string => `(while :; do touch alive/${name}; sleep 0.05; done) & wait`
@@ -220,7 +220,7 @@ describe.concurrent('commands in the background', () => {
     expect([existsSync(join(folder, 'alive/a')), existsSync(join(folder, 'alive/b'))]).toEqual([false, false])
   })
 
-  it('are eight at most, and known by name', async () => {
+  it('are eight at most, and identified by name', async () => {
     const { bash, call } = shellHost()
     for (let count = 0; count < 8; count += 1) await bash('sleep 60', { background: true })
     expect((await bash('sleep 60', { background: true })).text).toContain(
@@ -233,7 +233,7 @@ describe.concurrent('commands in the background', () => {
     expect((await bash('sleep 60', { background: true })).text).toContain('as bash_9:')
   })
 
-  it('of a process that is gone are said to be ended', async () => {
+  it('of a process that is gone are reported as ended', async () => {
     const { call, box } = shellHost()
     box.shell.jobs.know('bash_1')
     for (const name of ['bash_output', 'kill'] as const) {

@@ -20,7 +20,7 @@ function shown(folder: string, ...paths: readonly string[]): ReadonlyMap<string,
 }
 
 describe('write', () => {
-  it('makes a file with its folders, and then knows it', async () => {
+  it('creates a file with its folders, and then knows it', async () => {
     const folder = tempTree({})
     const { call, box, context } = toolHost(folder)
     expect(await call('write', { path: 'a/b/c.txt', content: 'one\ntwo\n' })).toEqual({
@@ -42,7 +42,7 @@ describe('write', () => {
     )
   })
 
-  it('does not replace what the model has not seen, or has seen otherwise', async () => {
+  it('does not replace a file that the model has not seen, or has seen differently', async () => {
     const folder = tempTree({ 'seen.txt': 'old\n', 'unseen.txt': 'keep\n', 'part.txt': 'a\nb\n', 'gone.txt': 'x\n' })
     const { call, box } = toolHost(folder, { shown: shown(folder, 'seen.txt', 'gone.txt') })
     box.seen.add({ path: join(folder, 'part.txt'), hash: sha256('a\nb\n'), part: { from: 1, to: 1, lines: 2 } })
@@ -66,7 +66,7 @@ describe('write', () => {
     ])
   })
 
-  it('says that nothing changes where the file holds it already', async () => {
+  it('reports that nothing changes if the file has this content already', async () => {
     const folder = tempTree({ 'a.txt': 'same\n' })
     const { call, box, context } = toolHost(folder)
     const same = { text: 'a.txt already has exactly this content: nothing was changed.' }
@@ -102,7 +102,7 @@ describe('edit', () => {
     expect((await call('write', { path: 'a.txt', content: 'x\n' })).text).toContain('Replaced')
   })
 
-  it('does in a large file what it does in a small one', async () => {
+  it('works the same way in a large file', async () => {
     const many = Array.from({ length: 60_000 }, (_, index) => `line ${index + 1} of a large file\r\n`).join('')
     const folder = tempTree({ 'a.txt': `\uFEFF${many}` })
     const { call } = toolHost(folder, { shown: shown(folder, 'a.txt') })
@@ -118,7 +118,7 @@ describe('edit', () => {
     expect(read(folder, 'a.txt')).toBe(`\uFEFF${many.replace('line', 'first')}`)
   })
 
-  it('wants a text that stands there once, or all of them', async () => {
+  it('requires a text that occurs once, or replaces all', async () => {
     const folder = tempTree({ 'a.txt': lines })
     const { call } = toolHost(folder)
     const several = await call('edit', { path: 'a.txt', old_text: 'line 1', new_text: 'x' })
@@ -132,7 +132,7 @@ describe('edit', () => {
     expect(read(folder, 'a.txt')).toBe(lines.replaceAll('line 1', 'x'))
   })
 
-  it('names the nearest place of a file that the model knows, and nothing of others', async () => {
+  it('suggests the nearest place in a file that the model knows, and nothing of others', async () => {
     const folder = tempTree({ 'a.txt': lines, 'secret.txt': 'the key is 1234\n' })
     const { call } = toolHost(folder, { shown: shown(folder, 'a.txt') })
     const missing = await call('edit', { path: 'a.txt', old_text: 'Line  7', new_text: 'x' })
@@ -145,7 +145,7 @@ describe('edit', () => {
     expect(unread.text).toBe('the text to replace is not in secret.txt. You have not read this file: read it first.')
   })
 
-  it('applies to what the file holds now', async () => {
+  it('applies to the current content of the file', async () => {
     const folder = tempTree({ 'a.txt': lines })
     const { call } = toolHost(folder, { shown: shown(folder, 'a.txt') })
     writeFileSync(join(folder, 'a.txt'), `by a person\n${lines}`)
@@ -157,7 +157,7 @@ describe('edit', () => {
     expect((await call('write', { path: 'a.txt', content: 'x\n' })).text).toContain('has changed since you saw it')
   })
 
-  it('makes a file with an empty old_text, and only then', async () => {
+  it('creates a file with an empty old_text, and only then', async () => {
     const folder = tempTree({ 'full.txt': 'x\n', 'empty.txt': '' })
     const { call } = toolHost(folder)
     expect((await call('edit', { path: 'new.txt', old_text: '', new_text: 'a\n' })).text).toBe(
@@ -195,8 +195,8 @@ function meddledContext(folder: string, meddle: (count: number) => void) {
   return withServices(context, { effects })
 }
 
-describe('what somebody else writes at the same moment', () => {
-  it('is not lost: an edit is made in it', async () => {
+describe('a concurrent change by somebody else', () => {
+  it('is not lost: an edit is applied to it', async () => {
     const folder = tempTree({ 'a.txt': lines })
     const context = meddledContext(folder, (count) => {
       if (count < 3) writeFileSync(join(folder, 'a.txt'), `by a person ${count}\n${read(folder, 'a.txt')}`)
@@ -220,7 +220,7 @@ describe('what somebody else writes at the same moment', () => {
     expect(read(folder, 'new.txt')).toBe('by a person\n')
   })
 
-  it('does not keep a call busy for ever', async () => {
+  it('does not keep a call busy forever', async () => {
     const folder = tempTree({ 'a.txt': lines })
     const context = meddledContext(folder, (count) => writeFileSync(join(folder, 'a.txt'), `${count}\n${lines}`))
     const { call } = toolHost(folder, { process: context })
@@ -230,7 +230,7 @@ describe('what somebody else writes at the same moment', () => {
   })
 })
 
-it('edits of one file that are asked for at once are made one after the other', async () => {
+it('edits of one file that are requested at once are applied one after the other', async () => {
   const folder = tempTree({ 'a.txt': lines })
   const { call } = toolHost(folder, { shown: shown(folder, 'a.txt') })
   const numbers = Array.from({ length: 9 }, (_, index) => index + 1)
@@ -247,7 +247,7 @@ describe('a dry run', () => {
   const dryText = (path: string) =>
     `This is a dry run: ${path} is unchanged on disk, but read, edit and write see this change.`
 
-  it('changes nothing, and later calls see what would have been changed', async () => {
+  it('changes nothing, and later calls see the simulated changes', async () => {
     const folder = tempTree({ 'a.txt': lines })
     const { call, box, context } = dryHost(folder)
     const result = await call('edit', { path: 'a.txt', old_text: 'line 7', new_text: 'seven' })
@@ -274,7 +274,7 @@ describe('a dry run', () => {
     expect(context.sent.map(({ type }) => type)).toEqual(Array.from({ length: 5 }, () => 'changes.planned'))
   })
 
-  it('shows another conversation what the first would have changed, but not as its own', async () => {
+  it('shows another conversation the changes of the first, but not as its own', async () => {
     const folder = tempTree({ 'a.txt': lines })
     const planned = createOverlay()
     await dryHost(folder, planned).call('edit', { path: 'a.txt', old_text: 'line 3', new_text: 'three' })
@@ -283,7 +283,7 @@ describe('a dry run', () => {
     expect(second.box.work.diff().match(/^[-+].*/gm)).toEqual(['--- a/a.txt', '+++ b/a.txt', '+more'])
   })
 
-  it('tells of what the conversation would change, and not of what was only shown before', async () => {
+  it('reports what the conversation would change, but not what was only shown before', async () => {
     const folder = tempTree({ 'a.txt': lines })
     const asked = { rules: [{ tool: 'edit', effect: 'ask', origin: 'a test' }] as const }
     const { call, box } = toolHost(folder, {
@@ -300,7 +300,7 @@ describe('a dry run', () => {
     expect(box.work.diff().match(/^[-+].*/gm)).toEqual(['--- a/a.txt', '+++ b/a.txt', '+more'])
   })
 
-  it('holds only so much', async () => {
+  it('has a size limit', async () => {
     const folder = tempTree({ 'a.txt': lines })
     const { call } = dryHost(folder, createOverlay(lines.length + 10))
     expect((await call('write', { path: 'b.txt', content: 'x'.repeat(lines.length + 11) })).text).toContain(
@@ -311,7 +311,7 @@ describe('a dry run', () => {
   })
 })
 
-it('holds a call to what it may write', async () => {
+it('a call may write only where its rights allow', async () => {
   const folder = tempTree({ 'a.txt': 'ab'.repeat(100) })
   const { call } = toolHost(folder, { limits: { maxBytes: 1000 } })
   const large = await call('write', { path: 'b.txt', content: 'x'.repeat(1001) })

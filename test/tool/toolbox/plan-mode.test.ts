@@ -54,7 +54,7 @@ describe('plan mode', () => {
     expect((await call('enter_plan', { path: 'docs/plan.md' })).isError).toBeUndefined()
   })
 
-  it('shows the plan of a dry run, also in a folder that a link leads to', async () => {
+  it('shows the plan of a dry run, also in a folder behind a link', async () => {
     const folder = tempTree(tree)
     const link = join(tempTree({}), 'link')
     symlinkSync(folder, link)
@@ -104,7 +104,7 @@ describe('plan mode', () => {
     ])
   })
 
-  it('holds for calls behind the one that begins it, and not for those before it', async () => {
+  it('applies to calls after the one that begins it, but not to those before it', async () => {
     const folder = tempTree(tree)
     const { call } = toolHost(folder, { rules: approving })
     // failing calls load the tools: those of a conversation are loaded before its first turn
@@ -121,7 +121,7 @@ describe('plan mode', () => {
     expect(readFileSync(join(folder, 'src/a.js'), 'utf8')).toBe('let a = 2\n')
   })
 
-  it('is as it was when a run is resumed', async () => {
+  it('is restored when a run is resumed', async () => {
     const calls = [
       ['enter_plan', {}],
       ['edit', edit],

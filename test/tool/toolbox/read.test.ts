@@ -12,14 +12,14 @@ const numbers = (from: number, to: number): string =>
   Array.from({ length: to - from + 1 }, (_, index) => `line ${from + index}\n`).join('')
 
 describe('a text file', () => {
-  it('is shown with the numbers of its lines, and counts as seen', async () => {
+  it('is shown with line numbers, and counts as seen', async () => {
     const folder = tempTree({ 'a.txt': 'one\n\ttwo\n\nfour' })
     const { call, seen } = toolHost(folder)
     expect(await call('read', { path: 'a.txt' })).toEqual({ text: '1→one\n2→\ttwo\n3→\n4→four' })
     expect(seen.whole()).toEqual(new Map([[join(folder, 'a.txt'), sha256('one\n\ttwo\n\nfour')]]))
   })
 
-  it('is found with another kind of space or composition in its name, and judged by the name that it has', async () => {
+  it('is found with another kind of space or composition in its name, and checked by its actual name', async () => {
     const files = { 'shot 1\u202fAM.txt': 'a\n', 'cafe\u0301/x.txt': 'b\n', 'a\u00a0b': '1', 'a\u2007b': '2' }
     const { call } = toolHost(tempTree({ ...files, 'se\u00a0cret.env': 's' }))
     expect((await call('read', { path: 'shot 1 AM.txt' })).text).toBe('1→a')
@@ -30,7 +30,7 @@ describe('a text file', () => {
     expect((await call('read', { path: 'cafe\u0301/x.txt' })).text).toBe('1→c')
   })
 
-  it('is not guessed among several whose names look the same: each is named so that it can be told apart', async () => {
+  it('is not guessed among several names that look the same: each is named so that it can be distinguished', async () => {
     const { call } = toolHost(
       tempTree({ 'a\u00a0b': '1', 'a\u2007b': '2', 'sub/caf\u00e9 x': '3', 'sub/cafe\u0301\u00a0x': '4' }),
     )
@@ -43,7 +43,7 @@ describe('a text file', () => {
     expect((await call('read', { path: 'a c' })).text).toMatch(/there is no file a c\.$/)
   })
 
-  it('is given in parts, which count as seen when all of them were shown', async () => {
+  it('is returned in parts, and counts as seen when all of them were shown', async () => {
     const { call, seen } = toolHost(tempTree({ 'a.txt': numbers(1, 4500) }))
     const first = await call('read', { path: 'a.txt' })
     expect(first.text).toMatch(/^1→line 1\n2→line 2\n/)
@@ -69,7 +69,7 @@ describe('a text file', () => {
     )
   })
 
-  it('is given in parts that are no longer than an output may be, at whole lines', async () => {
+  it('is returned in parts up to the output limit, at whole lines', async () => {
     const { call } = toolHost(tempTree({ 'a.txt': `${'x'.repeat(500)}\n`.repeat(1000) }))
     const { text } = await call('read', { path: 'a.txt' })
     expect(text.length).toBeLessThan(50_000)
@@ -78,7 +78,7 @@ describe('a text file', () => {
     expect(text).toContain(`\n${last}→${'x'.repeat(500)}\n[`)
   })
 
-  it('has long lines cut, and these do not count as seen', async () => {
+  it('has long lines truncated, and these do not count as seen', async () => {
     const { call, seen } = toolHost(tempTree({ 'a.txt': `short\n${'😀'.repeat(3000)}\nend\n` }))
     const { text } = await call('read', { path: 'a.txt' })
     expect(text).toBe(`1→short\n2→${'😀'.repeat(1000)}… [cut: the line has 12000 bytes]\n3→end`)
@@ -89,7 +89,7 @@ describe('a text file', () => {
     )
   })
 
-  it('may be empty, end lines in CR LF, or be no UTF-8', async () => {
+  it('may be empty, have CRLF line endings, or be invalid UTF-8', async () => {
     const { call, seen } = toolHost(
       tempTree({ 'empty.txt': '', 'dos.txt': 'a\r\nb\r\n', 'old.txt': Buffer.from('caf\u00e9\n', 'latin1') }),
     )
@@ -99,7 +99,7 @@ describe('a text file', () => {
     expect(seen.whole().size).toBe(2)
   })
 
-  it('of a gigabyte is read only as far as it is asked for', async () => {
+  it('of a gigabyte is read only as far as requested', async () => {
     const folder = tempTree({ 'big.log': numbers(1, 20_000) })
     const { call, seen } = toolHost(folder)
     truncateSync(join(folder, 'big.log'), 1024 ** 3)
@@ -111,8 +111,8 @@ describe('a text file', () => {
   })
 })
 
-describe('what is no text', () => {
-  it('is refused with what it is', async () => {
+describe('a binary file', () => {
+  it('is refused with its type', async () => {
     const folder = tempTree({ 'a.bin': Buffer.from([1, 2, 0, 3]), 'b.gz': Buffer.from([0x1f, 0x8b, 8, 0, 0, 0]) })
     execFileSync('mkfifo', [join(folder, 'pipe')])
     const { call } = toolHost(folder)
@@ -127,7 +127,7 @@ describe('what is no text', () => {
     expect(await told('a\0b')).toContain('null bytes')
   })
 
-  it('is given as a file when it is an image', async () => {
+  it('is returned as a file when it is an image', async () => {
     const png = Buffer.from(
       'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
       'base64',
@@ -139,7 +139,7 @@ describe('what is no text', () => {
     })
   })
 
-  it('is given as text to a model that takes no PDF, and images are refused where it takes none', async () => {
+  it('is returned as text to a model without PDF support, and images are refused without image support', async () => {
     const document = await PDFDocument.create()
     const font = await document.embedFont(StandardFonts.Helvetica)
     for (let page = 1; page <= 23; page += 1) {
@@ -180,7 +180,7 @@ describe('what is no text', () => {
     })
   })
 
-  it('is given as a file when it is a PDF, in pages when it is long', async () => {
+  it('is returned as a file when it is a PDF, in pages when it is long', async () => {
     const document = await PDFDocument.create()
     for (let page = 0; page < 30; page += 1) document.addPage([100, 100 + page])
     const bytes = await document.save()
@@ -196,7 +196,7 @@ describe('what is no text', () => {
 })
 
 describe('a folder', () => {
-  it('is listed, without what the rules deny', async () => {
+  it('is listed, without denied entries', async () => {
     const folder = tempTree({ 'src/b.ts': '', 'src/.env': 'KEY=1', 'src/in/c.ts': '', 'src/a\nb': '' })
     symlinkSync('b.ts', join(folder, 'src/link'))
     mkdirSync(join(folder, 'none'))
@@ -241,7 +241,7 @@ describe('the rules', () => {
   })
 })
 
-it('gives the rest of an output that was cut, at whole lines', async () => {
+it('returns the rest of a truncated output, at whole lines', async () => {
   const names = Array.from({ length: 1500 }, (_, index) => `entry-with-a-very-long-name-of-many-characters-${index}`)
   const folder = tempTree()
   for (const name of names) writeFileSync(join(folder, name), '')

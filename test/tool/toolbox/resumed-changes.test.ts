@@ -62,7 +62,7 @@ it('a call that a process did not finish is finished by the next one: same resul
   expect(kills).toBeGreaterThan(core(5, 30))
 })
 
-it('what a person has written while nothing ran is not lost', async () => {
+it('what a person has written between the processes is not lost', async () => {
   for (let lives = 1; ; lives += 1) {
     const root = makeTree(tree)
     const records: JournalRecord[] = []
@@ -77,7 +77,7 @@ it('what a person has written while nothing ran is not lost', async () => {
   }
 })
 
-it('what is recorded of a change does not hold the file', async () => {
+it('the record of a change does not contain the file', async () => {
   const root = makeTree({ 'a.txt': `${'x'.repeat(100_000)}\nlast\n` })
   const records: JournalRecord[] = []
   const { context } = await resumedProcess(root, records)

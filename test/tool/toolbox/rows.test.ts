@@ -44,8 +44,8 @@ const forbidden = {
   'a file of keys': ['.env', './src/../.env', 'keys/id_rsa', 'plain.txt', '~/.ssh/id_rsa'],
 }
 
-describe('every tool of the table', () => {
-  it.each(withPath)('%s refuses paths that are not for it', async (name) => {
+describe('every tool in the table', () => {
+  it.each(withPath)('%s refuses protected paths', async (name) => {
     const folder = tempTree(tree)
     const workspace = join(folder, 'work')
     symlinkSync('../other', join(workspace, 'out'))
@@ -61,7 +61,7 @@ describe('every tool of the table', () => {
     expect(box.work.changes()).toEqual([])
   })
 
-  it.each(withPath.filter(isWriter))('%s refuses what other programs run', async (name) => {
+  it.each(withPath.filter(isWriter))('%s refuses what other programs execute', async (name) => {
     const workspace = join(tempTree(tree), 'work')
     const { call } = toolHost(workspace)
     for (const path of ['.git/config', '.GIT/config', '.github/workflows/a.yml', '.git/hooks/pre-commit']) {
@@ -69,7 +69,7 @@ describe('every tool of the table', () => {
     }
   })
 
-  it('says what its calls touch, if a parameter names it', async () => {
+  it('names the subject of its calls, if a parameter contains it', async () => {
     const silent: string[] = []
     for (const name of toolNames.filter((one) => subjectKind(one) === undefined)) {
       const named = Object.keys((await schemaOf(name)).properties ?? {}).filter((parameter) => telling.test(parameter))
@@ -78,7 +78,7 @@ describe('every tool of the table', () => {
     expect(silent).toEqual([])
   })
 
-  it('has a default rule, and with a path one for everything outside of the workspace or of its own limits', () => {
+  it('has a default rule, and for paths one for everything outside of the workspace or of its own limits', () => {
     const rules = toolRules()
     expect(ownToolNames.filter((name) => !rules.some((rule) => rule.tool === name))).toEqual([])
     const open = withPath.filter((name) => !rules.some((rule) => rule.tool === name && rule.pattern === '**/.env*'))
@@ -86,7 +86,7 @@ describe('every tool of the table', () => {
   })
 })
 
-describe('a tool whose calls do not say what they touch', () => {
+describe('a tool whose calls do not name their subject', () => {
   const peek = (subject: object): Parameters<typeof bindTool>[0] =>
     defineTool<{ readonly path?: string }>({
       name: 'read',

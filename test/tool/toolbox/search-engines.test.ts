@@ -103,13 +103,13 @@ const patterns = [
   String.raw`o\r?$`,
 ]
 
-describe.skipIf(program === undefined)('ripgrep, when it is installed, and our own search', () => {
+describe.skipIf(program === undefined)('ripgrep, if it is installed, and the built-in search', () => {
   it.each(patterns)('find the same lines of %s', async (text) => {
     const ignoreCase = patterns.indexOf(text) % 2 === 0
     expect(here(text, ignoreCase)).toEqual(await byRipgrep(text, ignoreCase))
   })
 
-  it('give the numbers of as many lines as are wanted, of the first files', async () => {
+  it('return the requested number of lines, from the first files', async () => {
     for (const lines of [0, 1, 4, 7]) {
       const found = here('o', false, lines)
       expect(found).toEqual(await byRipgrep('o', false, lines))
@@ -117,7 +117,7 @@ describe.skipIf(program === undefined)('ripgrep, when it is installed, and our o
     }
   })
 
-  it('find the same lines of expressions that nobody thought of', async () => {
+  it('find the same lines for random expressions', async () => {
     const random = createRandom(11)
     const pieces = [
       'f',
@@ -156,7 +156,7 @@ describe.skipIf(program === undefined)('ripgrep, when it is installed, and our o
   })
 })
 
-it('looks at a file that is larger than what is held in memory', () => {
+it('a file that is larger than the memory limit is searched', () => {
   const folder = tempTree()
   const file = join(folder, 'large.txt')
   writeFileSync(file, Array.from({ length: 700_000 }, (_, index) => `line ${index + 1}\n`).join(''))
@@ -183,6 +183,6 @@ it.each([
   [String.raw`\q`, String.raw`\q is not supported`],
   ['[b-a]', 'invalid character class range: `b-a`'],
   ['a'.repeat(3000), 'more than 2000 characters'],
-])('refuses %s', (text, problem) => {
+])('refuse %s', (text, problem) => {
   expect(() => compileSearch(text, { ignoreCase: false })).toThrow(problem)
 })

@@ -17,7 +17,7 @@ const tree = {
 }
 
 describe('glob', () => {
-  it('finds files in the order of their paths, but what is ignored or denied', async () => {
+  it('finds files in the order of their paths, except ignored or denied ones', async () => {
     const { call } = toolHost(tempTree(tree))
     const found = async (pattern: string, path?: string): Promise<string> =>
       (await call('glob', { pattern, ...(path !== undefined && { path }) })).text
@@ -33,7 +33,7 @@ describe('glob', () => {
     expect(await found('src/*/../*.ts')).toContain('climbs out')
   })
 
-  it('takes a path that exists as that path', async () => {
+  it('treats an existing path as that path', async () => {
     const { call } = toolHost(tempTree({ 'p/[slug].tsx': 'first\n', 'p/s.tsx': 'first\n', 'q/[slug].tsx': 'first\n' }))
     expect((await call('glob', { pattern: 'p/[slug].tsx' })).text).toBe('p/[slug].tsx')
     const grep = async (input: { readonly [key: string]: string }): Promise<string> =>
@@ -43,7 +43,7 @@ describe('glob', () => {
     expect(await grep({ path: 'p/[slug].tsx' })).toContain('p/[slug].tsx\n[1 matching')
   })
 
-  it('is judged by the folder that the pattern starts from', async () => {
+  it('is checked by the folder that the pattern starts from', async () => {
     const folder = tempTree(tree)
     const { call } = toolHost(folder)
     expect((await call('glob', { pattern: join(folder, 'src/*.ts') })).text).toBe('src/a.ts\nsrc/b.ts')
@@ -91,7 +91,7 @@ describe.each(engines)('grep %s', (name, path) => {
     expect(await found({ pattern: '(' })).toContain('is not valid: missing closing ): `(`')
   })
 
-  it.skipIf(isMissing)(`shows lines around, with gaps, and cuts long ones (${name})`, async () => {
+  it.skipIf(isMissing)(`shows context lines, with gaps, and truncates long ones (${name})`, async () => {
     const text = Array.from({ length: 30 }, (_, index) => `line ${index + 1}`).join('\n')
     const { call } = host({ 'a.txt': text, 'b.min.js': `x${'y'.repeat(4000)}`, 'c.bin': Buffer.from('line 7\n\0') })
     expect((await call('grep', { pattern: 'line (7|9|20)$', context: 1 })).text).toBe(
@@ -121,7 +121,7 @@ describe('a rule for `read`', () => {
     ['deny', { pattern: 'src/b.ts' }],
     ['deny', {}],
     ['ask', { pattern: 'src/*.ts' }],
-  ] as const)('that says %s holds for grep of that one file (%o)', async (effect, rule) => {
+  ] as const)('that says %s applies to grep of that one file (%o)', async (effect, rule) => {
     const rules = [{ tool: 'read', ...rule, effect, origin: 'x' }] as const
     const { call } = toolHost(tempTree(tree), { rules })
     const { text, isDenied } = await call('grep', grep('src/b.ts'))
@@ -130,7 +130,7 @@ describe('a rule for `read`', () => {
     expect(text).toMatch(/\[permission\] read/)
   })
 
-  it('holds for other names of the file: a hard link, and for keys another case', async () => {
+  it('applies to other names of the file: a hard link, and for keys different case', async () => {
     const folder = tempTree({ ...tree, '.ENV.local': 'first\n', 'secret/x.txt': 'first\n' })
     linkSync(join(folder, 'secret/x.txt'), join(folder, 'copy.txt'))
     linkSync(join(folder, '.env'), join(folder, 'notes.txt'))
@@ -144,7 +144,7 @@ describe('a rule for `read`', () => {
   })
 })
 
-it('says what only ripgrep can search for, where it is missing', async () => {
+it('what only ripgrep can search is reported, if it is missing', async () => {
   const { call } = toolHost(tempTree({ 'a.txt': 'Öl\noil\n' }), { services: { env: { PATH: '' } } })
   expect((await call('grep', { pattern: String.raw`\bÖl` })).text).toContain(
     String.raw`without ripgrep, \b and \B cannot be used with characters beyond ASCII`,
@@ -153,7 +153,7 @@ it('says what only ripgrep can search for, where it is missing', async () => {
   expect((await call('grep', { pattern: String.raw`Ö|\\b` })).text).toContain('1:Öl')
 })
 
-it('runs no program of the workspace in place of ripgrep', () => {
+it('no program of the workspace runs in place of ripgrep', () => {
   const folder = tempTree({ 'bin/rg': '#!/bin/sh\n' })
   chmodSync(join(folder, 'bin/rg'), 0o755)
   expect(findProgram('rg', { PATH: join(folder, 'bin') }, '/nowhere')).toBe(join(folder, 'bin/rg'))

@@ -12,7 +12,7 @@ function walked(root: string, { glob = '**', workspace = root } = {}): readonly 
   return files.map((file) => relative(root, file))
 }
 
-it('leaves out what git ignores', () => {
+it('skips what git ignores', () => {
   const names = [
     'a.log', 'keep.log', 'src/a.log', 'src/b.ts', 'src/out/x.js', 'out/x.js', 'docs/out/y.md', 'docs/a/b/deep.txt',
     'docs/deep.txt', 'tmp/file', 'lib/tmp', '#hash', '!bang', 'sp ace', 'x{1}.txt', 'sub/.gitignore', 'sub/keep.me',
@@ -51,7 +51,7 @@ it('leaves out what git ignores', () => {
   expect(walked(join(folder, 'sub'), { workspace: folder })).toEqual(['.gitignore', 'keep.me'])
 })
 
-it('gives paths in byte order, follows no links, and enters folders of build tools only where they are named', () => {
+it('returns paths in byte order, follows no links, and enters folders of build tools only if they are named', () => {
   const folder = tempTree({
     'a/b': '',
     'a.b': '',

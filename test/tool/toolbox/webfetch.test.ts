@@ -103,7 +103,7 @@ async function failure(url: string, fetching?: Fetching): Promise<string> {
   return text
 }
 
-it('gives a page as Markdown, as its words, or as it is', async () => {
+it('returns a page as Markdown, as its text, or unchanged', async () => {
   expect(await get(base)).toEqual({ text: '# Home\n\n## News\n\nRead [more](/more).' })
   expect(await get(base, { format: 'text' })).toEqual({ text: 'Home\n\nNews\n\nRead more.' })
   expect(await get(base, { format: 'html' })).toEqual({ text: page })
@@ -111,12 +111,12 @@ it('gives a page as Markdown, as its words, or as it is', async () => {
   expect(await get(`${base}/empty`)).toEqual({ text: `[${base}/empty has no text]\n` })
 })
 
-it('reads a page by the charset that it says itself, and any other as UTF-8', async () => {
+it('decodes a page by its own charset, and any other as UTF-8', async () => {
   expect(await get(`${base}/latin`)).toEqual({ text: 'café' })
   expect(await get(`${base}/unknown-charset`)).toEqual({ text: 'café' })
 })
 
-it('says what is wrong with an answer', async () => {
+it('reports problems of an answer', async () => {
   expect(await failure(`${base}/missing`)).toBe(`${base}/missing answered with status 404:\nNo such page.`)
   expect(await failure(`${base}/image`)).toBe(`${base}/image is not text: image/png, 4kb. Only text can be fetched.`)
   expect(await failure(`${base}/lies`)).toContain('is not text: binary data, 0.1kb')
@@ -127,14 +127,14 @@ it('says what is wrong with an answer', async () => {
   expect(await failure(`${base}/broken`)).toMatch(/cannot be fetched: .*header/)
 })
 
-it('refuses what is no address of the web before anybody is asked', async () => {
+it('refuses an invalid web address before a request is made', async () => {
   const rules = { webfetch: 'ask' } as const
   expect(await failure('example.com', { rules })).toContain('example.com is not a full URL')
   expect(await failure('file:///etc/passwd', { rules })).toContain('file: addresses are not fetched')
   expect(await failure('https://me:secret@example.com/', { rules })).toContain('contains a user name or a password')
 })
 
-it('cuts a long answer off, packed or not, and says so', async () => {
+it('truncates a long answer, compressed or not, and says so', async () => {
   const limits = { bytes: 64 * 1024 }
   for (const path of ['/endless', '/bomb']) {
     const { text, isError } = await get(base + path, { limits })
@@ -151,7 +151,7 @@ it('ends an answer that takes too long', async () => {
   expect(await failure(`${base}/drip`, { limits: { ms: 300 } })).toContain('it took longer than 0.3 s')
 })
 
-it('follows redirects on the same host, and no loop', async () => {
+it('follows redirects on the same host, but no loop', async () => {
   expect((await get(`${base}/to?url=/`)).text).toBe(
     `[redirected to ${base}/]\n# Home\n\n## News\n\nRead [more](/more).`,
   )
@@ -159,7 +159,7 @@ it('follows redirects on the same host, and no loop', async () => {
   expect(await failure(`${base}/to?url=ftp://127.0.0.1/`)).toContain('ftp: is not http: or https:')
 })
 
-it('takes another port for another host', async () => {
+it('treats another port as another host', async () => {
   const port = portOf(server)
   const rules = { webfetch: { [`127.0.0.1:${port}`]: 'allow' } } as const
   expect((await get(base, { rules })).text).toContain('# Home')
@@ -169,7 +169,7 @@ it('takes another port for another host', async () => {
   expect(await failure(base, { rules: other })).toContain('is a private address')
 })
 
-it('is led to no other host that nobody has allowed', async () => {
+it('is not redirected to another host without approval', async () => {
   asked.length = 0
   expect(await failure(`${base}/away`)).toContain(
     `redirects to http://localhost:${portOf(server)}/, which is not encrypted`,
@@ -188,7 +188,7 @@ it('is led to no other host that nobody has allowed', async () => {
   expect(asked.filter((one) => !one.startsWith('127.0.0.1'))).toEqual([])
 })
 
-it('reaches a private address only where a rule names it, whatever a person says', async () => {
+it('accesses a private address only if a rule names it, whatever a person says', async () => {
   asked.length = 0
   const open = { webfetch: 'allow' } as const
   const addresses = [

@@ -22,7 +22,7 @@ function answer(context: RunContext, path: string): void {
 }
 
 describe('the context of a work tree', () => {
-  it('protects there what is protected in the workspace', async () => {
+  it('protects the same paths as the workspace', async () => {
     const world = worktreeWorld({ 'agents/a.js': 'a', 'plain.js': 'a' })
     const sources = createSources([join(world.top, 'agents/a.js')])
     const { context } = await openWorktree(withServices(world.context(), { sources }), { name: 'a' })
@@ -33,7 +33,7 @@ describe('the context of a work tree', () => {
     expect(() => answer(context, '../beside.txt')).toThrow(/outside the workspace/)
   })
 
-  it('lets nothing be written through a link out of it', async () => {
+  it('does not write through a link out of it', async () => {
     const world = worktreeWorld({ 'a.txt': 'a\n' })
     const { context } = await openWorktree(world.context(), { name: 'a' })
     symlinkSync(world.top, join(context.scope.folders.workspace, 'out'))
@@ -43,7 +43,7 @@ describe('the context of a work tree', () => {
     expect(world.read('a.txt')).toBe('a\n')
   })
 
-  it('keeps its file changes apart from those of the workspace: undo takes back only what was brought over', async () => {
+  it('keeps its file changes separate from those of the workspace: undo reverts only what was transferred', async () => {
     const world = worktreeWorld({ 'a.txt': 'one\n' })
     const outer = world.context()
     const tree = await openWorktree(outer, { name: 'a' })

@@ -36,7 +36,7 @@ async function recordsOfAll(): Promise<number> {
 }
 
 describe('a run with a work tree that is killed', () => {
-  it('has made all changes once it was resumed, each once, and left no work tree', async () => {
+  it('has applied all changes once after a resume, and left no work tree', async () => {
     const count = await recordsOfAll()
     for (let lives = core(1, 0); lives < count; lives += core(5, 1)) {
       for (const diesBefore of (['the change', 'its end'] as const).slice(0, core(1, 2))) {
@@ -50,7 +50,7 @@ describe('a run with a work tree that is killed', () => {
     }
   })
 
-  it('says what to do where the work tree is gone', async () => {
+  it('explains the remedy if the work tree is gone', async () => {
     const of = world()
     const records: JournalRecord[] = []
     await lived(of, records, { lives: 6 })

@@ -14,7 +14,7 @@ async function opened(context: RunContext, name = 'a'): Promise<Worktree> {
 }
 
 describe('a work tree of a run', () => {
-  it('holds what the workspace holds now: changed, staged and new files, and nothing that is ignored', async () => {
+  it('contains the current state of the workspace: changed, staged and new files, and nothing that is ignored', async () => {
     const world = worktreeWorld({ 'a.txt': 'one\n', 'b.txt': 'one\n', 'gone.txt': 'x', '.gitignore': 'out/\n' })
     world.write({
       'a.txt': 'two\n',
@@ -34,7 +34,7 @@ describe('a work tree of a run', () => {
     expect(world.git('-C', at, 'rev-parse', 'HEAD')).toBe(world.git('rev-parse', 'HEAD'))
   })
 
-  it('keeps executable bits and links as they are', async () => {
+  it('preserves executable bits and links', async () => {
     const world = worktreeWorld({ 'run.sh': '#!/bin/sh\n' })
     shellIn(world.context(), 'chmod 755 run.sh && ln -s run.sh link && ln -s /nowhere dangling')
     const { context } = await opened(world.context())
@@ -43,7 +43,7 @@ describe('a work tree of a run', () => {
     expect([readlinkSync(at('link')), readlinkSync(at('dangling'))]).toEqual(['run.sh', '/nowhere'])
   })
 
-  it('brings all changes into the workspace, and nothing of it is left', async () => {
+  it('transfers all changes to the workspace, and is removed completely', async () => {
     const world = worktreeWorld({ 'a.txt': 'one\n', 'b.txt': 'one\n', 'old/c.txt': 'moved as it is\n', 'run.sh': 'x' })
     const context = world.context()
     const { applied } = await inWorktree(context, { name: 'a' }, async (inside) => {
@@ -74,7 +74,7 @@ describe('a work tree of a run', () => {
     expect(existsSync(world.folder) ? lstatSync(world.folder).isDirectory() : true).toBe(true)
   })
 
-  it('writes nothing when the workspace has changed in the same place, and says where', async () => {
+  it('writes nothing when the workspace has changed in the same place, and locates the conflict', async () => {
     const world = worktreeWorld({ 'a.txt': 'one\n', 'b.txt': 'one\n', 'c.bin': 'x\0', 'd.txt': 'd\n' })
     const work = inWorktree(world.context(), { name: 'a' }, async (inside) => {
       shellIn(inside, 'echo tree > a.txt; echo tree > b.txt; printf "y\\000" > c.bin; rm d.txt; echo tree > e.txt')
@@ -97,7 +97,7 @@ describe('a work tree of a run', () => {
     expect(world.read('a.txt')).toBe(lines.with(1, 'tree\n').with(18, 'mine\n').join(''))
   })
 
-  it('takes files byte by byte, whatever git makes of their line ends', async () => {
+  it('compares files byte by byte, whatever git does to their line endings', async () => {
     const world = worktreeWorld({ '.gitattributes': '* text=auto eol=lf\n', 'a.txt': 'one\n', 'b.txt': 'one\ntwo\n' })
     world.git('config', 'core.autocrlf', 'true')
     world.write({ 'b.txt': 'one\r\ntwo\n' })
@@ -108,7 +108,7 @@ describe('a work tree of a run', () => {
     expect([world.read('a.txt'), world.read('b.txt')]).toEqual(['one\r\n', 'one\r\ntwo\n'])
   })
 
-  it('has the working state of submodules, and brings it back', async () => {
+  it('contains the working state of submodules, and transfers it back', async () => {
     const world = worktreeWorld({ 'a.txt': 'one\n' })
     const library = worktreeWorld({ 'lib.txt': 'lib\n' })
     world.git('submodule', '--quiet', 'add', library.top, 'sub')
@@ -124,7 +124,7 @@ describe('a work tree of a run', () => {
     expect(world.git('-C', join(world.top, 'sub'), 'status', '--porcelain')).toContain('M lib.txt')
   })
 
-  it('is of the whole repository where the workspace is a folder of it', async () => {
+  it('contains the whole repository if the workspace is a folder of it', async () => {
     const world = worktreeWorld({ 'root.txt': 'root\n', 'app/a.txt': 'one\n' })
     const { applied } = await inWorktree(world.context('app'), { name: 'a' }, async (inside) => {
       expect(there(inside, '../root.txt')).toBe('root\n')
@@ -149,7 +149,7 @@ describe('a work tree of a run', () => {
     ['two files change places', 'mv a t && mv e a && mv t e'],
     ['a file becomes a link', 'rm a && ln -s e a'],
     ['a link becomes a file', 'rm l && echo x > l'],
-  ])('brings it over when %s', async (_, line) => {
+  ])('transfers changes when %s', async (_, line) => {
     const world = worktreeWorld({ a: 'a\n', 'd/c': 'c\n', e: 'e\n' })
     symlinkSync('a', join(world.top, 'l'))
     const expected = worktreeWorld({ a: 'a\n', 'd/c': 'c\n', e: 'e\n' })
@@ -178,7 +178,7 @@ describe('a work tree of a run', () => {
     })
   })
 
-  it('lets several of them be at once', async () => {
+  it('can exist several times at once', async () => {
     const world = worktreeWorld({ 'a.txt': 'a\n', 'b.txt': 'b\n' })
     const context = world.context()
     const [one, two] = await Promise.all([opened(context, 'one'), opened(context, 'two')])
@@ -192,7 +192,7 @@ describe('a work tree of a run', () => {
     expect(world.known()).toEqual([])
   })
 
-  it('gives a diff that git applies', async () => {
+  it('returns a diff that git applies', async () => {
     const world = worktreeWorld({ 'a.txt': 'one\n', 'c.txt': 'c\n' })
     const tree = await opened(world.context())
     writeIn(tree.context, { 'a.txt': 'two\n', 'b.txt': 'new\n' })
@@ -205,7 +205,7 @@ describe('a work tree of a run', () => {
 })
 
 describe('a work tree within another one', () => {
-  it('begins with what that one holds, and gives it back what it has changed', async () => {
+  it('begins with the state of that one, and transfers its changes back to it', async () => {
     const world = worktreeWorld({ 'a.txt': 'one\n', 'dir/b.txt': 'b\n' })
     await inWorktree(world.context(), { name: 'outer' }, async (outer) => {
       writeIn(outer, { 'a.txt': 'two\n' })

@@ -39,7 +39,7 @@ async function planned(
 }
 
 describe('the plan to apply the changes of a work tree', () => {
-  it('removes first, then removes folders, and then creates, so that a file can take the place of a folder', async () => {
+  it('removes files first, then folders, and then creates, so that a file can replace a folder', async () => {
     const changes: readonly TreeChange[] = [
       { kind: 'added', path: 'a', after: entry('new') },
       { kind: 'deleted', path: 'a/b', before: entry('old') },
@@ -49,7 +49,7 @@ describe('the plan to apply the changes of a work tree', () => {
     expect(await planned(changes, files)).toEqual(['delete a/b', 'rmdir a', 'copy tree:a a', 'copy tree:c c'])
   })
 
-  it('has nothing to do for what the workspace already has', async () => {
+  it('is empty for what the workspace already has', async () => {
     const changes: readonly TreeChange[] = [
       { kind: 'added', path: 'a', after: entry('new') },
       { kind: 'deleted', path: 'b', before: entry('old') },
@@ -57,14 +57,14 @@ describe('the plan to apply the changes of a work tree', () => {
     expect(await planned(changes, { here: { a: 'new' }, there: { a: 'new' } })).toEqual([])
   })
 
-  it('moves a file that the workspace has not touched, and else deletes one and creates the other', async () => {
+  it('moves a file that is unchanged in the workspace, and otherwise deletes one and creates the other', async () => {
     const moved: TreeChange = { kind: 'moved', path: 'b', from: 'a', before: entry('x'), after: entry('x') }
     expect(await planned([moved], { here: { a: 'x' }, there: { b: 'x' } })).toEqual(['move a b'])
     expect(await planned([moved], { here: {}, there: { b: 'x' } })).toEqual(['copy tree:b b'])
     expect(await planned([moved], { here: { a: 'x', b: 'x' }, there: { b: 'x' } })).toEqual(['delete a'])
   })
 
-  it('changes only the executable bit where the content is the same', async () => {
+  it('changes only the executable bit if the content is the same', async () => {
     const change: TreeChange = { kind: 'modified', path: 'a', before: entry('x'), after: entry('x', '100755') }
     expect(await planned([change], { here: { a: 'x' }, there: { a: 'x' } })).toEqual(['chmod a'])
   })
@@ -105,7 +105,7 @@ describe('the plan to apply the changes of a work tree', () => {
     expect(await planned([change, other], { here, there: { a: '2', z: 'z' } })).toEqual([`a: ${why}`])
   })
 
-  it('is a conflict for a path that leads through a link now', async () => {
+  it('is a conflict for a path that now leads through a link', async () => {
     const change: TreeChange = { kind: 'added', path: 'sub/a', after: entry('1') }
     const conflicts = await planned([change], { there: { 'sub/a': '1' } }, (workspace) => {
       mkdirSync(join(workspace, 'other'))

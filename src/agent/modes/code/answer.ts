@@ -11,7 +11,7 @@ import { instructionsOf } from './instructions.ts'
 import { interpreterName } from './names.ts'
 
 /**
- * The model answers with programs until one calls `done()`; each is run, and the model gets its result (R174 to R178).
+ * The model answers with programs until one calls `done()`; each is run, and the model gets its result.
  * Errors of a program are reported to the model.
  */
 export function openCodeMode(given: ModeGiven, added: readonly PluginFunction[]): OpenMode {
@@ -21,7 +21,7 @@ export function openCodeMode(given: ModeGiven, added: readonly PluginFunction[])
   const box = sharedBox()
   const state = createProgramState()
 
-  /** The program of an answer, which is an output `code.execute` (R168, R172). */
+  /** The program of an answer, which is an output `code.execute`. */
   function programOf(found: Exclude<AnswerProgram, { readonly kind: 'nothing' }>, end: ModelEnd): ProgramStep {
     const problem = problemOf(found, end)
     const code = found.kind === 'program' ? found.code : ''

@@ -5,9 +5,9 @@ import type { Tool } from '../../../event/agent.ts'
 
 /** The state that the programs of one prompt share. */
 export interface ProgramState {
-  /** Outlives a program, but not the prompt (R174). */
+  /** Outlives a program, but not the prompt. */
   readonly store: ProgramStore
-  /** `done()` was called: there will be no further program (R178). */
+  /** `done()` was called: there will be no further program. */
   isDone: boolean
 }
 
@@ -128,7 +128,7 @@ const complete: BuiltIn = {
   },
 }
 
-/** The functions of every program besides those for tools (R186). The box itself adds `parallel`. */
+/** The functions of every program besides those for tools. The box itself adds `parallel`. */
 export const builtIns: readonly BuiltIn[] = [output, done, store, recall, log, discoverTools, toolSchema, complete]
 
 /** Function names that tools cannot get; `others`: those of plug-ins. */

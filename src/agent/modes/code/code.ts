@@ -2,10 +2,10 @@ import type { JsonObject } from '../../../base/json.ts'
 import type { PluginFunction } from '../../../event/plugin-tool.ts'
 import type { Mode } from '../mode.ts'
 
-/** Default limit of programs for one message (R207). */
+/** Default limit of programs for one message. */
 const usualRounds = 10
 
-/** The keys of `[code]` (R215). */
+/** The keys of `[code]`. */
 const options: JsonObject = {
   type: 'object',
   properties: {
@@ -21,7 +21,7 @@ const options: JsonObject = {
   additionalProperties: false,
 }
 
-/** The mode in which the model answers with programs, which are run until one calls `done()` (R167). */
+/** The mode in which the model answers with programs, which are run until one calls `done()`. */
 export function codeMode(added: readonly PluginFunction[] = []): Mode {
   return {
     id: 'code',

@@ -15,7 +15,7 @@ interface Told {
   readonly rounds: number
 }
 
-/** The instructions of the mode `code` (R173): how to answer, and what programs can do. */
+/** The instructions of the mode `code`: how to answer, and what programs can do. */
 export function instructionsOf({ tools, added, output, rounds }: Told): string {
   return [
     modelText`You answer with programs. Each of your answers is exactly one JavaScript program, in one block between \`\`\`js and \`\`\`, and nothing else. It runs immediately, and you get what it logged and its result: the value of its last expression, or its error. Then you write the next one, until one of them calls done(). You have at most ${rounds} programs.`,

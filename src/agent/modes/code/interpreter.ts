@@ -19,7 +19,7 @@ const parameters: JsonObject = {
   additionalProperties: false,
 }
 
-/** The tool `interpreter_run` of a conversation: runs a program of the model, which may call its other tools (R188). */
+/** The tool `interpreter_run` of a conversation: runs a program of the model, which may call its other tools. */
 export function interpreterTool(tools: readonly Tool[], box: Toolbox, { scope, services }: RunContext): Tool {
   const { programFunctions: added = [] } = services
   const options = scope.modeOptions?.['code'] ?? {}

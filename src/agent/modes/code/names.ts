@@ -1,2 +1,2 @@
-/** The tool that runs a program in any mode (R188). Hosts allow no dots in tool names. */
+/** The tool that runs a program in any mode. Hosts allow no dots in tool names. */
 export const interpreterName = 'interpreter_run'

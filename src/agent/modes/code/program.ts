@@ -151,7 +151,7 @@ async function answerOf(work: () => Json | Promise<Json>): Promise<BoxAnswer> {
   }
 }
 
-/** A tool takes one argument, its input. Its failure is thrown in the program, which may catch it (R204). */
+/** A tool takes one argument, its input. Its failure is thrown in the program, which may catch it. */
 async function callToolOf(name: string, [input = {}]: readonly Json[], work: ProgramWork): Promise<Answered> {
   if (!isJsonObject(input)) return toolAnswer(name, { text: modelText`its input must be an object`, isError: true })
   const { now, files = [], ...result } = await work.call(name, input)
@@ -197,7 +197,6 @@ export function errorText({ message, line, column }: Extract<ProgramEnd, { reado
   return `${cutText(message, mostCharacters)}${place}`
 }
 
-/** The program limits in `[code]`. */
 export function limitsOf({ timeout, memory_mb: memoryMb }: JsonObject): ProgramLimits {
   const timeMs = typeof timeout === 'string' ? parseDuration(timeout) : undefined
   return {

@@ -6,7 +6,7 @@ import { typeText } from '../../../../src/agent/modes/code/instructions.ts'
 
 const ticks = '```'
 
-describe('the program of an answer', () => {
+describe('the program in an answer', () => {
   it.each([
     ['all of it', 'output(1)\ndone()', 'output(1)\ndone()'],
     ['a fenced block', `${ticks}js\noutput(1)\n${ticks}`, 'output(1)'],
@@ -31,25 +31,25 @@ describe('the program of an answer', () => {
   it.each([
     ['several blocks', `${ticks}js\na()\n${ticks}\nor\n${ticks}js\nb()\n${ticks}`, 'the answer has 2 fenced blocks'],
     ['another language', `Run this:\n${ticks}sh\nrm -rf .\n${ticks}`, 'a fenced block that is not JavaScript'],
-  ])('is not clear with %s', (_, answer, problem) => {
+  ])('is ambiguous with %s', (_, answer, problem) => {
     expect(programIn(answer)).toMatchObject({ kind: 'unclear', problem: expect.stringContaining(problem) as string })
   })
 
   it.each([
     ['blanks', `~~~${' '.repeat(300_000)}\``],
     ['tildes', `${'~'.repeat(300_000)}\``],
-  ])('is found in proportion to its length behind a fence of many %s that is none', (_, line) => {
+  ])('is found in linear time after an unclosed fence of many %s', (_, line) => {
     expect(programIn(`${line}\n${ticks}js\ndone()\n${ticks}`)).toEqual({ kind: 'program', code: 'done()' })
     expect(withoutFence(`${line}\ndone()`)).toBe(`${line}\ndone()`)
   })
 
-  it.each(['', ' \n', `${ticks}js\n${ticks}`])('is none in %j', (answer) => {
+  it.each(['', ' \n', `${ticks}js\n${ticks}`])('does not exist in %j', (answer) => {
     expect(programIn(answer)).toEqual({ kind: 'nothing' })
   })
 })
 
 describe('a schema as a type', () => {
-  it('has names, what may be left out, and what is said of them', () => {
+  it('contains names, optional fields, and descriptions', () => {
     const schema = {
       type: 'object',
       properties: {
@@ -77,7 +77,7 @@ describe('a schema as a type', () => {
     )
   })
 
-  it('is short however often a type is named', () => {
+  it('stays short however often a type is named', () => {
     const deep = (left: number): JsonObject => ({
       type: Array.from({ length: 30 }, () => 'object'),
       properties: left === 0 ? {} : { a: deep(left - 1) },
@@ -85,7 +85,7 @@ describe('a schema as a type', () => {
     expect(typeText(deep(6)).match(/a\?:/g)).toHaveLength(6)
   })
 
-  it('cannot be left by a description', () => {
+  it('cannot be ended by a description', () => {
     const text = typeText({ type: 'object', properties: { a: { type: 'string', description: 'x */ evil() /* y' } } })
     expect(text).not.toContain('*/ evil')
   })

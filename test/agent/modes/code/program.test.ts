@@ -79,7 +79,7 @@ function recordOf(records: readonly JournalRecord[]): Json {
 }
 
 describe('a program of a model', () => {
-  it('has the files of its calls in the order in which it makes them, now and in a resumed run', async () => {
+  it('records the files of its calls in the order of the calls, now and in a resumed run', async () => {
     const code = `parallel([{ tool: 'slow' }, { tool: 'quick' }])`
     const tools = { slow: giving('slow', 40), quick: giving('quick', 0) }
     const first = await start(code, { tools })
@@ -99,7 +99,7 @@ describe('a program of a model', () => {
     expect((await killed.ran).files).toEqual(files)
   })
 
-  it('is recorded with the calls that have consequences only', async () => {
+  it('is recorded with only those calls that have consequences', async () => {
     const code = `store('k', 'v'); recall('k'); discoverTools(); toolSchema('quick'); quick({}); output(recall('k'))`
     const { ran, records, outputs } = await start(code, { tools: { quick: giving('quick', 0) } })
     await ran
@@ -108,7 +108,7 @@ describe('a program of a model', () => {
     expect([await again.ran, again.outputs]).toEqual([await ran, outputs])
   })
 
-  it('is over when its calls are, also when it is stopped', async () => {
+  it('ends when its calls have ended, also when it is stopped', async () => {
     const controller = new AbortController()
     const ends: string[] = []
     const slow = async (signal: AbortSignal): Promise<ToolResult> => {
@@ -123,7 +123,7 @@ describe('a program of a model', () => {
     expect(ends).toEqual(['slow'])
   })
 
-  it('that is stopped does not wait for functions of plug-ins, which are not told of it', async () => {
+  it('does not wait for functions of plug-ins when it is stopped, and does not notify them', async () => {
     const controller = new AbortController()
     const run = async (): Promise<never> => {
       setTimeout(() => controller.abort(new Error('stopped')), 20)
@@ -134,7 +134,7 @@ describe('a program of a model', () => {
     await expect(ran).rejects.toThrow('stopped')
   })
 
-  it('ends with an error when the engine fails, and keeps what it said, now and in a resumed run', async () => {
+  it('ends with an error when the engine fails, and keeps its output, now and in a resumed run', async () => {
     const fails: Pick<JavaScriptBox, 'run'> = {
       async run(_, { call }) {
         await call({ name: 'output', index: 0, args: ['said'] })
@@ -148,7 +148,7 @@ describe('a program of a model', () => {
     expect([await again.ran, again.outputs]).toEqual([ran, ['said']])
   })
 
-  it('is told once that a tool failed', async () => {
+  it('is told only once that a tool failed', async () => {
     const bad = async (): Promise<ToolResult> => ({ text: 'Error in tool "bad": no luck.', isError: true })
     const { ran } = await start('try { bad({}) } catch (error) { error.message }', { tools: { bad } })
     expect((await ran).end).toEqual({ kind: 'value', value: 'Tool "bad" failed: no luck.' })

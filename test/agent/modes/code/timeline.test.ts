@@ -75,7 +75,7 @@ function shown(events: readonly RunEvent[]): readonly string[] {
 describe('TV39: the timeline of code mode', () => {
   const program = 'const r = triggerCreate({name:"n"}); output("made "+r.id); done()'
 
-  it('has the program, pending first, then its calls and texts; the program ends in its place (R168 to R172, R178, R219)', async () => {
+  it('contains the program, pending first, then its calls and texts; the program ends in its place (R168 to R172, R178, R219)', async () => {
     let during: readonly PromptOutput[] = []
     const tool: Tool = {
       ...create,
@@ -120,7 +120,7 @@ describe('TV39: the timeline of code mode', () => {
     expect(result.calls).toMatchObject([{ name: 'trigger.create', input: '{"name":"n"}', output: '{"id":"t1"}' }])
   })
 
-  it('tells the model of a syntax error, which tries again (R202)', async () => {
+  it('contains a syntax error for the model, which tries again (R202)', async () => {
     const opened = await open(says(fenced('output("a"'), fenced('output("b"); done()')))
     expect((await ask(opened)).text).toBe('b')
     const [broken, whole] = opened.outputs()
@@ -132,7 +132,7 @@ describe('TV39: the timeline of code mode', () => {
     expect(opened.asked()[1]?.at(-1)).toMatch(/^user: Execution error: .+ \(line 1/)
   })
 
-  it('is completed after ten programs without done(), with a note (R206, R207)', async () => {
+  it('ends after ten programs without done(), with a note (R206, R207)', async () => {
     const opened = await open((_, index) => ({ text: [fenced(`log(${index})`)] }))
     const result = await ask(opened)
     expect([result.end, opened.requests.length]).toEqual(['max_rounds', 10])
@@ -143,7 +143,7 @@ describe('TV39: the timeline of code mode', () => {
 })
 
 describe('programs of a prompt', () => {
-  it('are each fresh, but what they stored is kept; logs and results are told (R174, R177, TV32)', async () => {
+  it('are each fresh, but keep what they stored; logs and results are returned to the model (R174, R177, TV32)', async () => {
     const opened = await open(
       says(
         'globalThis.x = 1; store("k", {a: 1}); log("a", {b: 1}); 1 + 2',
@@ -171,7 +171,7 @@ describe('programs of a prompt', () => {
     ])
   })
 
-  it('know their tools, call several at once, and catch what fails in them (R170, R186, R204)', async () => {
+  it('have their tools, call several at once, and catch errors of tools (R170, R186, R204)', async () => {
     let atOnce = 0
     let most = 0
     const slow: Tool = {
@@ -210,7 +210,7 @@ describe('programs of a prompt', () => {
     ])
   })
 
-  it('have their calls in the result in the order in which they were made, whichever ends first', async () => {
+  it('have their calls in the result in the order of the calls, whichever ends first', async () => {
     const tool = (name: string, ms: number): Tool => ({
       ...create,
       name,
@@ -225,7 +225,7 @@ describe('programs of a prompt', () => {
     expect((await ask(opened)).calls.map(({ name }) => name)).toEqual(['slow', 'quick'])
   })
 
-  it('give files that are outputs, and that the model sees (R171)', async () => {
+  it('return files that are outputs and visible to the model (R171)', async () => {
     const look: Tool = {
       ...create,
       name: 'look',
@@ -240,7 +240,7 @@ describe('programs of a prompt', () => {
     expect(opened.requests[1]?.messages.at(-1)?.parts.at(-1)).toMatchObject({ type: 'file', name: 'a.png' })
   })
 
-  it('that are none, cut off or not clear are told, and nothing is run', async () => {
+  it('that are missing, truncated or ambiguous are reported to the model, and nothing is run', async () => {
     const opened = await open([
       { text: ['triggerCreate({name: "a"});'], finish: 'length' },
       { text: [`${fenced('a()')}\n${fenced('b()')}`] },
@@ -268,8 +268,8 @@ describe('programs of a prompt', () => {
   })
 })
 
-describe('what the model is told', () => {
-  it('is the mode with the functions and their types, once, with the system prompt; and what [output] wants', async () => {
+describe('the instructions of the model', () => {
+  it('contain the mode with the functions and their types, once, with the system prompt; and what [output] requires', async () => {
     const output = { name: 'answer', schema: { type: 'object' } }
     const opened = await open(says('output("{}"); done()', 'output("{}"); done()'), { output })
     const messages = [textMessage('system', 'Be brief.'), textMessage('user', 'Go.')]
@@ -294,7 +294,7 @@ describe('what the model is told', () => {
 })
 
 describe('the tool interpreter_run', () => {
-  it('runs a program of classic mode that calls the other tools, with its results as text (R188)', async () => {
+  it('runs a program in classic mode that calls the other tools, and returns its results as text (R188)', async () => {
     const input = JSON.stringify({ code: 'output(triggerCreate({ name: input }).id); log("l"); 1 + 1', input: 'n' })
     const opened = await open(
       (_, index) =>

@@ -31,7 +31,7 @@ describe('the text of a command', () => {
     expect(expandCommand(command(text), rest, []).text).toBe(expected)
   })
 
-  it('has no words of an open quote', () => {
+  it('cannot contain an unclosed quote', () => {
     expect(() => expandCommand(command('$1'), '"open', [])).toThrow(/^the quote " at column 1 is not closed/)
   })
 })
@@ -40,7 +40,7 @@ describe('the tools of a command', () => {
   const tools = (names: readonly string[], from: ChatCommand['from'], chat: readonly string[]) =>
     expandCommand(command('x', { from, settings: { tools: names, model: 'm' } }), '', chat).settings
 
-  it('of the user are what is written', () => {
+  it('of the user are those in its file', () => {
     expect(tools(['bash', 'read'], 'user', ['read'])).toEqual({ model: 'm', tools: ['bash', 'read'] })
   })
 
@@ -50,13 +50,13 @@ describe('the tools of a command', () => {
     [['github__get*', 'bash'], ['*'], ['github__get*', 'bash']],
     [['github__*'], ['github__get*', 'read'], ['github__get*']],
     [['bash'], ['read'], []],
-  ])('%j of a folder are no more than those of the chat: %j', (own, chat, expected) => {
+  ])('%j of a folder are restricted to those of the chat: %j', (own, chat, expected) => {
     for (const from of ['workspace', 'pack'] as const) {
       expect(tools(own, from, chat)).toEqual({ model: 'm', tools: expected })
     }
   })
 
-  it('are those of the chat where it says nothing', () => {
+  it('are those of the chat if it names none', () => {
     expect(expandCommand(command('x'), '', ['read']).settings).toEqual({})
   })
 })

@@ -33,7 +33,7 @@ it.each([
     { isBackground: false, condition: '5', parsed: { kind: 'count', count: 5 }, prompt: 'fix   the "tests"' },
   ],
   ["5 don't stop", { isBackground: false, condition: '5', parsed: { kind: 'count', count: 5 }, prompt: "don't stop" }],
-] as const)('reads %s (TV12, R86)', (rest, expected) => {
+] as const)('parses %s (TV12, R86)', (rest, expected) => {
   expect(readIter(rest)).toEqual(expected)
 })
 

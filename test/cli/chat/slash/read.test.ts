@@ -10,11 +10,11 @@ it.each([
   ['/usr/bin/env is a path', { kind: 'message', text: '/usr/bin/env is a path' }],
   ['!npm test', { kind: 'shell', command: 'npm test' }],
   ['!', { kind: 'message', text: '!' }],
-] as const)('reads %s (R85)', (line, typed) => {
+] as const)('parses %s (R85)', (line, typed) => {
   expect(readTyped(line, ['review'])).toEqual(typed)
 })
 
-it('names the nearest command for one that does not exist', () => {
+it('suggests the nearest command for an unknown one', () => {
   expect(() => readTyped('/itre 5 x', [])).toThrow(
     expect.objectContaining({
       message: 'there is no command /itre',

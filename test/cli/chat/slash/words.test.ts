@@ -12,12 +12,12 @@ it.each([
   expect(wordsOf(text).map((word) => word.text)).toEqual(words)
 })
 
-it('know where they stand, with their quotes', () => {
+it('have positions that include their quotes', () => {
   const text = 'one "two three" four'
   expect(wordsOf(text).map(({ start, end }) => text.slice(start, end))).toEqual(['one', '"two three"', 'four'])
 })
 
-it('a quote that is not closed is an error that says where', () => {
+it('an unclosed quote is an error with its position', () => {
   expect(() => wordsOf('one "two')).toThrow(
     expect.objectContaining({ code: 'USAGE', message: 'the quote " at column 5 is not closed: "two' }),
   )
