@@ -15,11 +15,32 @@ export function lastIndexOf(text: string, wanted: string): number {
 
 /** All positions of a text in another one, including overlapping ones, in ascending order and in linear time. */
 export function indicesOf(text: string, wanted: string): readonly number[] {
-  const borders = bordersOf(wanted.length, (index) => wanted.charCodeAt(index))
+  return indicesIn(
+    { length: text.length, at: (index) => text.charCodeAt(index) },
+    { length: wanted.length, at: (index) => wanted.charCodeAt(index) },
+  )
+}
+
+/** The same for a list of texts in another one. */
+export function indicesOfList(list: readonly string[], wanted: readonly string[]): readonly number[] {
+  return indicesIn(
+    { length: list.length, at: (index) => list[index] },
+    { length: wanted.length, at: (index) => wanted[index] },
+  )
+}
+
+interface Units<Unit> {
+  readonly length: number
+  readonly at: (index: number) => Unit
+}
+
+function indicesIn<Unit>(all: Units<Unit>, wanted: Units<Unit>): readonly number[] {
+  const borders = bordersOf(wanted.length, wanted.at)
   const found: number[] = []
-  for (let index = 0, length = 0; index < text.length && wanted !== ''; index += 1) {
-    while (length > 0 && text.charCodeAt(index) !== wanted.charCodeAt(length)) length = borders[length - 1] ?? 0
-    if (text.charCodeAt(index) === wanted.charCodeAt(length)) length += 1
+  for (let index = 0, length = 0; index < all.length && wanted.length > 0; index += 1) {
+    const unit = all.at(index)
+    while (length > 0 && unit !== wanted.at(length)) length = borders[length - 1] ?? 0
+    if (unit === wanted.at(length)) length += 1
     if (length < wanted.length) continue
     found.push(index + 1 - length)
     length = borders[length - 1] ?? 0
@@ -40,8 +61,8 @@ function search(text: string, wanted: string, which: 'first' | 'last'): number {
   return -1
 }
 
-/** For each prefix of a text, the length of the longest shorter prefix that it also ends with. */
-function bordersOf(size: number, unitAt: (index: number) => number): Int32Array {
+/** For each prefix, the length of the longest shorter prefix that it also ends with. */
+function bordersOf(size: number, unitAt: (index: number) => unknown): Int32Array {
   const borders = new Int32Array(size)
   for (let index = 1, length = 0; index < size; index += 1) {
     while (length > 0 && unitAt(index) !== unitAt(length)) length = borders[length - 1] ?? 0

@@ -249,7 +249,7 @@ function withTools(context: RunContext, { tools, functions }: Plugins): RunConte
 
 /** In a run that changes no files, planned changes are visible to later parts. */
 async function withOverlay(context: RunContext, past: Past | undefined): Promise<RunContext> {
-  const { createOverlay, notePlanned } = await import('../tool/changes/overlay.ts')
+  const { createOverlay, notePlanned } = await import('../tool/changes/change-space.ts')
   const { services } = context
   const planned = createOverlay()
   notePlanned((await past?.planned()) ?? [], new Map(), { ...services, planned })

@@ -14,18 +14,20 @@ import {
   unreadable,
   withinLimits,
 } from './directive-reader.ts'
-import { mainEnd } from './document.ts'
-import { hasText, outerFenceContent, readFence } from './fence.ts'
+import { mainEnd } from './lines.ts'
 import {
   foreignMarkIn,
+  hasText,
   isContainer,
   isDirective,
   mixedFault,
+  outerFenceContent,
+  readFence,
   replaceMark,
   searchMark,
   type Tag,
   tagLikeName,
-} from './tags.ts'
+} from './syntax.ts'
 import { changesInstruction } from './instruction.ts'
 import { readBlock as readSearchBlock, readSearchBlocks, readUnifiedDiff, withJoinedDiffs } from './diffs-and-blocks.ts'
 import { directivesOf, faultPiece, type Piece, textPiece, tidyRestOf, withMeantChanges } from './pieces.ts'

@@ -1,5 +1,4 @@
-import { readFence } from './fence.ts'
-import { closingIn, readTag, type Tag } from './tags.ts'
+import { closingIn, readFence, readTag, type Tag } from './syntax.ts'
 
 /** Whether a line opens or closes a pair. */
 type Side = 'open' | 'close' | undefined

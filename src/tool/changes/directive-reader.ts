@@ -14,10 +14,10 @@ import {
   readTag,
   type Tag,
   tagLikeName,
-} from './tags.ts'
+  withoutFence,
+} from './syntax.ts'
 import { parseHunks } from './hunk.ts'
 import { directivesOf, type Piece, restOf, textPiece, withoutQuotations } from './pieces.ts'
-import { withoutFence } from './fence.ts'
 
 /**
  * What counts as a change. `pack`: what AIPack accepts, for scripts. `answer`: only what is clearly meant as one, for

@@ -1,4 +1,4 @@
-import { hasText, withoutFence } from './fence.ts'
+import { hasText, withoutFence } from './syntax.ts'
 
 type HunkLine =
   | { readonly kind: 'context' | 'remove' | 'add'; readonly text: string }

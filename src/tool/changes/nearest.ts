@@ -1,5 +1,5 @@
-import { formOf } from './document.ts'
-import { hasText } from './fence.ts'
+import { formOf } from './lines.ts'
+import { hasText } from './syntax.ts'
 import { oldParts, parseHunks } from './hunk.ts'
 import { hasBlocks, searchedText } from './search-replace.ts'
 

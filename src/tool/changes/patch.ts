@@ -1,17 +1,19 @@
 import type { HunkFailure } from './directive.ts'
-import { type Document, fromDocument, indentOf, Line, LineIndex, toDocument } from './document.ts'
-import { hasText } from './fence.ts'
+import { type Document, fromDocument, Line, LineIndex, toDocument } from './lines.ts'
+import { hasText } from './syntax.ts'
 import { type Hunk, oldParts, parseHunks } from './hunk.ts'
 import {
+  type Effort,
   findPlace,
+  fullEffort,
   type LineIndices,
   type Misplacement,
   type Placement,
   type PlaceOptions,
   type Tolerance,
-} from './place.ts'
-import { type Effort, fullEffort } from './find-lines.ts'
-import { type MarkMap, markMap, translateMarks, withKeptText } from './marks.ts'
+} from './match-lines.ts'
+import { type Edit, editLines } from './edits.ts'
+import { textsInStyle } from './file-style.ts'
 
 export interface PatchResult {
   readonly content: string
@@ -128,25 +130,12 @@ function applyHunks(
       taken.add(result.place.line)
       guesses.push({ ...result.place, hunk: number })
     }
-    const removed = replaceLines(lines, result)
-    index?.replaced(removed, result.lines)
+    const removed = editLines(lines, result)
+    index?.replaced(removed, result.put)
     document = { ...document, hasFinalNewline: result.hasFinalNewline }
-    previousEnd = order === 'first' ? 0 : result.start + result.lines.length
+    previousEnd = order === 'first' ? 0 : result.start + result.put.length
   }
   return { content: fromDocument(document), hunkCount: hunks.length, failures, guesses, taken }
-}
-
-/** The maximum number of arguments for one call. */
-const mostArguments = 10_000
-
-function replaceLines(lines: Line[], { start, end, lines: added }: HunkResult): readonly Line[] {
-  if (added.length <= mostArguments) return lines.splice(start, end - start, ...added)
-  const removed = lines.slice(start, end)
-  const behind = lines.slice(end)
-  lines.length = start
-  for (const line of added) lines.push(line)
-  for (const line of behind) lines.push(line)
-  return removed
 }
 
 /** Line numbers in the file as the model saw it, from 1; 0 for lines that were not in it. */
@@ -175,7 +164,7 @@ function openPlaces({ others }: Place, taken: ReadonlySet<number>): readonly num
   return others.filter((other) => other > 0 && !taken.has(other))
 }
 
-type Applied = HunkResult & { readonly place?: Place }
+type Applied = HunkEdit & { readonly place?: Place }
 
 function tryHunk(document: Document, hunk: Hunk, options: PlaceOptions): Applied | Pick<Misplacement, 'cause'> {
   const problem = problemOf(hunk)
@@ -214,13 +203,8 @@ function problemOf(hunk: Hunk): string | undefined {
   return undefined
 }
 
-/** The result of applying a hunk to a document. */
-interface HunkResult {
-  /** Indices of the removed lines: from `start`, up to but excluding `end`. */
-  readonly start: number
-  readonly end: number
-  /** The lines that replace them. */
-  readonly lines: readonly Line[]
+/** What a hunk does to a document. */
+interface HunkEdit extends Edit<readonly Line[]> {
   readonly hasFinalNewline: boolean
 }
 
@@ -228,71 +212,32 @@ interface HunkResult {
  * Applies a hunk to a document at its place. Context lines keep the file's own text, even if they differ. Undefined if
  * it cannot be determined how the file would write the added lines.
  */
-function applyHunk(document: Document, hunk: Hunk, { tier, at }: Placement): HunkResult | undefined {
+function applyHunk(document: Document, hunk: Hunk, { tier, at }: Placement): HunkEdit | undefined {
   const placed = at.filter((index) => index !== undefined)
   const start = placed.reduce((least, index) => Math.min(least, index), document.lines.length)
   const end = placed.reduce((most, index) => Math.max(most, index + 1), 0)
-  const isMarked = tier === 'marks' || tier === 'fuzzy'
-  const marks = isMarked ? marksOf(hunk, { at, lines: document.lines }) : undefined
-  const added = tier === 'exact' ? hunk.lines.map(textOf) : keptTexts(hunk, { at, lines: document.lines, marks })
+  const hasOtherMarks = tier === 'marks' || tier === 'fuzzy'
+  const added =
+    tier === 'exact' ? hunk.lines.map(textOf) : textsInStyle(hunk, { at, lines: document.lines, hasOtherMarks })
   if (added === undefined) return undefined
-  const lines = rewritten(document, { hunk, at, start, added })
-  return { start, end, lines, hasFinalNewline: finalNewline(document, hunk, end) }
-}
-
-/** Where the lines of a hunk are in the lines of a file. */
-interface Placed {
-  readonly at: LineIndices
-  readonly lines: readonly Line[]
-}
-
-/**
- * The texts of the hunk with the indentation, and the added lines with the spaces and words, that the file has. With
- * `marks`, other quotes, dashes and entities are written as in the file; undefined if it is not clear how.
- */
-function keptTexts(
-  hunk: Hunk,
-  { at, lines, marks }: Placed & { readonly marks: MarkMap | undefined },
-): readonly string[] | undefined {
-  const texts = indentedLines(hunk, at, lines)
-  const removed = hunk.lines.flatMap((line, number) => {
-    const found = lines[at[number] ?? -1]
-    return line.kind === 'remove' && found !== undefined ? [{ written: line.text, found: found.text }] : []
-  })
-  const isAdded = (number: number): boolean => hunk.lines[number]?.kind === 'add'
-  const kept = withKeptText(
-    texts.filter((_, number) => isAdded(number)),
-    removed,
-    (text) => (marks === undefined ? text : translateMarks(text, marks)),
-  )
-  if (!kept.every((text) => text !== undefined)) return undefined
-  let next = 0
-  return texts.map((text, number) => (isAdded(number) ? (kept[next++] ?? text) : text))
-}
-
-/** How the file writes quotes, dashes and entities in the lines that both have. */
-function marksOf(hunk: Hunk, { at, lines }: Placed): MarkMap {
-  const pairs = hunk.lines.flatMap((line, number) => {
-    const found = lines[at[number] ?? -1]
-    return found === undefined || line.kind === 'gap' ? [] : [{ written: line.text, found: found.text }]
-  })
-  return markMap(pairs)
+  const put = rewritten(document, { hunk, at, start, added })
+  return { start, end, put, hasFinalNewline: finalNewline(document, hunk, end) }
 }
 
 /** Appends the added lines of a hunk to a document, including blank context between them. */
-function appendHunk(document: Document, hunk: Hunk): HunkResult {
+function appendHunk(document: Document, hunk: Hunk): HunkEdit {
   const first = hunk.lines.findIndex(({ kind }) => kind === 'add')
   const last = hunk.lines.findLastIndex(({ kind }) => kind === 'add')
-  const lines = hunk.lines.slice(first, last + 1).map((line) => newLine(textOf(line), document))
+  const put = hunk.lines.slice(first, last + 1).map((line) => newLine(textOf(line), document))
   const isEmpty = document.lines.length === 0
   const hasFinalNewline = isEmpty ? (hunk.finalNewline ?? true) : finalNewline(document, hunk, document.lines.length)
-  return { start: document.lines.length, end: document.lines.length, lines, hasFinalNewline }
+  return { start: document.lines.length, end: document.lines.length, put, hasFinalNewline }
 }
 
 /** Inserts the added lines of a hunk at the start of a document. */
-function prependHunk(document: Document, hunk: Hunk): HunkResult {
-  const lines = hunk.lines.map((line) => newLine(textOf(line), document))
-  return { start: 0, end: 0, lines, hasFinalNewline: document.lines.length === 0 || document.hasFinalNewline }
+function prependHunk(document: Document, hunk: Hunk): HunkEdit {
+  const put = hunk.lines.map((line) => newLine(textOf(line), document))
+  return { start: 0, end: 0, put, hasFinalNewline: document.lines.length === 0 || document.hasFinalNewline }
 }
 
 function textOf(line: Hunk['lines'][number]): string {
@@ -345,74 +290,4 @@ function allBlank(lines: readonly Line[]): boolean {
 /** A blank line between added lines that the file does not have: its `+` was forgotten. */
 function isMissingPrefix({ lines }: Hunk, number: number): boolean {
   return lines[number]?.kind === 'context' && lines[number - 1]?.kind === 'add' && lines[number + 1]?.kind === 'add'
-}
-
-function indentedLines(hunk: Hunk, at: LineIndices, lines: readonly Line[]): readonly string[] {
-  const pairs = hunk.lines.map((line, number): IndentPair | undefined => {
-    const found = lines[at[number] ?? -1]
-    if (found === undefined || line.kind === 'gap' || !hasText(line.text)) return undefined
-    return { written: indentOf(line.text), found: indentOf(found.text) }
-  })
-  const known = pairs.filter((pair) => pair !== undefined)
-  const convert = converter(known)
-  let beside = known[0]
-  return hunk.lines.map((line, number) => {
-    beside = pairs[number] ?? beside
-    return reindent(textOf(line), beside, convert)
-  })
-}
-
-/** Indentation of a line in the hunk and in the file. */
-interface IndentPair {
-  readonly written: string
-  readonly found: string
-}
-
-/**
- * A line of the hunk with the indentation it has in the file: shifted by the same amount as the line next to it, with
- * the file's tabs or spaces. `beside` is the nearest line that both have.
- */
-function reindent(line: string, beside: IndentPair | undefined, convert: (indent: string) => string): string {
-  if (beside === undefined || line.trim() === '') return line
-  const { written, found } = beside
-  const indent = indentOf(line)
-  const content = line.slice(indent.length)
-  if (indent === written) return found + content
-  return moved(convert(indent), convert(written), found) + content
-}
-
-function moved(indent: string, from: string, to: string): string {
-  const more = to.length - from.length
-  if (more >= 0) return to.slice(0, more) + indent
-  return indent.slice(Math.min(-more, indent.length))
-}
-
-/** Converts spaces of the hunk to tabs of the file or vice versa, if the two differ in that. */
-function converter(pairs: readonly IndentPair[]): (indent: string) => string {
-  const usesTabs = ({ found, written }: IndentPair): boolean => found.includes('\t') && !written.includes('\t')
-  const usesBlanks = ({ found, written }: IndentPair): boolean => written.includes('\t') && !found.includes('\t')
-  if (pairs.some(usesTabs)) {
-    const width = blanksPerTab(pairs.map(({ written, found }) => ({ blanks: written.length, tabs: found.length })))
-    return (indent) => indent.replaceAll(' '.repeat(width), '\t')
-  }
-  if (pairs.some(usesBlanks)) {
-    const width = blanksPerTab(pairs.map(({ written, found }) => ({ blanks: found.length, tabs: written.length })))
-    return (indent) => indent.replaceAll('\t', ' '.repeat(width))
-  }
-  return (indent) => indent
-}
-
-const defaultWidth = 4
-
-/** Derived from the change of indentation between two lines, or else from the indentation of one line. */
-function blanksPerTab(lines: readonly { readonly blanks: number; readonly tabs: number }[]): number {
-  const distinct = lines.toSorted((a, b) => a.tabs - b.tabs)
-  const least = distinct[0]
-  const most = distinct.at(-1)
-  if (least === undefined || most === undefined) return defaultWidth
-  const width =
-    most.tabs > least.tabs
-      ? (most.blanks - least.blanks) / (most.tabs - least.tabs)
-      : most.blanks / Math.max(1, most.tabs)
-  return Number.isInteger(width) && width >= 1 && width <= 8 ? width : defaultWidth
 }

@@ -1,5 +1,5 @@
 import { type Directive, failDirective } from './directive.ts'
-import { hasText, readFence } from './fence.ts'
+import { hasText, readFence } from './syntax.ts'
 
 /** A part of an answer: a line or part of a line that stays, or changes with their text as written. */
 export type Piece = TextPiece | ChangePiece

@@ -1,11 +1,11 @@
 import type { ContentDirective, HunkFailure, ReplaceDirective } from './directive.ts'
-import { mainEnd } from './document.ts'
+import { mainEnd } from './lines.ts'
 import { type Block, blockText, divide, readBlocks, searchedText, undividedText } from './search-replace.ts'
-import { dividerMark } from './tags.ts'
+import { dividerMark } from './syntax.ts'
 import { type Hunk, parseHunks } from './hunk.ts'
-import { applyBlocks, applyPatch, linesText, type WrittenBlock } from './patch.ts'
-import { notInFile, type Tolerance } from './place.ts'
-import { type ReplacedLines, replaceText } from './replace-text.ts'
+import { applyBlocks, applyPatch, linesText, type PatchResult, type WrittenBlock } from './patch.ts'
+import { notInFile, type Tolerance } from './match-lines.ts'
+import { type ReplacedLines, replaceText } from './edits.ts'
 
 /** The effect of a change on the text of a file. */
 export type ContentPlan =
@@ -93,11 +93,16 @@ function planPatch(directive: ContentDirective, content: string | undefined, tol
       hunks.map(({ body }) => ({ body, cause })),
     )
   }
-  const { content: patched, hunkCount, failures, doubts } = applyPatch(content, directive.content, tolerance)
-  if (hunkCount === 0) return refused('the patch contains no hunk: hunks begin with an @@ line')
+  const patched = applyPatch(content, directive.content, tolerance)
+  if (patched.hunkCount === 0) return refused('the patch contains no hunk: hunks begin with an @@ line')
+  return planned(patched, patched.content === content ? 'the patch leaves the file as it is' : undefined)
+}
+
+/** `same`: the reason if nothing changes. */
+function planned(patched: PatchResult, same: string | undefined): ContentPlan {
+  const { hunkCount, failures } = patched
   if (failures.length === hunkCount) return refused(failureText(failures, hunkCount), failures)
-  if (patched === content) return refused('the patch leaves the file as it is', failures)
-  return { kind: 'changed', content: patched, failures, hunkCount, doubts }
+  return same === undefined ? { kind: 'changed', ...patched } : refused(same, failures)
 }
 
 /** The content that hunks with only added lines give a missing file. */
@@ -117,18 +122,16 @@ function planBlocks(directive: ContentDirective, content: string | undefined): C
   const present = (content ?? '').slice(mark.length)
   const blocks = readBlocks(directive.content, isDivider).map(({ lines }) => writtenBlock(lines))
   const replaced = applyBlocks(present, blocks)
-  const failed = replaced.failures.map(({ body, cause }, index) => ({
+  const failures = replaced.failures.map(({ body, cause }, index) => ({
     body,
     cause: cause === notInFile ? blockCause(body, index, present) : cause,
   }))
-  const count = blocks.length
-  if (content === undefined && failed.length === count) {
-    return refused(`there is no file ${directive.filePath} to change`, failed)
+  if (content === undefined && failures.length === blocks.length) {
+    return refused(`there is no file ${directive.filePath} to change`, failures)
   }
-  if (failed.length === count) return refused(failureText(failed, count), failed)
-  if (replaced.content === present && content !== undefined)
-    return refused('the blocks leave the file as it is', failed)
-  return { kind: 'changed', content: mark + replaced.content, failures: failed, hunkCount: count, doubts: [] }
+  const isSame = replaced.content === present && content !== undefined
+  const changed = { ...replaced, content: mark + replaced.content, failures }
+  return planned(changed, isSame ? 'the blocks leave the file as it is' : undefined)
 }
 
 const isDivider = (line: string): boolean => dividerMark.test(line)

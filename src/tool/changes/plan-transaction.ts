@@ -13,7 +13,6 @@ import type { FileCall, FileContext } from '../workspace-files.ts'
 import { createJudge } from '../protected/answers.ts'
 import { type ChangeStep, errorItem, planChanges, reportOf, reports } from './plan.ts'
 import { type Directive, relativeTo, withoutGuesses } from './directive.ts'
-import { createSeen, type SeenFiles } from './seen-files.ts'
 import {
   type ChangeAction,
   type ChangeSpace,
@@ -22,8 +21,9 @@ import {
   filesAfter,
   whileUnchanged,
 } from './change-space.ts'
+import { createSeen, type SeenFiles } from './seen-files.ts'
 import { createTextThread, type TextThread } from './text-thread.ts'
-import { measureSnapshot, type SnapshotSize } from './snapshot.ts'
+import { measureSnapshot, type SnapshotSize } from './perform-actions.ts'
 import { binaryDiff, diffHead, diffNames, type GitChange, plainMode } from '../../base/git-diff.ts'
 import { entryStatus } from '../../base/entries.ts'
 

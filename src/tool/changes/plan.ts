@@ -15,7 +15,7 @@ import {
   type TransferDirective,
 } from './directive.ts'
 import { failureText } from './plan-content.ts'
-import type { ReplacedLines } from './replace-text.ts'
+import type { ReplacedLines } from './edits.ts'
 import {
   bytesWritten,
   type ChangeAction,

@@ -1,7 +1,7 @@
 import { BatonError } from '../../base/error.ts'
-import { firstIndexOf } from '../../base/find-text.ts'
-import { mainEnd } from './document.ts'
-import { occurrences } from './find-lines.ts'
+import { indicesOfList } from '../../base/find-text.ts'
+import { replaceFirst, type Replacement } from './edits.ts'
+import { mainEnd } from './lines.ts'
 
 const searchLine = '<<<<<<< SEARCH'
 const separatorLine = '======='
@@ -138,24 +138,6 @@ function indexOfMarker(lines: readonly string[], { isWanted, name }: Wanted, fro
   throw malformed(`the block has no line "${name}" after line ${from + 1}`)
 }
 
-function replaceFirst(content: string, { search, replace }: Block): string | undefined {
-  const start = firstIndexOf(content, search)
-  if (start === -1) return undefined
-  const end = start + search.length
-  if (search === '' || replace !== '') return content.slice(0, start) + replace + content.slice(end)
-  return withoutLines(content, start, end)
-}
-
-/** Removed text that fills its lines is removed with its line break. */
-function withoutLines(content: string, start: number, end: number): string {
-  const before = content.slice(0, start)
-  const behind = content.slice(end)
-  const [lineBreak] = /^\r?\n/.exec(behind) ?? []
-  if (before !== '' && !before.endsWith('\n')) return before + behind
-  if (lineBreak !== undefined) return before + behind.slice(lineBreak.length)
-  return behind === '' ? before.replace(/\r?\n$/, '') : before + behind
-}
-
 function withEnds({ search, replace }: Block, end: '\n' | '\r\n'): Block {
   return { search: search.replaceAll(/\r?\n/g, end), replace: replace.replaceAll(/\r?\n/g, end) }
 }
@@ -172,11 +154,8 @@ function shortened(line: string): string {
   return line.length > shownLength ? `${line.slice(0, shownLength)}…` : line
 }
 
-/** What a block searches for, and what it puts in its place. */
-export interface Block {
-  readonly search: string
-  readonly replace: string
-}
+/** The texts of a block. */
+export type Block = Pick<Replacement, 'search' | 'replace'>
 
 interface DivideOptions {
   /** Whether a line of the block, without its carriage return, can be the divider. */
@@ -211,7 +190,7 @@ export function divide(
 
   const file = present()
   const isNew = file.every((line) => line === '')
-  const fitting = all.filter((end) => (end === 0 ? isNew : occurrences(plain.slice(0, end), file).length > 0))
+  const fitting = all.filter((end) => (end === 0 ? isNew : indicesOfList(file, plain.slice(0, end)).length > 0))
   const last = fitting.at(-1)
   const isAtStart = first === 0 && !isNew
   if (last === undefined) return isAtStart && dividers.length > 1 ? unclear(all) : dividedAt(lines, first)
@@ -219,7 +198,7 @@ export function divide(
     // the search text of another length of the divider fits, but none of the usual length
     return isAtStart || dividers.some((end) => fitting.includes(end)) ? unclear(all) : dividedAt(lines, first)
   }
-  const goesOn = last < (all.at(-1) ?? 0) && occurrences(plain.slice(0, last + 1), file).length > 0
+  const goesOn = last < (all.at(-1) ?? 0) && indicesOfList(file, plain.slice(0, last + 1)).length > 0
   // an underline that is removed, or one that is put above the text: both are a usual edit
   const isOverline = all.length === 2 && fitting.length === 2 && last === first + 1
   return goesOn || isOverline ? unclear(all) : dividedAt(lines, last)

@@ -3,6 +3,7 @@ import { createTurns } from '../../base/concurrency.ts'
 import { BatonError } from '../../base/error.ts'
 import { unifiedDiff } from '../../base/unified-diff.ts'
 import { readFileChanges } from './answer-changes.ts'
+import { breaksIn } from './edits.ts'
 import { nearestPlaces } from './nearest.ts'
 import { parseChanges } from './directive-reader.ts'
 import { planChange } from './plan-content.ts'
@@ -93,7 +94,7 @@ function isLong({
     case 'applySearchReplace': {
       const [content, changes] = [String(first), String(second)]
       if (content.length + changes.length > 16 * mostCharacters) return true
-      return (linesOf(changes) / linesOfBlock) * content.length > mostSearched
+      return ((breaksIn(changes) + 1) / linesOfBlock) * content.length > mostSearched
     }
     case 'planChange': {
       const { kind, content } = first as Parameters<TextWork['planChange']>[0]
@@ -101,7 +102,7 @@ function isLong({
       if (kind === 'Replace' || kind === 'New') return content.length + present.length > 16 * mostCharacters
       if (kind !== 'Patch' && kind !== 'SearchReplace') return false
       const isLarge = content.length > 4 * mostCharacters || present.length > mostOfFile
-      return isLarge || (linesOf(content) / linesOfHunk) * linesOf(present) > mostLookups
+      return isLarge || ((breaksIn(content) + 1) / linesOfHunk) * (breaksIn(present) + 1) > mostLookups
     }
   }
 }
@@ -116,10 +117,4 @@ const linesOfHunk = 2
 
 function lengthOf(value: unknown): number {
   return Array.isArray(value) ? value.reduce<number>((sum, one) => sum + String(one).length, 0) : String(value).length
-}
-
-function linesOf(text: string): number {
-  let count = 1
-  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) count += 1
-  return count
 }

@@ -17,7 +17,7 @@ import {
 import { sha256 } from '../../base/hash.ts'
 import { sizeText } from '../../base/size.ts'
 import type { OverlayChange } from '../../event/overlay.ts'
-import { mostPlanned, notePlanned, overlaid } from './overlay.ts'
+import { mostPlanned, notePlanned, overlaid } from './change-space.ts'
 
 export interface TransactionOptions extends PlanOptions {
   /** The queue in which the sets of a run wait for each other. */

@@ -7,10 +7,10 @@ import {
   type FileDirective,
   type FilePlan,
   planFileChange,
+  type PlannedFileChange,
   previewChange,
   refusal,
   workDiff,
-  type PlannedFileChange,
 } from './plan-file-change.ts'
 import { isBatonError } from '../../base/error.ts'
 import { displayPath, realPath } from '../../base/files.ts'
@@ -21,8 +21,7 @@ import { type HashedFile, hashedFile } from '../hashed-file.ts'
 import { saveFileOver } from '../workspace-files.ts'
 import { statusAt } from '../workspace-reads.ts'
 import { sizeText } from '../../base/size.ts'
-import { mostPlanned, notePlanned } from '../changes/overlay.ts'
-import type { Files } from '../changes/change-space.ts'
+import { type Files, mostPlanned, notePlanned } from '../changes/change-space.ts'
 
 interface EditInput {
   readonly path: string

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { replaceText } from '../../../src/tool/changes/replace-text.ts'
+import { replaceText } from '../../../src/tool/changes/edits.ts'
 
 interface Asked {
   readonly search: string

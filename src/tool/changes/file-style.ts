@@ -1,50 +1,53 @@
-/** Variants of characters that models and editors write differently, by the plain character. */
-const variants: Readonly<Record<string, string>> = {
-  '"': '“”„‟«»',
-  "'": '‘’‚‛',
-  '-': '‐‑‒–—−',
-  ' ': '\u00A0\u2007\u202F',
+import type { Hunk } from './hunk.ts'
+import { indentOf, type Line, mark, plainMarks, plainOf } from './lines.ts'
+import type { LineIndices } from './match-lines.ts'
+import { hasText } from './syntax.ts'
+
+interface Placed {
+  /** Where the lines of the hunk are in the file. */
+  readonly at: LineIndices
+  readonly lines: readonly Line[]
+  /** Whether the hunk may write quotes, dashes and entities in another way than the file. */
+  readonly hasOtherMarks: boolean
 }
 
-const entities: Readonly<Record<string, string>> = {
-  '&lt;': '<',
-  '&gt;': '>',
-  '&quot;': '"',
-  '&#34;': '"',
-  '&apos;': "'",
-  '&#39;': "'",
-  '&nbsp;': ' ',
-  '&amp;': '&',
-  '...': '…',
+/** A line of a hunk as it is written there, and as the file has it. */
+interface LinePair {
+  readonly kind: 'context' | 'remove' | 'add'
+  readonly written: string
+  readonly found: string
 }
 
-const plainOf = new Map([
-  ...Object.entries(variants).flatMap(([plain, others]) => Array.from(plain + others, (one) => [one, plain] as const)),
-  ...Object.entries(entities).map(([entity, plain]) => [entity, plain] as const),
-])
-
-const mark = new RegExp(
-  `${Object.keys(entities).map(escaped).join('|')}|[<>&…${[...plainOf.keys()]
-    .filter((key) => key.length === 1)
-    .map(escaped)
-    .join('')}]`,
-  'gu',
-)
-
-function escaped(text: string): string {
-  return text.replaceAll(/[.*+?^${}()|[\]\\/-]/g, '\\$&')
-}
-
-/** A text with its quotes, dashes, spaces and entities in plain form. */
-export function plainMarks(text: string): string {
-  return text.replaceAll(mark, (found) => plainOf.get(found) ?? found)
+/**
+ * The texts of a hunk as the file would write them: with its indentation, and the added lines with the spaces, words,
+ * quotes, dashes and entities that it has. Undefined if it is not clear how the file writes a quote, dash or entity.
+ */
+export function textsInStyle(hunk: Hunk, { at, lines, hasOtherMarks }: Placed): readonly string[] | undefined {
+  const pairs = hunk.lines.map((line, number): LinePair | undefined => {
+    const found = lines[at[number] ?? -1]
+    return found === undefined || line.kind === 'gap'
+      ? undefined
+      : { kind: line.kind, written: line.text, found: found.text }
+  })
+  const known = pairs.filter((pair) => pair !== undefined)
+  const texts = indentedTexts(hunk, pairs)
+  const marks = hasOtherMarks ? markMap(known) : undefined
+  const isAdded = (number: number): boolean => hunk.lines[number]?.kind === 'add'
+  const kept = withKeptText(
+    texts.filter((_, number) => isAdded(number)),
+    known.filter(({ kind }) => kind === 'remove'),
+    (text) => (marks === undefined ? text : translateMarks(text, marks)),
+  )
+  if (!kept.every((text) => text !== undefined)) return undefined
+  let next = 0
+  return texts.map((text, number) => (isAdded(number) ? (kept[next++] ?? text) : text))
 }
 
 /** How a hunk writes marks, and how the file writes them. */
-export type MarkMap = ReadonlyMap<string, ReadonlySet<string>>
+type MarkMap = ReadonlyMap<string, ReadonlySet<string>>
 
 /** Derives the mapping from pairs of lines that are equal in the form `marks`. */
-export function markMap(pairs: readonly { readonly written: string; readonly found: string }[]): MarkMap {
+function markMap(pairs: readonly WrittenPair[]): MarkMap {
   const map = new Map<string, Set<string>>()
   for (const { written, found } of pairs) {
     const from = written.trim().match(mark) ?? []
@@ -61,7 +64,7 @@ export function markMap(pairs: readonly { readonly written: string; readonly fou
 }
 
 /** The line with marks as the file writes them; undefined if that cannot be determined. */
-export function translateMarks(line: string, map: MarkMap): string | undefined {
+function translateMarks(line: string, map: MarkMap): string | undefined {
   let isClear = true
   const text = line.replaceAll(mark, (found, at: number) => {
     const others = [...(map.get(found) ?? [])]
@@ -87,11 +90,7 @@ function translatedLikeOthers(found: string, map: MarkMap): string {
   return isEncoded && found === '&' ? '&amp;' : found
 }
 
-/** A removed line as a hunk writes it, and as the file has it. */
-interface RemovedLine {
-  readonly written: string
-  readonly found: string
-}
+type WrittenPair = Pick<LinePair, 'written' | 'found'>
 
 /** Larger changes are not compared word by word: the cost is the product of the numbers of words. */
 const mostCompared = 4_000_000
@@ -101,9 +100,9 @@ const mostCompared = 4_000_000
  * or a decomposed letter is kept where the hunk has a usual one. All other text goes through `translate`; a line is
  * undefined if that is undefined for a part of it. Indentation and white space at the end are the hunk's.
  */
-export function withKeptText(
+function withKeptText(
   added: readonly string[],
-  removed: readonly RemovedLine[],
+  removed: readonly WrittenPair[],
   translate: (text: string) => string | undefined,
 ): readonly (string | undefined)[] {
   const known = removed.flatMap(tokensOf)
@@ -136,10 +135,10 @@ function wordsOf(line: string): readonly string[] {
 }
 
 /** A word or white space of a removed line, and what the file has there. */
-type Token = RemovedLine
+type Token = WrittenPair
 
 /** Words that differ in more than their composition and their marks are as written. */
-function tokensOf({ written, found }: RemovedLine): readonly Token[] {
+function tokensOf({ written, found }: WrittenPair): readonly Token[] {
   const [left, right] = [wordsOf(written), wordsOf(found)]
   const isAligned = left.length === right.length
   const tokens = left.map((word, index): Token => {
@@ -179,4 +178,72 @@ function commonTokens(known: readonly Token[], wanted: readonly string[]): Reado
     else column += 1
   }
   return pairs
+}
+
+function indentedTexts({ lines }: Hunk, placed: readonly (LinePair | undefined)[]): readonly string[] {
+  const pairs = placed.map((pair): IndentPair | undefined =>
+    pair && hasText(pair.written) ? { written: indentOf(pair.written), found: indentOf(pair.found) } : undefined,
+  )
+  const known = pairs.filter((pair) => pair !== undefined)
+  const convert = converter(known)
+  let beside = known[0]
+  return lines.map((line, number) => {
+    beside = pairs[number] ?? beside
+    return reindent(line.kind === 'gap' ? '' : line.text, beside, convert)
+  })
+}
+
+/** Indentation of a line in the hunk and in the file. */
+interface IndentPair {
+  readonly written: string
+  readonly found: string
+}
+
+/**
+ * A line of the hunk with the indentation it has in the file: shifted by the same amount as the line next to it, with
+ * the file's tabs or spaces. `beside` is the nearest line that both have.
+ */
+function reindent(line: string, beside: IndentPair | undefined, convert: (indent: string) => string): string {
+  if (beside === undefined || line.trim() === '') return line
+  const { written, found } = beside
+  const indent = indentOf(line)
+  const content = line.slice(indent.length)
+  if (indent === written) return found + content
+  return moved(convert(indent), convert(written), found) + content
+}
+
+function moved(indent: string, from: string, to: string): string {
+  const more = to.length - from.length
+  if (more >= 0) return to.slice(0, more) + indent
+  return indent.slice(Math.min(-more, indent.length))
+}
+
+/** Converts spaces of the hunk to tabs of the file or vice versa, if the two differ in that. */
+function converter(pairs: readonly IndentPair[]): (indent: string) => string {
+  const usesTabs = ({ found, written }: IndentPair): boolean => found.includes('\t') && !written.includes('\t')
+  const usesBlanks = ({ found, written }: IndentPair): boolean => written.includes('\t') && !found.includes('\t')
+  if (pairs.some(usesTabs)) {
+    const width = blanksPerTab(pairs.map(({ written, found }) => ({ blanks: written.length, tabs: found.length })))
+    return (indent) => indent.replaceAll(' '.repeat(width), '\t')
+  }
+  if (pairs.some(usesBlanks)) {
+    const width = blanksPerTab(pairs.map(({ written, found }) => ({ blanks: found.length, tabs: written.length })))
+    return (indent) => indent.replaceAll('\t', ' '.repeat(width))
+  }
+  return (indent) => indent
+}
+
+const defaultWidth = 4
+
+/** Derived from the change of indentation between two lines, or else from the indentation of one line. */
+function blanksPerTab(lines: readonly { readonly blanks: number; readonly tabs: number }[]): number {
+  const distinct = lines.toSorted((a, b) => a.tabs - b.tabs)
+  const least = distinct[0]
+  const most = distinct.at(-1)
+  if (least === undefined || most === undefined) return defaultWidth
+  const width =
+    most.tabs > least.tabs
+      ? (most.blanks - least.blanks) / (most.tabs - least.tabs)
+      : most.blanks / Math.max(1, most.tabs)
+  return Number.isInteger(width) && width >= 1 && width <= 8 ? width : defaultWidth
 }

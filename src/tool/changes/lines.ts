@@ -1,11 +1,8 @@
-import { plainMarks } from './marks.ts'
-
 /**
  * How lines are compared, with increasing tolerance. `text`: verbatim. `whitespace`: ignores white space at both ends,
- * and treats runs of it as one space. `marks`: also ignores how quotes, dashes, entities and
- * composed letters are written. `letters`:
- * also ignores case and punctuation, except in lines that consist only of punctuation. Lines with the same form are
- * equal.
+ * and treats runs of it as one space. `marks`: also ignores how quotes, dashes, entities and composed letters are
+ * written. `letters`: also ignores case and punctuation, except in lines that consist only of punctuation. Lines with
+ * the same form are equal.
  */
 export type Form = 'text' | 'whitespace' | 'marks' | 'letters'
 
@@ -23,6 +20,50 @@ export function formOf(text: string, form: Form): string {
       return letters === '' ? formOf(text, 'whitespace') : letters
     }
   }
+}
+
+/** Variants of characters that models and editors write differently, by the plain character. */
+const variants: Readonly<Record<string, string>> = {
+  '"': '“”„‟«»',
+  "'": '‘’‚‛',
+  '-': '‐‑‒–—−',
+  ' ': '\u00A0\u2007\u202F',
+}
+
+const entities: Readonly<Record<string, string>> = {
+  '&lt;': '<',
+  '&gt;': '>',
+  '&quot;': '"',
+  '&#34;': '"',
+  '&apos;': "'",
+  '&#39;': "'",
+  '&nbsp;': ' ',
+  '&amp;': '&',
+  '...': '…',
+}
+
+/** The plain form of a mark. */
+export const plainOf = new Map([
+  ...Object.entries(variants).flatMap(([plain, others]) => Array.from(plain + others, (one) => [one, plain] as const)),
+  ...Object.entries(entities).map(([entity, plain]) => [entity, plain] as const),
+])
+
+/** Everything that can be written in several ways. */
+export const mark = new RegExp(
+  `${Object.keys(entities).map(escaped).join('|')}|[<>&…${[...plainOf.keys()]
+    .filter((key) => key.length === 1)
+    .map(escaped)
+    .join('')}]`,
+  'gu',
+)
+
+function escaped(text: string): string {
+  return text.replaceAll(/[.*+?^${}()|[\]\\/-]/g, '\\$&')
+}
+
+/** A text with its quotes, dashes, spaces and entities in plain form. */
+export function plainMarks(text: string): string {
+  return text.replaceAll(mark, (found) => plainOf.get(found) ?? found)
 }
 
 /** A line of a file being patched. */
