@@ -48,9 +48,7 @@ const layers = [
     'config/json-schema.ts',
     'config/trust.ts',
     'event/event.ts',
-    ...['completion', 'config', 'install', 'list', 'new', 'pack', 'schema', 'trust'].map(
-      (name) => `cli/commands/${name}.ts`,
-    ),
+    ...['config', 'install', 'list', 'new', 'pack', 'schema', 'trust'].map((name) => `cli/commands/${name}.ts`),
   ],
   run,
   [

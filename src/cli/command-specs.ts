@@ -413,7 +413,7 @@ export const commandSpecs = {
   },
   completion: {
     summary: 'print a shell script that completes commands, flags and files',
-    words: [{ name: 'shell', count: 'one', choices: ['bash', 'zsh'], describe: 'the shell' }],
+    words: [{ name: 'shell', count: 'one', choices: ['bash', 'zsh', 'fish'], describe: 'the shell' }],
     flags: {},
   },
 } as const satisfies { readonly [name: string]: CommandSpec }

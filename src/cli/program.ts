@@ -9,6 +9,10 @@ import type { CommandIo } from './io.ts'
  * @throws BatonError USAGE for invalid flags and arguments
  */
 export async function runProgram(given: readonly string[], io: CommandIo): Promise<number> {
+  if (given[0] === '__complete') {
+    const { completeCommand } = await import('./commands/completion.ts')
+    return completeCommand(given.slice(1), io)
+  }
   const args = joinValues(given)
   const call = parseQuickly(args)
   if (call !== undefined) return runLine(call.command, call, io)

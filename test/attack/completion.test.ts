@@ -101,6 +101,10 @@ it('the command that completion calls terminates in such a folder', async () => 
   hostile(world)
   const made = world.changes()
   for (const args of [
+    ['__complete', 'bash', '--', 'baton '],
+    ['__complete', 'zsh', '--', 'baton check ns@'],
+    ['__complete', 'fish', '--', 'baton resume '],
+    // an older stub
     ['list', '--names'],
     ['runs', '--ids'],
   ]) {

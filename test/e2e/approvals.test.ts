@@ -77,6 +77,9 @@ it('two tasks wait; one call is approved and one rejected by other processes, an
   )
   expect((await run('runs', 'show', id)).stdout).toContain(`approve: baton approve ${id} 1`)
   expect((await run('runs', '--waiting', '--ids')).stdout).toBe(`${id}\n`)
+  // what completion offers
+  expect((await run('__complete', 'bash', '--', 'baton approve ')).stdout).toBe(`\n${id}\n`)
+  expect((await run('__complete', 'bash', '--', `baton reject --reason x ${id} `)).stdout).toBe('\n1\n2\n')
 
   const several = await run('approve')
   expect([several.code, several.stderr]).toEqual([2, expect.stringContaining(`run ${id} has 2 pending calls`)])

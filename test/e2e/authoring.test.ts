@@ -245,17 +245,20 @@ describe('doctor', () => {
 const setUp = {
   bash: { start: 'bash --norc --noprofile -i', load: 'source <(baton completion bash)' },
   zsh: { start: 'zsh -f -i', load: 'autoload -U compinit; compinit -u -D; source <(baton completion zsh)' },
+  fish: { start: 'fish --no-config', load: 'baton completion fish | source' },
 }
-const shells = (['bash', 'zsh'] as const).filter((shell) => spawnSync(shell, ['-c', ':']).status === 0)
+const shells = ['bash', 'zsh', 'fish'] as const
+const missing = shells.filter((shell) => spawnSync(shell, ['-c', ':']).status !== 0)
 
 describe('completion at a prompt', () => {
   it('is tested in bash at least', () => {
-    expect(shells).toContain('bash')
+    expect(missing).not.toContain('bash')
     expect(spawnSync('script', ['--version']).status, 'script of util-linux is missing').toBe(0)
   })
 
-  it.each(shells)('completes commands and agents in %s', async (shell) => {
-    const cwd = tempTree({ '.baton/packs/demo/short/check.aip': '' })
+  it.each(shells)('completes commands, agents and files in %s, and evaluates no name', async (shell, { skip }) => {
+    skip(missing.includes(shell), `${shell} is not installed`)
+    const cwd = tempTree({ '.baton/packs/demo/short/check.aip': '', '$(>ran) `>ran`.md': 'Hi\n' })
     const bin = tempTree()
     const command = `#!/bin/sh\nexec '${process.execPath}' '${join(root, 'dist/bin/baton.js')}' "$@"\n`
     writeFileSync(join(bin, 'baton'), command, { mode: 0o755 })
@@ -285,6 +288,9 @@ describe('completion at a prompt', () => {
     await shown('ready\r\n')
     child.stdin.write('baton chec\tdemo@short/ch\t\n')
     await shown('ok demo@short/check')
+    child.stdin.write('baton check \\$\t\n')
+    await shown('ok $(>ran) `>ran`.md')
+    expect(existsSync(join(cwd, 'ran'))).toBe(false)
     child.stdin.end('exit\n')
     await new Promise((resolve) => child.on('close', resolve))
   })

@@ -3,51 +3,104 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { commandTable } from '../../../src/cli/command-table.ts'
-import { completionModel } from '../../../src/cli/commands/completion.ts'
-import { bashCompletion } from '../../../src/cli/completion-bash.ts'
-import { zshCompletion } from '../../../src/cli/completion-zsh.ts'
+import { completionCommand } from '../../../src/cli/commands/completion.ts'
+import type { CommandIo } from '../../../src/cli/io.ts'
+import { runProgram } from '../../../src/cli/program.ts'
 import { tempTree } from '../../helpers/temp.ts'
 
-const model = completionModel(commandTable, ['coder', 'quickstart'])
+const shells = ['bash', 'zsh', 'fish'] as const
 
-describe('completion in bash', () => {
-  const folder = tempTree({
-    'ask.md': '',
-    'a b.md': '',
-    'agents/lint.aip': '',
-    'notes.txt': '',
-    '.hidden.md': '',
-    'completion.bash': bashCompletion(model),
-    'try.bash': `
-source ./completion.bash
-while IFS= read -r COMP_LINE; do
-  COMP_POINT=\${#COMP_LINE} COMPREPLY=()
-  _baton
-  (IFS='|'; printf '%s\\n' "\${COMPREPLY[*]}")
-done`,
-  })
-  // replaces the command: it only has to list agents and runs
-  const names =
-    'if [ "$1 $2 $3" = "list modes --names" ]; then printf "classic\\ntwice\\n"; elif [ "$1 $2" = "approve 20261121-9" ]; then printf "1\\n2\\n"; elif [ "$1" = runs ]; then printf "20261122-1\\n20261121-9\\n"; else printf "finder\\ndemo@short\\ndemo@short/check\\nzz\\$(>ran)\\nzz\\`>ran\\`\\n"; fi'
-  writeFileSync(join(folder, 'baton'), `#!/bin/sh\n${names}\n`, { mode: 0o755 })
+const folder = tempTree({
+  '.git/HEAD': '',
+  'ask.md': '',
+  'a b.md': '',
+  'c:d.md': '',
+  '$(>ran).md': '',
+  'line\nbreak.md': '',
+  'bell\u0007.md': '',
+  '-y.md': '',
+  'agents/lint.aip': '',
+  'agents/two words.aip': '',
+  'agents/z$(id).aip': '',
+  '.baton/packs/demo/short/main.aip': '# Output\n\n```lua\nreturn 1\n```\n',
+  '.baton/packs/demo/short/check.aip': '',
+  'home/.baton/config/config.toml': '[mcp_servers.docs]\ncommand = "none"\n',
+  'notes.txt': '',
+  '.hidden.md': '',
+  'home/deep/own.md': '',
+})
+const env = { BATON_HOME: join(folder, 'home/.baton') }
 
+/** What `baton` prints for these arguments. */
+async function printed(args: readonly string[]): Promise<readonly string[]> {
+  let text = ''
+  const io = {
+    cwd: folder,
+    home: join(folder, 'home'),
+    env,
+    columns: () => 80,
+    signal: new AbortController().signal,
+    inputKind: () => 'none',
+    onInterrupt: () => () => undefined,
+    onContinue: () => () => undefined,
+    out: (part: string) => (text += part),
+    err: () => undefined,
+  }
+  expect(await runProgram(args, io as unknown as CommandIo)).toBe(0)
+  return text.replace(/\n$/, '').split('\n')
+}
+
+/** What bash gets for a line, after the folder of files. */
+async function inBash(line: string): Promise<readonly string[]> {
+  return (await printed(['__complete', 'bash', '--', line, ' "\'@=:'])).slice(1)
+}
+
+async function stubOf(shell: (typeof shells)[number]): Promise<string> {
+  let text = ''
+  await completionCommand({ shell }, { out: (part) => (text += part) })
+  return text
+}
+
+describe('completion', () => {
   const cases: readonly (readonly [string, readonly string[]])[] = [
     ['baton ch', ['chat', 'check']],
-    ['baton c', ['chat', 'check', 'config', 'completion']],
-    ['baton f', ['finder']],
-    ['baton check a', ['a b.md', 'agents', 'ask.md']],
-    ['baton check ask.md ag', ['agents']],
-    ['baton check agents/', ['agents/lint.aip']],
+    ['baton conf', ['config']],
+    ['baton demo', ['demo@short', 'demo@short/check']],
+    ['baton check a', ['a b.md', 'agents', 'agents/lint.aip', 'ask.md', 'auto-context']],
+    ['baton check ask.md agents', ['agents', 'agents/lint.aip']],
+    ['baton check ./agents/l', ['./agents/lint.aip']],
+    ['baton check agents/l', ['agents/lint.aip']],
     ['baton check ./a', ['./a b.md', './agents', './ask.md']],
+    ['baton check a\\ ', ['a b.md']],
+    ['baton check "a ', ['a b.md']],
+    ["baton check 'a ", ['a b.md']],
     ['baton check .h', ['.hidden.md']],
-    // bash replaces the word that starts with the @
+    ['baton check ~/d', ['~/deep']],
+    ['baton check ~/deep/', ['~/deep/own.md']],
+    // the shell quotes it
+    ['baton check \\$', ['$(>ran).md']],
+    ['baton check $', ['$(>ran).md']],
+    // no line can hold these names, or they would be flags
+    ['baton check li', []],
+    ['baton check be', []],
+    ['baton check -y', []],
+    ['baton check ./-', ['./-y.md']],
+    ['baton check agents/z', ['agents/z$(id).aip']],
+    // bash replaces the word that starts with the @, and what follows another character that divides words
     ['baton check demo@sh', ['@short', '@short/check']],
-    ['baton check zz', ['zz$(>ran)', 'zz`>ran`']],
+    ['baton check c:', ['d.md']],
+    ['baton check "c:', ['c:d.md']],
+    // as typed, else without regard to case
+    ['baton check REV', ['reviewer']],
     ['baton run --mod', ['--mode', '--model']],
+    ['baton run --model x --mod', ['--mode']],
+    ['baton run --input x --inp', ['--input']],
+    ['baton run --single', []],
     ['baton ask.md --max-c', ['--max-cost']],
     ['baton config --or', ['--origin']],
     ['baton check --or', []],
     ['baton --vers', ['--version']],
+    ['baton check --vers', []],
     ['baton run ask.md --dry ', ['changes', 'req', 'res']],
     ['baton ask.md --dry ', ['changes', 'req', 'res']],
     ['baton ask.md --dry=re', ['req', 'res']],
@@ -58,87 +111,86 @@ done`,
     ['baton list to', ['tools', 'todo']],
     ['baton list mo', ['modes']],
     ['baton list com', ['commands']],
-    ['baton ask.md --mode ', ['classic', 'twice']],
+    ['baton ask.md --mode ', ['classic', 'code']],
     ['baton plan ask.md --mode=cl', ['classic']],
     ['baton config --permission web', ['webfetch']],
     ['baton help appr', ['approve']],
-    ['baton new prompt x --from c', ['coder']],
-    ['baton -C a', ['agents']],
+    ['baton new prompt x --from quick', ['quickstart']],
+    ['baton -C ag', ['agents']],
     ['baton --env n', ['notes.txt']],
+    ['baton --env=n', ['notes.txt']],
     ['baton schema ', ['prompt', 'config', 'events']],
-    ['baton completion ', ['bash', 'zsh']],
-    ['baton init a', ['agents']],
-    ['baton resume ', ['last', '20261122-1', '20261121-9']],
-    ['baton runs diff 20261121', ['20261121-9']],
+    ['baton completion ', shells],
+    ['baton init ag', ['agents']],
     ['baton runs sh', ['show']],
-    ['baton approve 20261121', ['20261121-9']],
-    ['baton reject --reason x 20261121-9 ', ['1', '2']],
+    ['baton mcp call ', ['docs']],
     ['baton resume last --from ', []],
     ['baton run --replay n', ['notes.txt']],
+    ['baton nothing-like-this', []],
   ]
-
-  const { stdout, stderr } = spawnSync('bash', ['--norc', '--noprofile', 'try.bash'], {
-    cwd: folder,
-    input: cases.map(([line]) => `${line}\n`).join(''),
-    env: { PATH: `${folder}:${process.env['PATH']}`, HOME: folder },
-    encoding: 'utf8',
-  })
-  const answers = stdout.split('\n')
-
-  it('prints nothing else', () => {
-    expect(stderr).toBe('')
-    expect(answers.length).toBe(cases.length + 1)
+  it.each(cases)('of %s', async (line, names) => {
+    expect((await inBash(line)).toSorted()).toEqual(names.toSorted())
   })
 
-  it('executes nothing in a name', () => expect(existsSync(join(folder, 'ran'))).toBe(false))
+  it('names the runs of the workspace', async () => {
+    await printed(['demo@short'])
+    const [id = ''] = await printed(['runs', '--ids'])
+    expect(await inBash('baton resume ')).toEqual(['last', id])
+    expect(await inBash(`baton runs diff ${id.slice(0, -2)}`)).toEqual([id])
+  })
 
-  it.each(cases.map(([line, words], index) => ({ line, words, answer: answers[index] ?? '' })))(
-    'of $line',
-    ({ words, answer }) => {
-      expect(
-        answer
-          .split('|')
-          .filter((word) => word !== '')
-          .toSorted(),
-      ).toEqual(words.toSorted())
-    },
-  )
-})
-
-describe.each([
-  ['bash', bashCompletion(model)],
-  ['zsh', zshCompletion(model)],
-])('the script for %s', (_, script) => {
-  it('knows every command, and its visible flags', () => {
+  it('knows every command, and its flags that are not hidden', async () => {
     for (const { name, flags } of commandTable) {
-      expect(script).toMatch(new RegExp(`^ +${name}\\)`, 'm'))
-      for (const [flag, { hidden }] of Object.entries(flags)) {
-        if (hidden !== true) expect(script, `${name} --${flag}`).toContain(`--${flag}`)
-      }
+      expect(await inBash(`baton ${name}`)).toContain(name)
+      const known = await inBash(`baton ${name} --`)
+      const shown = Object.entries(flags).filter(([, { hidden }]) => hidden !== true)
+      expect(known).toEqual(expect.arrayContaining(shown.map(([flag]) => `--${flag}`)))
     }
-    expect(script).not.toContain('single-shot')
+  })
+
+  it('describes names in zsh and fish, and gives each shell the files as it fills them in', async () => {
+    const zsh = await printed(['__complete', 'zsh', '--', 'baton schema --env=./'])
+    expect(zsh).toEqual([`${folder}/`, ...zsh.slice(1).toSorted()])
+    expect(zsh).toEqual(expect.arrayContaining(['a b.md', 'agents', 'notes.txt']))
+    const fish = await printed(['__complete', 'fish', '--', 'baton schema --env=./'])
+    expect(fish).toEqual(expect.arrayContaining(['--env=./a b.md', '--env=./agents/', '--env=./notes.txt']))
+    expect(await printed(['__complete', 'zsh', '--', 'baton ch'])).toEqual(
+      expect.arrayContaining(['check\tcheck       -- report errors in prompt files and agents without running them']),
+    )
+    expect(await printed(['__complete', 'fish', '--', 'baton run --mo'])).toContain(
+      '--model\tmodel of the main agent (-m)',
+    )
   })
 })
 
-it('the script for zsh quotes characters that are special in zsh', () => {
-  const script = zshCompletion({
-    withValue: ['--x'],
-    commands: [
-      {
-        name: 'run',
-        summary: "it's [one]",
-        words: [],
-        flags: [
-          {
-            spellings: ['--x', '-x'],
-            describe: "a [b] it's",
-            isList: true,
-            values: { kind: 'words', words: ['p', 'q'] },
-          },
-        ],
-      },
-    ],
+describe('the stub', () => {
+  it.each(shells)('for %s has at most twenty lines, and evaluates nothing', async (shell) => {
+    const text = await stubOf(shell)
+    expect(text.trimEnd().split('\n').length).toBeLessThanOrEqual(20)
+    expect(text.replaceAll(/^#.*$/gm, '')).not.toMatch(/\beval\b|compgen|_call_program|\(e\)/)
   })
-  expect(script).toContain(String.raw`'*--x=[a \[b\] it'\''s]:value:(p q)' '*-x+[a \[b\] it'\''s]:value:(p q)'`)
-  expect(script).toContain(String.raw`'run:it'\''s [one]'`)
+
+  it('for bash passes the line on as it is, and takes lines as they are', async () => {
+    const place = tempTree({
+      'completion.bash': await stubOf('bash'),
+      'try.bash': `
+source ./completion.bash
+COMP_LINE='baton check $(>ran) "\`>ran\`'
+COMP_POINT=\${#COMP_LINE}
+_baton
+printf '<%s>\\n' "\${COMPREPLY[@]}"`,
+    })
+    const names = ['$(>ran)', '`>ran`', '*', 'two  words', '-n', 'x\\', "'", '"', '~', '\u001b[2J', '{a,b}']
+    const lines = names.map((name) => `'${name.replaceAll("'", "'\\''")}'`).join(' ')
+    writeFileSync(join(place, 'baton'), `#!/bin/sh\nprintf '%s\\n' /folder/ "$4" ${lines}\n`, { mode: 0o755 })
+    const { stdout, stderr } = spawnSync('bash', ['--norc', '--noprofile', 'try.bash'], {
+      cwd: place,
+      env: { PATH: `${place}:${process.env['PATH']}`, HOME: place },
+      encoding: 'utf8',
+    })
+    // a shell without a prompt completes nothing
+    expect(stderr.replace(/.*compopt: not currently executing.*\n/, '')).toBe('')
+    expect(stdout).toBe(['baton check $(>ran) "`>ran`', ...names].map((name) => `<${name}>\n`).join(''))
+    expect(existsSync(join(place, 'ran'))).toBe(false)
+  })
 })
