@@ -8,6 +8,7 @@ import {
   type TeamEvent,
 } from '../../event/collab.ts'
 import { emit, type RunContext, withServices } from '../../event/context.ts'
+import { tellStatus } from '../core/events.ts'
 import { createCoordinator } from './coordinator.ts'
 import type { Stall } from './stalls.ts'
 import { nameOf } from './member.ts'
@@ -40,7 +41,7 @@ function tell(event: TeamEvent, context: RunContext): void {
   switch (event.kind) {
     case 'status': {
       const { id, role, status } = event
-      return emit(context, { type: 'collab.status', thread_id: id, name: nameOf(id, role), role, status })
+      return tellStatus({ id, role, name: nameOf(id, role) }, status, context)
     }
     case 'message': {
       const { id, from, text } = event.mail
