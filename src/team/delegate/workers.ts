@@ -7,8 +7,8 @@ import type { Inbox } from '../../event/inbox.ts'
 import { callPlace, type Place, placeText } from '../../event/place.ts'
 import { agentIdAt } from '../../event/sub-agents.ts'
 import { defineTool, type Toolbox, type ToolCall, type ToolKind, type ToolOutput } from '../../tool/toolbox/kind.ts'
-import { recordedInbox } from '../inboxes.ts'
-import type { Order } from '../task/order.ts'
+import { recordedInbox } from '../core/inboxes.ts'
+import type { Order } from '../core/order.ts'
 import {
   callsBehind,
   type Child,
@@ -18,9 +18,9 @@ import {
   inheritedBy,
   placeOfWork,
   stopByCall,
-} from '../task/children.ts'
-import { toolLayers } from '../task/filter.ts'
-import { failureText } from '../task/texts.ts'
+} from '../core/children.ts'
+import { toolLayers } from '../core/tool-filters.ts'
+import { failureText } from '../core/texts.ts'
 import { type TeamStore, withMember } from './store.ts'
 import { type OperationEvents, operationEvents, statusEvents } from '../core/events.ts'
 import { newUuid, uuidText } from '../../base/uuid.ts'
