@@ -9,8 +9,8 @@ import { conversationPlace, originOf, parsePlace, part, type Place, placeText } 
 /** The tool with which a model delegates work to an agent. */
 export const taskTool = 'task'
 
-/** The tool with which a model starts an agent of its team; that agent's id is in the record, not in its place. */
-const spawnTool = 'spawn_agent'
+/** The tools with which a model starts agents of its team; the ids of those are in the record, not in their places. */
+const spawnTools: ReadonlySet<string> = new Set(['spawn_agent', 'send_input'])
 
 /** The id of the agent started by a call at this place: `a` and eight hex digits, the same in a resumed run. */
 export function agentIdAt(call: Place): string {
@@ -31,7 +31,7 @@ export function agentOf(place: string): string | undefined {
     const given = callOfAgent(path.slice(0, index + 1))
     if (given !== undefined) return `${given.name} ${agentIdAt(given.call)}`
     const tool = path[index - 1]
-    return step.kind === 'agent' && tool?.kind === 'tool' && tool.name === spawnTool ? step.name : undefined
+    return step.kind === 'agent' && tool?.kind === 'tool' && spawnTools.has(tool.name) ? step.name : undefined
   })
   return names.findLast((name) => name !== undefined)
 }

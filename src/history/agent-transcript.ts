@@ -58,8 +58,9 @@ function spawnedBy(record: RecordOf<'obs'>, source: RecordSource): GivenAgent | 
   if (record.name !== spawnTool || record.status !== 'ok') return undefined
   const [value, args] = [valueOf(record.value, source), valueOf(record.args, source)]
   if (!isObject(value) || !isObject(args)) return undefined
-  const { id } = value
-  const { role: name } = args
+  const { id, agent } = value
+  // a worker of a team with a task list has the name of its agent, which may differ from its role
+  const name = agent ?? args['role']
   if (typeof id !== 'string' || typeof name !== 'string') return undefined
   const call = originOf(parsePlace(record.p))
   const tool = call.findLastIndex(({ kind }) => kind === 'tool')

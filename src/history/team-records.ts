@@ -83,7 +83,7 @@ const observed: ReadonlySet<string> = new Set([
 ])
 const performed: ReadonlySet<string> = new Set(['close_agent', 'task_stop'])
 
-const agentPlace = /^.*\/tool\/\d+:(?:spawn_agent|task)\/agent\/[^/#]+/
+const agentPlace = /^.*\/tool\/\d+:(?:spawn_agent|send_input|task)\/agent\/[^/#]+/
 
 /** The innermost agent that a place in origin form belongs to; undefined: the leader. */
 function agentAround(origin: string): string | undefined {
@@ -195,7 +195,7 @@ function actOf({ place, started, ended, isOk }: Part, source: RecordSource): Tea
 
 function pieceOf({ place, begin, done, failure }: Part, source: RecordSource): Piece | undefined {
   const [, agent = '', input] =
-    /^(.*\/tool\/\d+:(?:spawn_agent|task)\/agent\/[^/#]+)(?:\/input\/(\d+))?$/.exec(place) ?? []
+    /^(.*\/tool\/\d+:(?:spawn_agent|send_input|task)\/agent\/[^/#]+)(?:\/input\/(\d+))?$/.exec(place) ?? []
   if (agent === '' || begin === undefined) return undefined
   const record = source.at(begin)
   const label = record.k === 'begin' && record.label !== undefined ? valueOf(record.label, source) : ''

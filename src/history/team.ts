@@ -85,11 +85,13 @@ function spawnOf(call: TeamCall, { pieces }: TeamRecords): readonly Spawn[] {
   if (!isObject(value) || 'refused' in value) return []
   const role = args[name === spawnTool ? 'role' : 'agent']
   if ((name !== spawnTool && name !== 'task') || typeof role !== 'string') return []
-  const { handle } = value
+  const { handle, id: ofWorker } = value
   if (typeof handle === 'string') {
     // a worker of a team with a task list: its agent may have a different name than its role
     const piece = pieces.find(({ agent }) => agent.startsWith(`${place}/agent/`))
-    return [{ call, id: handle, name: handle, role, place: piece?.agent ?? `${place}/agent/${role}` }]
+    // records of older versions have no id
+    const id = typeof ofWorker === 'string' ? ofWorker : handle
+    return [{ call, id, name: handle, role, place: piece?.agent ?? `${place}/agent/${role}` }]
   }
   const at = [...parsePlace(place), { kind: 'agent', name: role } as const]
   const given = callOfAgent(at)
@@ -108,7 +110,10 @@ function teamOf({ leader, spawns, records, root, source }: TeamParts): Team {
   const ids = new Map([[leader, leaderId], ...spawns.map(({ place, id }) => [place, id] as const)])
   const known = new Set(ids.values())
   const idAt = (place: string): string | undefined => ids.get(place)
-  const idOf = (named: string): string => (known.has(named) ? named : leaderId)
+  const byName = new Map(spawns.flatMap(({ id, name }) => (name === undefined ? [] : [[name, id] as const])))
+  const idOf = (named: string): string => byName.get(named) ?? (known.has(named) ? named : leaderId)
+  const withIds = (spans: readonly Span[]): readonly Span[] =>
+    spans.map((span) => ({ ...span, on: span.on.map((named) => byName.get(named) ?? named) }))
   const exchanges = exchangesOf({ records, spawns, idAt, idOf })
   const closed = closedIn(exchanges, spawns, idAt)
   const names = namesOf(spawns)
@@ -118,7 +123,7 @@ function teamOf({ leader, spawns, records, root, source }: TeamParts): Team {
   const agents = spawns.map(({ call, id, role, place }): Member => {
     const pieces = records.pieces.filter(({ agent }) => agent === place)
     const message = call.args['message']
-    const spans = spansOf({ place, spawned: call.t, foreground }, records)
+    const spans = withIds(spansOf({ place, spawned: call.t, foreground }, records))
     return {
       id,
       name: names.get(id) ?? role,
@@ -143,7 +148,7 @@ function teamOf({ leader, spawns, records, root, source }: TeamParts): Team {
     depth: 0,
     ...leaderStanding(leader, root, source),
     closed: false,
-    spans: spansOf({ place: leader, spawned: undefined, foreground }, records),
+    spans: withIds(spansOf({ place: leader, spawned: undefined, foreground }, records)),
     paid: paidAt(leader, records),
   }
   return { members: [first, ...agents], exchanges }

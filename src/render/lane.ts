@@ -80,7 +80,9 @@ export function addPiece(lane: Lane, place: string, piece: { readonly text: stri
  * (`main`), or the run itself (the place unchanged).
  */
 export function laneOf(place: string): string {
-  const given = place.includes('/agent/') ? /^.*\/tool\/\d+:(?:task|spawn_agent)\/agent\/[^/]+/.exec(place) : null
+  const given = place.includes('/agent/')
+    ? /^.*\/tool\/\d+:(?:task|spawn_agent|send_input)\/agent\/[^/]+/.exec(place)
+    : null
   if (given !== null) return given[0]
   const found = /^(?:\w+\/\d+\/)*?(?:(?:main\/)?task\/\d+(?:\/(?:step|member)\/[^/]+)?|pre|post|main)(?=\/|$)/.exec(
     place,

@@ -19,7 +19,7 @@ export interface TeamMembers {
 
 /** Whether the agent at a place was started for a team. */
 export function isOfTeam(place: string): boolean {
-  return /:spawn_agent\/agent\/[^/]+(?:\/input\/\d+)?$/.test(place)
+  return /:(?:spawn_agent|send_input)\/agent\/[^/]+(?:\/input\/\d+)?$/.test(place)
 }
 
 /** Follows teams by their events. */

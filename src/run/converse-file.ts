@@ -102,7 +102,7 @@ async function ask(request: FileConversation, target: PromptTarget, around: RunC
 async function inboxOf(given: readonly (Inbox | undefined)[]): Promise<Pick<ModelAgent, 'inbox'>> {
   const [inbox, ...others] = given.filter((one) => one !== undefined)
   if (inbox === undefined || others.length === 0) return defined({ inbox })
-  const { joinInboxes } = await import('../team/inboxes.ts')
+  const { joinInboxes } = await import('../team/core/inboxes.ts')
   return { inbox: joinInboxes([inbox, ...others]) }
 }
 

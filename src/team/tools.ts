@@ -90,7 +90,7 @@ async function inboxOf(
   context: RunContext,
 ): Promise<ModelAgent['inbox']> {
   if (team?.inbox === undefined) return agents?.inbox
-  const { joinInboxes, recordedInbox } = await import('./inboxes.ts')
+  const { joinInboxes, recordedInbox } = await import('./core/inboxes.ts')
   return recordedInbox(agents === undefined ? team.inbox : joinInboxes([agents.inbox, team.inbox]), context)
 }
 

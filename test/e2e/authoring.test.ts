@@ -256,7 +256,7 @@ describe('completion at a prompt', () => {
     expect(spawnSync('script', ['--version']).status, 'script of util-linux is missing').toBe(0)
   })
 
-  it.each(shells)('completes commands, agents and files in %s, and evaluates no name', async (shell, { skip }) => {
+  it.for(shells)('completes commands, agents and files in %s, and evaluates no name', async (shell, { skip }) => {
     skip(missing.includes(shell), `${shell} is not installed`)
     const cwd = tempTree({ '.baton/packs/demo/short/check.aip': '', '$(>ran) `>ran`.md': 'Hi\n' })
     const bin = tempTree()

@@ -316,11 +316,48 @@ it('more work, a wait and a close for a worker in one answer are executed in ord
         return { text: 'Done.' }
     }
   })
-  await run(['run', 'team.md'])
+  const events = jsonLines((await run(['run', 'team.md', '--json'])).stdout)
+  const of = (type: string): readonly Record<string, unknown>[] => events.filter((event) => event['type'] === type)
   expect(told[2]).toContain('{"status":{"Code-1":{"completed":"It is done."}},"timed_out":false}')
   expect(told[3]).toContain('{"status":{"Code-1":{"completed":"The rest is done."}},"timed_out":false}')
   expect(told[3]).toContain('{"status":{"completed":"The rest is done."}}')
+
+  // events and views name both workers by the ids that the leader was told
+  const [first, second] = of('collab.spawn_end').map(({ thread_id: id }) => String(id))
+  expect(told[1]).toContain(JSON.stringify({ agent_id: first, name: 'Code-1' }))
+  for (const kind of ['spawn', 'interaction', 'waiting', 'close']) {
+    const calls = (when: string): readonly unknown[] => of(`collab.${kind}_${when}`).map(({ call_id: call }) => call)
+    expect(calls('end'), kind).toEqual(calls('begin'))
+    expect(calls('end').length, kind).toBeGreaterThan(0)
+  }
+  expect(of('collab.status').map(({ thread_id: id, status }) => [id, status])).toEqual(
+    [
+      [first, 'It is done.'],
+      [second, 'The rest is done.'],
+    ].flatMap(([id, text]) => [
+      [id, 'pending_init'],
+      [id, 'running'],
+      [id, { completed: text }],
+      ...(id === second ? [[id, 'shutdown']] : []),
+    ]),
+  )
+  expect(of('agent.started').flatMap(({ id }) => id ?? [])).toEqual([first, second])
+  const timeline = JSON.parse((await run(['runs', 'show', 'last', '--timeline', '--json'])).stdout) as Timeline
+  expect(timeline.teams.flatMap(({ members }) => members.map(({ id, name, text }) => [id, name, text]))).toEqual([
+    ['root', 'leader', ''],
+    [first, 'Code-1', 'It is done.'],
+    [second, 'Code-2', 'The rest is done.'],
+  ])
+  const ofSecond = (await run(['runs', 'show', 'last', '--agent', String(second)])).stdout
+  expect(ofSecond).toContain(more)
+  expect(ofSecond).toContain('The rest is done.')
 })
+
+interface Timeline {
+  readonly teams: readonly {
+    readonly members: readonly { readonly id: string; readonly name: string; readonly text: string }[]
+  }[]
+}
 
 it('reports items that block each other and repeated calls, to the person and to the leader', async () => {
   const told: string[] = []

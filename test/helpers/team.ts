@@ -1,5 +1,5 @@
 import type { Clock } from '../../src/base/clock.ts'
-import { createCoordinator } from '../../src/team/collab/coordinator.ts'
+import { createCoordinator } from '../../src/team/core/coordinator.ts'
 import {
   type AgentStatus,
   type AgentWork,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { joinInboxes, recordedInbox } from '../../src/team/inboxes.ts'
+import { joinInboxes, recordedInbox } from '../../src/team/core/inboxes.ts'
 import { BatonError } from '../../src/base/error.ts'
 import type { Inbox, InboxMessage } from '../../src/event/inbox.ts'
 import { textMessage } from '../../src/event/message.ts'

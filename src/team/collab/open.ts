@@ -8,9 +8,10 @@ import {
   type TeamEvent,
 } from '../../event/collab.ts'
 import { emit, type RunContext, withServices } from '../../event/context.ts'
-import { createCoordinator } from './coordinator.ts'
-import type { Stall } from './stalls.ts'
-import { nameOf } from './member.ts'
+import { tellStatus } from '../core/events.ts'
+import { createCoordinator } from '../core/coordinator.ts'
+import type { Stall } from '../core/stalls.ts'
+import { nameOf } from '../core/member.ts'
 import type { BudgetLimits } from '../../event/effects.ts'
 import { sha256 } from '../../base/hash.ts'
 import { canonicalText } from '../../agent/message-log.ts'
@@ -40,7 +41,7 @@ function tell(event: TeamEvent, context: RunContext): void {
   switch (event.kind) {
     case 'status': {
       const { id, role, status } = event
-      return emit(context, { type: 'collab.status', thread_id: id, name: nameOf(id, role), role, status })
+      return tellStatus({ id, role, name: nameOf(id, role) }, status, context)
     }
     case 'message': {
       const { id, from, text } = event.mail

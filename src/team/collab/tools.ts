@@ -5,13 +5,13 @@ import { newUuid, uuidText } from '../../base/uuid.ts'
 import { sha256 } from '../../base/hash.ts'
 import type { AgentDefinition, Tool } from '../../event/agent.ts'
 import { type AgentStatus, type Collab, type CollabSettings, teamSpellings, type WaitEnd } from '../../event/collab.ts'
-import { emit, type RunContext, withScope } from '../../event/context.ts'
-import type { EventBody } from '../../event/event.ts'
+import type { RunContext } from '../../event/context.ts'
 import type { ToolFilter } from '../../event/permission.ts'
-import { callPlace, openerOf, type Place, placeText } from '../../event/place.ts'
+import { callPlace, type Place, placeText } from '../../event/place.ts'
 import { bindTool } from '../../tool/toolbox/bind.ts'
-import { defineTool, type Toolbox, type ToolCall, type ToolKind, type ToolOutput } from '../../tool/toolbox/kind.ts'
-import { inheritedBy, placeOfWork } from '../task/children.ts'
+import { defineTool, type Toolbox, type ToolKind, type ToolOutput } from '../../tool/toolbox/kind.ts'
+import { operationEvents } from '../core/events.ts'
+import { inheritedBy, placeOfWork } from '../core/children.ts'
 import { endTeam } from './open.ts'
 import { spawnAgent } from './work.ts'
 import { atMost, unlessAborted } from '../../base/concurrency.ts'
@@ -36,21 +36,6 @@ export function teamTools(names: readonly string[], surroundings: TeamSurroundin
   return kinds
     .filter(({ name }) => names.includes(name))
     .map((kind) => ({ ...bindTool(kind, surroundings.box), ...(isHidden ? { isHidden } : {}) }))
-}
-
-/** What every call has besides its input. */
-interface Calling {
-  readonly collab: Collab
-  readonly call: ToolCall
-  readonly tell: (event: EventBody) => void
-  readonly ids: { readonly call_id: string; readonly sender_id: string }
-}
-
-function calling(collab: Collab, call: ToolCall): Calling {
-  const { context, at } = call
-  const opener = withScope(context, { at: openerOf(at) })
-  const call_id = context.services.callId ?? placeText(at)
-  return { collab, call, tell: (event) => emit(opener, event), ids: { call_id, sender_id: collab.self.id } }
 }
 
 function refuseDepth({ self, settings: { maxDepth } }: Collab): void {
@@ -79,10 +64,9 @@ function spawnKind({ collab, named, box }: TeamSurroundings): ToolKind {
     subject: ({ role, agent_type: alias }) => ({ kind: 'name', name: role ?? alias ?? usualRole }),
     async run({ message, role: given, agent_type: alias, description }, call) {
       refuseDepth(collab)
-      const { tell, ids } = calling(collab, call)
       const role = given ?? alias ?? usualRole
       const place = placeOfWork(call)
-      tell({ type: 'collab.spawn_begin', ...ids, prompt: message, role })
+      const tellEnd = operationEvents(call, self.id).spawn({ prompt: message, role })
       const { effects } = call.context.services
       const offered = settings.roles.get(role)
 
@@ -97,7 +81,7 @@ function spawnKind({ collab, named, box }: TeamSurroundings): ToolKind {
       const decision = effects.observe<SpawnDecision>(callPlace(call.at, 0), asked, decide)
       if ('refused' in decision || offered === undefined) {
         const refused = 'refused' in decision ? decision.refused : `Unknown role: ${role}`
-        tell({ type: 'collab.spawn_end', ...ids, thread_id: null, status: 'not_found', refused })
+        tellEnd({ refused })
         return { text: refused, isError: true }
       }
       const { id, plan } = decision
@@ -116,7 +100,7 @@ function spawnKind({ collab, named, box }: TeamSurroundings): ToolKind {
         offered,
         { collab, context: call.context },
       )
-      tell({ type: 'collab.spawn_end', ...ids, thread_id: id, status: 'pending_init' })
+      tellEnd({ id })
       return result({ agent_id: id })
     },
     ...(self.depth > 0
@@ -158,8 +142,7 @@ function sendKind({ collab }: TeamSurroundings): ToolKind {
     turn: 'shared',
     async run({ id, message, interrupt = false }, call) {
       refuseDepth(collab)
-      const { tell, ids } = calling(collab, call)
-      tell({ type: 'collab.interaction_begin', ...ids, thread_id: id, prompt: message, interrupt })
+      const tellEnd = operationEvents(call, self.id).send({ id, prompt: message, interrupt })
       const { effects } = call.context.services
       const submission_id = messageId(placeOfWork(call))
       const asked = { name: 'send_input', args: { id, interrupt } }
@@ -171,11 +154,11 @@ function sendKind({ collab }: TeamSurroundings): ToolKind {
       })
       const { status } = decision
       if ('refused' in decision) {
-        tell({ type: 'collab.interaction_end', ...ids, thread_id: id, status, refused: decision.refused })
+        tellEnd({ status, refused: decision.refused })
         return { text: decision.refused, isError: true }
       }
       team.send(id, { id: submission_id, from: self.id, text: message, interrupts: interrupt })
-      tell({ type: 'collab.interaction_end', ...ids, thread_id: id, status, submission_id })
+      tellEnd({ status, submission_id })
       return result({ submission_id })
     },
   })
@@ -199,12 +182,10 @@ function waitKind({ collab }: TeamSurroundings): ToolKind {
     turn: 'after',
     async run({ ids: agents, return_when: returnWhen = settings.returnWhen, ...limit }, call) {
       refuseDepth(collab)
-      const { tell, ids } = calling(collab, call)
       const ms = clampedMs(limit, settings)
       if (ms === undefined) return { text: modelText`the timeout must be greater than zero`, isError: true }
       const seconds = ms / 1000
-      const named = { thread_ids: [...agents], return_when: returnWhen, timeout_seconds: seconds }
-      tell({ type: 'collab.waiting_begin', ...ids, ...named })
+      const tellEnd = operationEvents(call, self.id).wait({ ids: agents, returnWhen, seconds })
       const { effects, signal } = call.context.services
       const asked = { name: 'wait', args: { ids: [...agents], return_when: returnWhen, timeout_seconds: seconds } }
       const end = await effects.observeAsync<WaitEnd | { readonly refused: string }>(
@@ -218,11 +199,11 @@ function waitKind({ collab }: TeamSurroundings): ToolKind {
       if ('status' in end) {
         const { status, timed_out, seen } = end
         team.inboxOf(self.id).know(seen)
-        tell({ type: 'collab.waiting_end', ...ids, statuses: status, timed_out })
+        tellEnd({ statuses: status, timed_out })
         return result({ status: status as JsonObject, timed_out })
       }
       const why = 'refused' in end ? end.refused : end.stalled
-      tell({ type: 'collab.waiting_end', ...ids, statuses: {}, timed_out: false, stalled: why })
+      tellEnd({ statuses: {}, timed_out: false, stalled: why })
       return { text: why, isError: true }
     },
   })
@@ -250,9 +231,8 @@ function closeKind({ collab }: TeamSurroundings): ToolKind {
     turn: 'after',
     async run({ id }, call) {
       refuseDepth(collab)
-      const { tell, ids } = calling(collab, call)
       const input = { id }
-      tell({ type: 'collab.close_begin', ...ids, thread_id: id, status: team.statusOf(id) })
+      const tellEnd = operationEvents(call, self.id).close({ id, status: team.statusOf(id) })
       const closed = await call.context.services.effects.perform<CloseResult>(
         callPlace(call.at, 0),
         {
@@ -271,13 +251,13 @@ function closeKind({ collab }: TeamSurroundings): ToolKind {
         call.permit,
       )
       if ('refused' in closed) {
-        tell({ type: 'collab.close_end', ...ids, thread_id: id, status: team.statusOf(id) })
+        tellEnd(team.statusOf(id))
         return { text: closed.refused, isError: true }
       }
       // a resumed agent may be replaying; it reaches the end that was recorded
       await untilEnded(id, closed, { team, signal: call.context.services.signal })
       await team.close(id, self.id)
-      tell({ type: 'collab.close_end', ...ids, thread_id: id, status: closed.status })
+      tellEnd(closed.status)
       return result({ status: closed.status as Json })
     },
   })

@@ -7,13 +7,13 @@ import type { Inbox, InboxMessage } from '../../event/inbox.ts'
 import { bindTool } from '../../tool/toolbox/bind.ts'
 import { createToolbox } from '../../tool/toolbox/toolbox.ts'
 import { announceStall, watchProgress } from '../collab/open.ts'
-import { joinInboxes, recordedInbox } from '../inboxes.ts'
+import { joinInboxes, recordedInbox } from '../core/inboxes.ts'
 import { blockedRound, giveBack, itemLine, openItems, type WorkItems } from './items.ts'
 import { type Desk, leaderHandle, leaderKinds, leaveKind, type Progress, workerKinds } from './tools.ts'
 import { type TeamStore, unreadOf } from './store.ts'
 import { createWorkers, type Waits } from './workers.ts'
 import { leaderId, type TeamMember } from '../../event/collab.ts'
-import { createRepeats, createRestWatch, type Stall, stallOfRest } from '../collab/stalls.ts'
+import { createRepeats, createRestWatch, type Stall, stallOfRest } from '../core/stalls.ts'
 
 export interface DelegationOptions {
   readonly store: TeamStore

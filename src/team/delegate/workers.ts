@@ -7,8 +7,8 @@ import type { Inbox } from '../../event/inbox.ts'
 import { callPlace, type Place, placeText } from '../../event/place.ts'
 import { agentIdAt } from '../../event/sub-agents.ts'
 import { defineTool, type Toolbox, type ToolCall, type ToolKind, type ToolOutput } from '../../tool/toolbox/kind.ts'
-import { recordedInbox } from '../inboxes.ts'
-import type { Order } from '../task/order.ts'
+import { recordedInbox } from '../core/inboxes.ts'
+import type { Order } from '../core/order.ts'
 import {
   callsBehind,
   type Child,
@@ -18,10 +18,12 @@ import {
   inheritedBy,
   placeOfWork,
   stopByCall,
-} from '../task/children.ts'
-import { toolLayers } from '../task/filter.ts'
-import { failureText } from '../task/texts.ts'
+} from '../core/children.ts'
+import { toolLayers } from '../core/tool-filters.ts'
+import { failureText } from '../core/texts.ts'
 import { type TeamStore, withMember } from './store.ts'
+import { type OperationEvents, operationEvents, statusEvents } from '../core/events.ts'
+import { newUuid, uuidText } from '../../base/uuid.ts'
 import { atMost, unlessAborted } from '../../base/concurrency.ts'
 import { isSuspension } from '../../base/error.ts'
 
@@ -66,26 +68,22 @@ export interface Workers {
 /** Runs agents for the leader in the background, each for as long as its own conversation lasts (R122, R124). */
 export function createWorkers(options: WorkersOptions): Workers {
   const children = createChildren(options.context)
-  const handles = new Map<string, string>()
-  const team: Team = { options, children, handles, starting: new Set() }
+  const seats = new Map<string, Seat>()
+  const team: Team = { options, children, seats, starting: new Set() }
+  const handleOf = ({ order: { id } }: Child): string => seats.get(id)?.handle ?? id
   const running = (): readonly Child[] => children.all().filter(({ state }) => state().kind === 'running')
   return {
     children,
-    kinds: [
-      spawnKind(team),
-      sendKind(team),
-      waitKind({ waits: options.waits, find: (id) => find(id, team), inbox: children.inbox }),
-      closeKind(team),
-    ],
+    kinds: [spawnKind(team), sendKind(team), waitKind(team), closeKind(team)],
     lines: () =>
       children.all().map((child) => {
         const status = statusOf(child)
         const state = typeof status === 'string' ? status : Object.keys(status)[0]
-        return modelText`${handles.get(child.order.id) ?? ''}, id ${child.order.id}: ${state ?? ''}`
+        return modelText`${handleOf(child)}, id ${child.order.id}: ${state ?? ''}`
       }),
     areAtWork: () => running().length > 0,
-    atWork: () => running().map(({ order }) => handles.get(order.id) ?? order.id),
-    isAtWork: (handle) => running().some(({ order }) => handles.get(order.id) === handle),
+    atWork: () => running().map(handleOf),
+    isAtWork: (handle) => running().some((child) => handleOf(child) === handle),
     async stopAll() {
       await Promise.all(running().map(({ stop }) => stop()))
       children.inbox.know(children.all().map(({ order }) => order.id))
@@ -97,9 +95,26 @@ interface Team {
   readonly options: WorkersOptions
   readonly children: Children
   /** By agent id. */
-  readonly handles: Map<string, string>
-  /** Ids of agents that are about to start: the calls of one answer run at the same time. */
+  readonly seats: Map<string, Seat>
+  /** Places of agents that are about to start: the calls of one answer run at the same time. */
   readonly starting: Set<string>
+}
+
+interface Seat {
+  /** Its name in the team. */
+  readonly handle: string
+  /** Sends its status. Absent for a worker that was recorded without an id: a version that sent no events started it. */
+  readonly become?: (status: AgentStatus) => void
+}
+
+/** The events of a call that is about these workers; undefined if one of them sends none. */
+function eventsOf(
+  workers: readonly (Child | undefined)[],
+  call: ToolCall,
+  { seats }: Team,
+): OperationEvents | undefined {
+  const isSilent = workers.some((one) => one !== undefined && seats.get(one.order.id)?.become === undefined)
+  return isSilent ? undefined : operationEvents(call)
 }
 
 interface SpawnInput {
@@ -108,7 +123,10 @@ interface SpawnInput {
   readonly description?: string
 }
 
-type Decision = { readonly handle: string } | { readonly refused: string }
+/** Records of versions before the ids of workers were UUIDs have no `id`, and their texts the id of the place. */
+type Decision =
+  | { readonly handle: string; readonly id?: string; readonly agent?: string }
+  | { readonly refused: string }
 
 function spawnKind(team: Team): ToolKind {
   const { workers } = team.options
@@ -137,25 +155,17 @@ function spawnKind(team: Team): ToolKind {
 
 async function spawn(input: SpawnInput, call: ToolCall, team: Team, earlier?: Child): Promise<ToolOutput> {
   const { options } = team
-  const { effects } = call.context.services
+  const { role, message: prompt } = input
   const place = placeOfWork(call)
-  const id = agentIdAt(place)
-  const decidedAt = callPlace(call.at, 0)
-  const asked = { name: 'spawn_agent', args: { role: input.role } }
-  const decision = await effects.observeAsync<Decision>(decidedAt, asked, async () => {
-    const refused = whyNot(input, team)
-    if (refused !== undefined) return { refused }
-    team.starting.add(id)
-    return options.store.act({ place: placeText(decidedAt), ...asked }, (state) => {
-      const { state: joined, handle } = withMember(state, { id, role: input.role })
-      return { state: joined, result: { handle } }
-    })
-  })
-  if ('refused' in decision) return { text: decision.refused, isError: true }
-  const { handle } = decision
-  const offered = options.workers.get(input.role)
-  if (offered === undefined) return { text: modelText`there is no worker ${input.role}`, isError: true }
-  team.handles.set(id, handle)
+  const offered = options.workers.get(role)
+  const decision = await decide(input, call, team)
+  if ('refused' in decision || offered === undefined) {
+    const refused = 'refused' in decision ? decision.refused : modelText`there is no worker ${role}`
+    operationEvents(call).spawn({ prompt, role })({ refused })
+    return { text: refused, isError: true }
+  }
+  const { handle, id = agentIdAt(place) } = decision
+  const tellEnd = decision.id === undefined ? undefined : operationEvents(call).spawn({ prompt, role })
   const at: Place = [...place, { kind: 'agent', name: offered.name }]
   const placed = withScope(call.context, { at })
   const { tools, inbox } = options.seatOf(handle, options.box)
@@ -164,7 +174,7 @@ async function spawn(input: SpawnInput, call: ToolCall, team: Team, earlier?: Ch
     id,
     offered,
     description: input.description ?? handle,
-    prompt: input.message,
+    prompt,
     isBackground: true,
     before: end?.messages ?? [],
     ...defined({ maxTurns: offered.maxTurns, resumes: earlier?.order.id }),
@@ -175,13 +185,38 @@ async function spawn(input: SpawnInput, call: ToolCall, team: Team, earlier?: Ch
   }
   const layers = toolLayers(offered, { isBackground: false })
   const seated = withServices(placed, { seat: options.bind(tools), collab: undefined })
+  const become = decision.id === undefined ? undefined : statusEvents({ id, name: handle, role }, placed)
+  team.seats.set(id, { handle, ...defined({ become }) })
+  become?.('pending_init')
   const child = team.children.start(order, options.watch(handle, limitTools(layers, seated)))
-  team.starting.delete(id)
+  team.starting.delete(placeText(place))
   void child.ended.then(
-    () => options.onEnd(handle),
+    () => {
+      become?.(statusOf(child))
+      return options.onEnd(handle)
+    },
     () => undefined,
   )
+  tellEnd?.({ id })
+  become?.('running')
   return { text: JSON.stringify({ agent_id: id, name: handle }) }
+}
+
+async function decide(input: SpawnInput, call: ToolCall, team: Team): Promise<Decision> {
+  const { options } = team
+  const { role } = input
+  const at = callPlace(call.at, 0)
+  const asked = { name: 'spawn_agent', args: { role } }
+  return call.context.services.effects.observeAsync<Decision>(at, asked, async () => {
+    const refused = whyNot(input, team)
+    if (refused !== undefined) return { refused }
+    team.starting.add(placeText(placeOfWork(call)))
+    return options.store.act({ place: placeText(at), ...asked }, (state) => {
+      const id = uuidText(newUuid(4))
+      const { state: joined, handle } = withMember(state, { id, role })
+      return { state: joined, result: { handle, id, ...defined({ agent: options.workers.get(role)?.name }) } }
+    })
+  })
 }
 
 function whyNot({ role }: SpawnInput, { options, children, starting }: Team): string | undefined {
@@ -197,9 +232,9 @@ function whyNot({ role }: SpawnInput, { options, children, starting }: Team): st
 }
 
 /** The worker with an id or name, or the latest one that continues it. */
-function find(id: string, { children, handles }: Team): Child | undefined {
+function find(id: string, { children, seats }: Team): Child | undefined {
   const all = children.all()
-  let found = children.find(id) ?? all.find(({ order }) => handles.get(order.id) === id)
+  let found = children.find(id) ?? all.find(({ order }) => seats.get(order.id)?.handle === id)
   for (;;) {
     const next = all.find(({ order }) => found !== undefined && order.resumes === found.order.id)
     if (next === undefined) return found
@@ -207,8 +242,9 @@ function find(id: string, { children, handles }: Team): Child | undefined {
   }
 }
 
-function unknown(id: string, { handles }: Team): ToolOutput {
-  const known = handles.size === 0 ? ': none was started' : `; known workers: ${[...handles.values()].join(', ')}`
+function unknown(id: string, { seats }: Team): ToolOutput {
+  const handles = [...seats.values()].map(({ handle }) => handle).join(', ')
+  const known = seats.size === 0 ? ': none was started' : `; known workers: ${handles}`
   return { text: modelText`there is no worker ${id}${known}`, isError: true }
 }
 
@@ -227,14 +263,28 @@ function sendKind(team: Team): ToolKind {
     turn: 'shared',
     async run({ id, message }, call) {
       const child = find(id, team)
-      if (child === undefined) return unknown(id, team)
+      const tellEnd = eventsOf([child], call, team)?.send({
+        id: child?.order.id ?? id,
+        prompt: message,
+        interrupt: false,
+      })
+      if (child === undefined) {
+        const output = unknown(id, team)
+        tellEnd?.({ status: 'not_found', refused: output.text })
+        return output
+      }
       const place = callPlace(call.at, 1)
       const asked = { name: 'send_input', args: { id } }
       const hasEnded = call.context.services.effects.observe(place, asked, () => child.state().kind === 'ended')
-      if (!hasEnded)
-        return { text: modelText`${id} is still running: send it a message with send_message`, isError: true }
+      if (!hasEnded) {
+        const refused = modelText`${id} is still running: send it a message with send_message`
+        tellEnd?.({ status: 'running', refused })
+        return { text: refused, isError: true }
+      }
       const role = [...team.options.workers].find(([, one]) => one === child.order.offered)?.[0] ?? ''
-      return spawn({ message, role }, call, team, child)
+      const output = await spawn({ message, role }, call, team, child)
+      tellEnd?.({ status: statusOf(child), ...(output.isError === true ? { refused: output.text } : {}) })
+      return output
     },
   })
 }
@@ -254,7 +304,11 @@ function closeKind(team: Team): ToolKind {
     turn: 'after',
     async run({ id }, call) {
       const child = find(id, team)
-      if (child === undefined) return unknown(id, team)
+      if (child === undefined) {
+        operationEvents(call).close({ id, status: 'not_found' })('not_found')
+        return unknown(id, team)
+      }
+      const tellEnd = eventsOf([child], call, team)?.close({ id: child.order.id, status: statusOf(child) })
       const stop = async (): Promise<string> => {
         const before = statusOf(child)
         await child.stop()
@@ -264,7 +318,10 @@ function closeKind(team: Team): ToolKind {
           '\n',
         )
       }
-      return stopByCall(child, { tool: 'close_agent', id, inbox: team.children.inbox, stop }, call)
+      const output = await stopByCall(child, { tool: 'close_agent', id, inbox: team.children.inbox, stop }, call)
+      tellEnd?.((JSON.parse(output.text.split('\n', 1)[0] ?? '') as { readonly status: AgentStatus }).status)
+      team.seats.get(child.order.id)?.become?.('shutdown')
+      return output
     },
   })
 }
@@ -281,13 +338,6 @@ export interface Waits {
   readonly defaultMs: number
   readonly minMs: number
   readonly maxMs: number
-}
-
-interface Waiting {
-  readonly waits: Waits
-  readonly find: (id: string) => Child | undefined
-  /** Of the leader: ends reported by a call are not delivered again. */
-  readonly inbox: Inbox
 }
 
 /** The status of a worker as the leader sees it. */
@@ -307,7 +357,8 @@ type Waited = {
 }
 
 /** The leader's tool `wait`. Its result is an observation. */
-function waitKind({ waits: { minMs, maxMs, defaultMs }, find, inbox }: Waiting): ToolKind {
+function waitKind(team: Team): ToolKind {
+  const { minMs, maxMs, defaultMs } = team.options.waits
   return defineTool<{
     readonly ids: readonly string[]
     readonly timeout_seconds?: number
@@ -328,9 +379,12 @@ function waitKind({ waits: { minMs, maxMs, defaultMs }, find, inbox }: Waiting):
     spellings: teamSpellings.wait,
     callsOthers: true,
     turn: 'after',
-    async run({ ids, timeout_seconds: seconds, return_when: when = 'all' }, { context, at }) {
+    async run({ ids, timeout_seconds: seconds, return_when: when = 'all' }, call) {
+      const { context, at } = call
       const ms = Math.min(maxMs, Math.max(minMs, seconds === undefined ? defaultMs : seconds * 1000))
-      const found = ids.map(find)
+      const found = ids.map((id) => find(id, team))
+      const threads = ids.map((id, index) => found[index]?.order.id ?? id)
+      const tellEnd = eventsOf(found, call, team)?.wait({ ids: threads, returnWhen: when, seconds: ms / 1000 })
       const asked = { name: 'wait', args: { ids: [...ids], return_when: when } }
       const { effects, signal } = context.services
       const waited = await effects.observeAsync<Waited>(callPlace(at, 0), asked, async () => {
@@ -347,7 +401,10 @@ function waitKind({ waits: { minMs, maxMs, defaultMs }, find, inbox }: Waiting):
         return { status, timed_out: !isMet, seen: ended.map(({ order }) => order.id) }
       })
       const { seen, ...result } = waited
-      inbox.know(seen)
+      // ends reported by a call are not delivered again
+      team.children.inbox.know(seen)
+      const statuses = ids.map((id, index) => [threads[index] ?? id, result.status[id] ?? 'not_found'] as const)
+      tellEnd?.({ statuses: Object.fromEntries(statuses), timed_out: result.timed_out })
       return { text: JSON.stringify(result) }
     },
   })

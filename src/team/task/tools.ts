@@ -8,7 +8,7 @@ import { agentIdAt, taskTool } from '../../event/sub-agents.ts'
 import { toolVerdict } from '../../tool/tool-rules.ts'
 import { bindTool } from '../../tool/toolbox/bind.ts'
 import { defineTool, type Toolbox, type ToolCall, type ToolKind, type ToolOutput } from '../../tool/toolbox/kind.ts'
-import type { ChildEnd, Order } from './order.ts'
+import type { ChildEnd, Order } from '../core/order.ts'
 import {
   callsBehind,
   type Child,
@@ -18,11 +18,11 @@ import {
   inheritedBy,
   placeOfWork,
   stopByCall,
-} from './children.ts'
+} from '../core/children.ts'
 import { warnOfWithheldTools } from '../../agent/tool-names.ts'
-import { toolLayers, toolsThrough } from './filter.ts'
-import { forkedMessages } from './child.ts'
-import { agentNames, answerText, failureText, spentText, taskText } from './texts.ts'
+import { toolLayers, toolsThrough } from '../core/tool-filters.ts'
+import { forkedMessages } from '../core/life.ts'
+import { agentNames, answerText, failureText, spentText, taskText } from '../core/texts.ts'
 import { atMost, unlessAborted } from '../../base/concurrency.ts'
 
 interface TaskInput {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { isFinal, mayBecome } from '../../../src/team/collab/member.ts'
+import { isFinal, mayBecome } from '../../../src/team/core/member.ts'
 import {
   type AgentStatus,
   type AgentWork,

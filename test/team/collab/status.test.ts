@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { isFinal, mayBecome, statusName } from '../../../src/team/collab/member.ts'
+import { isFinal, mayBecome, statusName } from '../../../src/team/core/member.ts'
 import type { AgentStatus } from '../../../src/event/collab.ts'
 
 const statuses: readonly AgentStatus[] = [

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { canEndAtOnce, blockingMember, stallOf, type TeamView, type WaitFor } from '../../../src/team/collab/stalls.ts'
+import { canEndAtOnce, blockingMember, stallOf, type TeamView, type WaitFor } from '../../../src/team/core/stalls.ts'
 import { leaderId } from '../../../src/event/collab.ts'
 
 type State = 'ended' | 'person'

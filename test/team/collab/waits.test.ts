@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { AgentStatus } from '../../../src/event/collab.ts'
-import { createWaits } from '../../../src/team/collab/waits.ts'
+import { createWaits } from '../../../src/team/core/waits.ts'
 
 /** Waits for agents whose status is set here; all are running at first. */
 function world() {

@@ -2,9 +2,14 @@ import { expect, it } from 'vitest'
 import { unlessAborted } from '../../../src/base/concurrency.ts'
 import type { JsonObject } from '../../../src/base/json.ts'
 import type { AgentDefinition, AgentExecutor } from '../../../src/event/agent.ts'
+import { withServices } from '../../../src/event/context.ts'
+import { decorate, type Effects } from '../../../src/event/effects.ts'
+import type { EventBody } from '../../../src/event/event.ts'
 import type { Inbox } from '../../../src/event/inbox.ts'
 import { textOf } from '../../../src/event/message.ts'
+import type { Place } from '../../../src/event/place.ts'
 import type { Permit } from '../../../src/event/permission.ts'
+import { agentIdAt } from '../../../src/event/sub-agents.ts'
 import { listForm } from '../../../src/team/delegate/list-form.ts'
 import { openStore } from '../../../src/team/delegate/store.ts'
 import { createWorkers } from '../../../src/team/delegate/workers.ts'
@@ -20,8 +25,14 @@ function definitionOf(name: string): AgentDefinition {
   return { name, description: `the ${name}`, origin: '', from: 'prompt', agent, ...usualDefinition, instructions: '' }
 }
 
+interface WorldOptions {
+  readonly maxWorkers?: number
+  readonly hasLeft?: boolean
+  readonly effects?: Effects
+}
+
 /** The tools of a leader whose workers end when they are let go, with their last message in angle brackets. */
-function world({ maxWorkers = 2, hasLeft = false } = {}) {
+function world({ maxWorkers = 2, hasLeft = false, effects }: WorldOptions = {}) {
   let go = (): void => {}
   const gate = new Promise<void>((resolve) => (go = resolve))
   const asked: (readonly string[])[] = []
@@ -40,7 +51,9 @@ function world({ maxWorkers = 2, hasLeft = false } = {}) {
       return { end: 'done', text, messages: given, changes: [], planned: [] }
     },
   }
-  const context = testContext({ agents })
+  const told: EventBody[] = []
+  const events = (_: Place, event: EventBody): void => void told.push(event)
+  const context = withServices(testContext({ agents }), { events, ...(effects === undefined ? {} : { effects }) })
   const box = createToolbox({ baseDir: '/nowhere' })
   const workers = createWorkers({
     store: openStore({
@@ -78,6 +91,7 @@ function world({ maxWorkers = 2, hasLeft = false } = {}) {
     workers,
     asked,
     ended,
+    told,
     go: () => go(),
     call: async (name: string, input: JsonObject): Promise<string> => {
       const kind = workers.kinds.find((one) => one.name === name)
@@ -150,4 +164,78 @@ it('a worker that is closed has ended before the call returns, and all stop toge
   await workers.stopAll()
   expect(workers.areAtWork()).toBe(false)
   expect(await call('close_agent', { id: 'nobody' })).toMatch(/^refused: there is no worker nobody; known workers: /)
+})
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+
+it('each call of a leader tells its begin and its end, with the id of the worker, which is a UUID (R115 to R118)', async () => {
+  const { call, go, told } = world({ maxWorkers: 1 })
+  const of = (type: EventBody['type']): readonly object[] => told.filter((event) => event.type === type)
+  const { agent_id: id } = JSON.parse(await call('spawn_agent', { role: 'coder', message: 'build' })) as JsonObject
+  await call('spawn_agent', { role: 'coder', message: 'build too' })
+  go()
+  await call('wait', { ids: ['coder-1', 'nobody'], timeout_seconds: 60 })
+  await call('send_input', { id: 'coder-1', message: 'more' })
+  await call('wait', { ids: ['coder-2'] })
+  await call('close_agent', { id: 'coder-2' })
+  await call('close_agent', { id: 'nobody' })
+  expect(id).toMatch(uuid)
+  const sender = { sender_id: 'root', call_id: expect.any(String) }
+  const ended = of('collab.spawn_end').map((event) => (event as { readonly thread_id: unknown }).thread_id)
+  const [, , next] = ended
+  expect(next).toMatch(uuid)
+  expect(ended).toEqual([id, null, next])
+  expect(of('collab.spawn_begin')).toMatchObject([
+    { ...sender, prompt: 'build', role: 'coder' },
+    { prompt: 'build too' },
+    { prompt: 'more' },
+  ])
+  expect(of('collab.spawn_end')).toMatchObject([
+    { ...sender, status: 'pending_init' },
+    { status: 'not_found', refused: 'worker limit reached (max 1): wait until one has ended, or close one' },
+    { status: 'pending_init' },
+  ])
+  expect(of('collab.waiting_begin')).toMatchObject([
+    { ...sender, thread_ids: [id, 'nobody'], return_when: 'all', timeout_seconds: 60 },
+    { thread_ids: [next], timeout_seconds: 30 },
+  ])
+  expect(of('collab.waiting_end')).toMatchObject([
+    { ...sender, statuses: { [String(id)]: { completed: '<build>' }, nobody: 'not_found' }, timed_out: false },
+    { statuses: { [String(next)]: { completed: '<more>' } } },
+  ])
+  expect(of('collab.interaction_begin')).toMatchObject([{ ...sender, thread_id: id, prompt: 'more', interrupt: false }])
+  expect(of('collab.interaction_end')).toMatchObject([{ ...sender, thread_id: id, status: { completed: '<build>' } }])
+  expect(of('collab.close_begin')).toMatchObject([
+    { ...sender, thread_id: next, status: { completed: '<more>' } },
+    { thread_id: 'nobody', status: 'not_found' },
+  ])
+  expect(of('collab.close_end')).toMatchObject([
+    { ...sender, thread_id: next, status: { completed: '<more>' } },
+    { thread_id: 'nobody', status: 'not_found' },
+  ])
+  expect(of('collab.status').map((event) => ({ ...event, thread_id: undefined }))).toMatchObject(
+    [
+      ['coder-1', 'pending_init'],
+      ['coder-1', 'running'],
+      ['coder-1', { completed: '<build>' }],
+      ['coder-2', 'pending_init'],
+      ['coder-2', 'running'],
+      ['coder-2', { completed: '<more>' }],
+      ['coder-2', 'shutdown'],
+    ].map(([name, status]) => ({ name, role: 'coder', status })),
+  )
+  expect(of('agent.started')).toMatchObject([{ id }, { id: next }])
+})
+
+it('a worker that an earlier version has recorded keeps the id that its leader was told, and sends no more events than then', async () => {
+  const effects = decorate(testContext({}).services.effects, () => ({
+    observeAsync: async () => ({ handle: 'coder-1' }) as never,
+  }))
+  const { call, told } = world({ effects })
+  const { agent_id: id, name } = JSON.parse(
+    await call('spawn_agent', { role: 'coder', message: 'build' }),
+  ) as JsonObject
+  expect([id, name]).toEqual([agentIdAt(placeAt('task/0/ask/turn/0')), 'coder-1'])
+  await call('close_agent', { id: 'coder-1' })
+  expect(told.filter(({ type }) => type.startsWith('collab.'))).toEqual([])
 })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { toolLayers, toolsThrough } from '../../../src/team/task/filter.ts'
+import { toolLayers, toolsThrough } from '../../../src/team/core/tool-filters.ts'
 import { builtInDefinitions } from '../../../src/config/collect-definitions.ts'
 import type { AgentDefinition } from '../../../src/event/agent.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { forkedMessages, withoutOpenCalls } from '../../../src/team/task/child.ts'
+import { forkedMessages, withoutOpenCalls } from '../../../src/team/core/life.ts'
 import { type Message, textMessage } from '../../../src/event/message.ts'
 
 function calls(...ids: readonly string[]): Message {

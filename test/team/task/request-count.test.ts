@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Effects } from '../../../src/event/effects.ts'
-import { countRequests } from '../../../src/team/task/order.ts'
+import { countRequests } from '../../../src/team/core/order.ts'
 import { effectOf, placeAt } from '../../helpers/effects.ts'
 
 const request = (kind: 'model' | 'command') => effectOf({ kind, request: {}, repeat: 'safe' })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { agentNames, taskText } from '../../../src/team/task/texts.ts'
+import { agentNames, taskText } from '../../../src/team/core/texts.ts'
 
 describe('the list of agents that a model may start', () => {
   const many = Array.from({ length: 2000 }, (_, index) => ({

@@ -1,8 +1,8 @@
-import { unlessAborted } from '../base/concurrency.ts'
-import { isSuspension } from '../base/error.ts'
-import type { ContextWith, Gate } from '../event/context.ts'
-import type { Inbox, InboxMessage } from '../event/inbox.ts'
-import { callPlace, part } from '../event/place.ts'
+import { unlessAborted } from '../../base/concurrency.ts'
+import { isSuspension } from '../../base/error.ts'
+import type { ContextWith, Gate } from '../../event/context.ts'
+import type { Inbox, InboxMessage } from '../../event/inbox.ts'
+import { callPlace, part } from '../../event/place.ts'
 
 /** Combines several inboxes into one; messages of the first inbox come first. */
 export function joinInboxes(inboxes: readonly Inbox[]): Inbox {
