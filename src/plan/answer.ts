@@ -1,5 +1,6 @@
 import { isBatonError } from '../base/error.ts'
-import { defined } from '../base/json.ts'
+import { defined, type Json } from '../base/json.ts'
+import type { InputVariable } from '../config/input-variables.ts'
 import type { AgentRequest, CommandAgent, PromptInput, PromptRequest, ScriptRequest } from '../event/agent.ts'
 import { below, withScope, withServices } from '../event/context.ts'
 import { member as memberPlace, part, placeText } from '../event/place.ts'
@@ -9,31 +10,54 @@ import { runTask } from '../run/task.ts'
 import {
   type Ask,
   decidedBy,
+  type Drift,
   eachTime,
+  type Figures,
   figuresOf,
   grown,
+  insteadOf,
   isOpen,
   joinAsks,
+  openAsk,
   planAsk,
   type Range,
-  type Times,
 } from './ask.ts'
-import { followUpsOf } from './follow-ups.ts'
 import {
-  type AnswerPlanner,
+  type AnswerShape,
+  type AnswerShapes,
   planChild,
+  type PlanContext,
+  type PlannedPart,
   type PlannedQuestion,
   type Planner,
   type TaskCall,
-  type PlanContext,
 } from './planner.ts'
-import type { AnswerPlan, PartPlan, PartsPlan, RolePlan, SingleAnswerPlan, StrategyPlan, TeamPlan } from './plan.ts'
+import type {
+  AnswerPlan,
+  PartPlan,
+  PartsPlan,
+  RolePlan,
+  SingleAnswerPlan,
+  StrategyPlan,
+  SummaryPlan,
+  TeamPlan,
+} from './plan.ts'
 import { planLeaf } from './script.ts'
 import { type PlannedStage, planStage } from './stage.ts'
 import { planTools } from './tools.ts'
-import { answeringStrategy, type OutlinedAnswer, type Round } from '../run/strategy.ts'
+import {
+  answeringStrategy,
+  type OutlinedAnswer,
+  type OutlinedAsk,
+  type OutlinedSummary,
+  type Round,
+  type Times,
+} from '../run/strategy.ts'
+import { countOf } from '../render/format.ts'
+import { indented, shown, singleLines } from './text.ts'
 import type { AgentDefinition } from '../config/agent-definitions.ts'
 import { withheldTools } from '../load/roles.ts'
+import { maxRepairs } from '../run/structured-answer.ts'
 
 export interface PlannedTask {
   readonly before: PlannedStage
@@ -73,63 +97,101 @@ export async function planTask(call: TaskCall, planner: Planner, context: PlanCo
 }
 
 async function planQuestion(call: TaskCall, planner: Planner, context: PlanContext): Promise<PlannedQuestion> {
-  const { settings } = call.target
+  const { target } = call
+  const { settings } = target
   const strategy = answeringStrategy(planner.strategies, settings)
-  const own = strategy && planner.answerPlanners.get(strategy.key)
-  if (own !== undefined) return own.plan(call, planner, context)
-  if (strategy?.outline === undefined) return planAlone(call, planner, context)
-  return planParts(
-    { key: strategy.key, outlined: await strategy.outline({ ...call, settings }) },
-    call,
-    planner,
-    context,
-  )
+  if (strategy?.outline === undefined) return planOne(asTask(call, context), call, planner, below(context, part('ask')))
+  const parts = await walk(await strategy.outline({ ...call, settings }), call, planner, context)
+  return shapeOf(strategy.key, planner.shapes).of(parts, target)
 }
 
-/** The answers of a strategy, one after the other: each may be part of the request of the next. */
-async function planParts(
-  { key, outlined }: { readonly key: string; readonly outlined: readonly OutlinedAnswer[] },
+/** The answers of an outline, each with what those before it may have changed. Nothing is evaluated. */
+async function walk(
+  outlined: readonly OutlinedAnswer[],
   call: TaskCall,
   planner: Planner,
   context: PlanContext,
-): Promise<PlannedQuestion> {
-  const parts: PartsPlan['parts'][number][] = []
-  let { drift } = call
-  let first: PlannedAlone | undefined
-  let last: number | null = 0
-  for (const { name, target, state } of outlined) {
-    const at = below(context, memberPlace(name))
-    const planned = await planAlone({ ...call, target, state, drift }, planner, at)
-    first ??= planned
-    last = planned.asked.tokens
-    parts.push({ name, answer: planned.asked.answer })
-    drift = last === null ? decidedBy(drift, placeText(at.scope.at)) : grown(drift, last)
-  }
-  const { inputTokens = null, problem = null } = first ?? {}
-  return { asked: { answer: { by: 'parts', strategy: key, parts }, tokens: last }, inputTokens, problem }
+): Promise<readonly PlannedPart[]> {
+  const walked = new Map<string, WalkedPart>()
+  for (const one of outlined) walked.set(one.name, await planPart(one, { ...call, walked }, planner, context))
+  return [...walked.values()]
 }
 
-/** The answer of one agent or model. */
-export async function planAlone(call: TaskCall, planner: Planner, context: PlanContext): Promise<PlannedAlone> {
-  const { drift } = call
-  const { request, problem } = await requestOf(call, planner, context)
-  const answering = { ...call, request, drift: call.later?.(drift) ?? drift }
-  const asked = await planAnswer(answering, planner, below(context, part('ask')))
+interface WalkedPart extends PlannedPart {
+  /** How far what is given its answer may differ. */
+  readonly drift: Drift
+  /** It is asked for only after a failure: as written, it is not. */
+  readonly isSpare: boolean
+}
+
+interface PartCall extends TaskCall {
+  readonly walked: ReadonlyMap<string, WalkedPart>
+}
+
+async function planPart(
+  one: OutlinedAnswer,
+  { walked, ...around }: PartCall,
+  planner: Planner,
+  context: PlanContext,
+): Promise<WalkedPart> {
+  const { name, when = 'success', times, isForEach = false, repeatsAnswers = false } = one
+  const inner = below(context, one.at ?? memberPlace(name))
+  const at = placeText(inner.scope.at)
+  const needs = one.needs === undefined ? [...walked.values()] : one.needs.flatMap((need) => walked.get(need) ?? [])
+  const before = needs.reduce((sum, need) => grown(decidedBy(sum, ...need.drift.by), need.tokens ?? 0), around.drift)
+  const drift = isForEach || when === 'decided' ? decidedBy(before, at) : before
+  const isSpare = when === 'failure' || (when === 'success' && needs.some((need) => need.isSpare))
+  const call = { ...around, target: one.target, state: one.state, drift }
+  const [first = asTask(call, inner), ...others] = one.asks ?? []
+  const place = one.asks === undefined ? below(inner, part('ask')) : inner
+  const { asked, inputTokens, problem } = await planOne(first, call, planner, place)
+  const answer = times === undefined ? asked.answer : answerEachTime(asked.answer, times)
+  const instead: Ask[] = []
+  for (const other of others) {
+    const { asked: spare } = await planOne(other, call, planner, place)
+    instead.push(...asksOfPart(spare.answer).map(insteadOf))
+  }
+  const asks = [...asksOfPart(answer), ...instead].map((ask) => {
+    const possible = repeatsAnswers && needs.length > 0 ? openAsk(ask) : ask
+    return isSpare ? insteadOf(possible) : possible
+  })
+  const tokens = isForEach || (problem !== null && one.asks !== undefined) ? null : asked.tokens
+  return {
+    name,
+    at,
+    answer,
+    asks: joinAsks(asks),
+    tokens,
+    decidedBy: before.by,
+    inputTokens,
+    problem,
+    drift: tokens === null ? decidedBy(drift, at) : drift,
+    isSpare,
+  }
+}
+
+type AskingCall = Pick<TaskCall, 'target' | 'drift' | 'laterTokens'>
+
+/** One answer of one agent or model: what the code of a run asks for it. `context`: the place of the answer. */
+async function planOne(
+  asking: OutlinedAsk,
+  call: AskingCall,
+  planner: Planner,
+  context: PlanContext,
+): Promise<PlannedOne> {
+  const { drift, laterTokens = 0 } = call
+  const { request, problem } = await requestOf(asking, call, planner, context)
+  const answering = { ...asking, target: call.target, request, drift: grown(drift, laterTokens) }
+  const asked = await planAnswer(answering, planner, context)
   const isMain = request !== undefined && 'messages' in request
   return { asked, inputTokens: isMain ? figuresOf(request).input : null, problem }
 }
 
-/** The first request of the task without its chains, as a run would send it; undefined: none is sent. */
-async function requestOf(
-  { target, plan, state, files, given, drift, promptOf }: TaskCall,
-  planner: Planner,
-  context: PlanContext,
-) {
-  const looking = planner.look(target.spec.workspace)
-  const alone = { ...target, spec: { ...target.spec, agents: [] } }
+/** Asks as a run does for the answer to a task, without the chains. */
+function asTask({ target, plan, state, files, given, promptOf }: TaskCall, { scope }: PlanContext): OutlinedAsk {
   const round: Round = {
-    target: alone,
-    // the plan of a strategy is made of the plans of its parts
+    target: { ...target, spec: { ...target.spec, agents: [] } },
+    // an outline has the answers of a strategy
     strategies: [],
     state,
     redoCount: 0,
@@ -139,10 +201,21 @@ async function requestOf(
     filesIn: async () => files,
     ...defined({ promptOf }),
   }
+  return { ask: (looking) => runTask(plan, round, withScope(looking, { at: scope.at })), decides: ['the answer'] }
+}
+
+/** The first request that is sent; undefined: none is. */
+async function requestOf(
+  { ask }: OutlinedAsk,
+  { target, drift }: AskingCall,
+  planner: Planner,
+  { scope, services }: PlanContext,
+) {
+  const looking = planner.look(target.spec.workspace)
   try {
-    const { effects, definitions } = context.services
+    const { effects, definitions } = services
     const alike = withServices(looking.context, { effects, ...defined({ definitions }) })
-    await runTask(plan, round, withScope(alike, { at: context.scope.at, rights: context.scope.rights }))
+    await ask(withScope(alike, { at: scope.at, rights: scope.rights }))
   } catch (error) {
     if (!isBatonError(error) || !isOpen(drift)) throw error
     return { request: undefined, problem: error.message }
@@ -150,22 +223,22 @@ async function requestOf(
   return { request: looking.taken()[0], problem: null }
 }
 
-interface Answering extends TaskCall {
+interface Answering extends OutlinedAsk, Pick<TaskCall, 'target' | 'drift'> {
   readonly request: AgentRequest | undefined
 }
 
 const unasked = { by: 'model', asks: [], tools: [], output_limit: 0, decided_by: [] } as const
 
-async function planAnswer(call: Answering, planner: Planner, context: PlanContext): Promise<PlannedAlone['asked']> {
-  const { request, target, drift } = call
+async function planAnswer(call: Answering, planner: Planner, context: PlanContext): Promise<PlannedOne['asked']> {
+  const { request, target, drift, isBare = false } = call
   if (request === undefined) return { answer: { ...unasked, decided_by: drift.by }, tokens: 0 }
   if ('messages' in request) {
-    const leads = answeringStrategy(planner.strategies, target.settings)?.leads === true
-    const options = { drift, tries: planner.tries, followUps: followUpsOf(target), leads }
-    const asks = await planAsk(request, options, planner.models)
+    const leads = !isBare && answeringStrategy(planner.strategies, target.settings)?.leads === true
+    const followUps = isBare ? () => [] : followUpsOf(target)
+    const asks = await planAsk(request, { drift, tries: planner.tries, followUps, leads }, planner.models)
     const { output } = figuresOf(request)
-    const tools = await planTools(target.settings, await planner.serversOf(target.spec.file), context)
-    const team = await planTeam(target, planner)
+    const tools = isBare ? [] : await planTools(target.settings, await planner.serversOf(target.spec.file), context)
+    const team = isBare ? undefined : await planTeam(target, planner)
     const answer = {
       by: 'model',
       asks,
@@ -180,21 +253,63 @@ async function planAnswer(call: Answering, planner: Planner, context: PlanContex
   const { name } = request.agent
   const step = { at, name, enabled: true, entry: {}, runs: 1, changes: ['the answer'], decided_by: drift.by }
   if (request.agent.kind === 'prompt') {
+    const { agent, options } = request
     const [given] = request.inputs as readonly PromptInput[]
     if (given === undefined) throw new Error('a prompt file that answers has an input')
-    const { plan, answer } = await planChild(
-      { agent: request.agent, given, options: request.options, drift },
-      planner,
-      context,
-    )
+    const known = call.hasOpenVariables === true ? await withAnyValues(given, agent, planner) : given
+    const { plan, answer } = await planChild({ agent, given: known, options, drift }, planner, context)
     return { answer: { by: 'agent', step: { ...step, agent: plan, decides: [], asks: plan.asks } }, tokens: answer }
   }
   const { agent, options: given } = request as ScriptRequest | PromptRequest<CommandAgent>
   const inputs = request.kind === 'prompt' ? request.inputs.map(({ value }) => value) : request.inputs
   const options = { inherited: context.scope.options, given }
   const planned = await planLeaf({ agent, inputs, options, drift, at }, planner, context)
-  const decides = ['the answer', ...planned.decides]
+  const decides = [...call.decides, ...planned.decides]
   return { answer: { by: 'agent', step: { ...step, agent: planned, decides, asks: planned.asks } }, tokens: null }
+}
+
+/** The input, with possible values for the variables of the file that have none yet. */
+async function withAnyValues(
+  given: PromptInput,
+  agent: Parameters<Planner['loadChild']>[0],
+  planner: Planner,
+): Promise<PromptInput> {
+  const { spec } = await planner.loadChild(agent)
+  const unknown = Object.fromEntries((spec.variables ?? []).map((variable) => [variable.name, anyValue(variable)]))
+  const { values, others } = given.variables
+  return { ...given, variables: { values: { ...unknown, ...values }, others } }
+}
+
+function anyValue({ type, default: own, choices = [] }: InputVariable): Json {
+  const [choice] = choices
+  if (own !== undefined) return own
+  switch (type) {
+    case 'string':
+      return choice ?? ''
+    case 'number':
+    case 'integer':
+      return choice ?? 0
+    case 'boolean':
+      return choice ?? false
+    case 'list':
+      return []
+    case 'table':
+      return choice ?? {}
+  }
+}
+
+/** What summarizes one iteration for the next. */
+export async function planSummary(
+  outlined: OutlinedSummary,
+  { target, drift }: AskingCall,
+  planner: Planner,
+  context: PlanContext,
+): Promise<SummaryPlan> {
+  const inner = below(context, ...outlined.at)
+  const call = { target, drift: grown(drift, outlined.moreTokens) }
+  const { answer } = (await planOne(outlined, call, planner, inner)).asked
+  const { agent, decides, asks } = answer.by === 'agent' ? answer.step : { ...answer, agent: null, decides: [] }
+  return { at: placeText(inner.scope.at), agent, decides, asks }
 }
 
 /** How all tasks are answered: by one agent or model, with the asks of all of them. */
@@ -203,21 +318,8 @@ export function answerOf(tasks: readonly PlannedTask[], planner: Planner): Answe
   const [first] = answers
   if (first === undefined) return unasked
   if (isSingle(first)) return joinSingle(first, answers.filter(isSingle))
-  if (first.by === 'parts') return joinParts(first, answers)
   const alike = answers.filter((answer): answer is StrategyPlan => answer.by === first.by)
-  return answerPlanner(first, planner).join(first, alike)
-}
-
-function joinParts(first: PartsPlan, answers: readonly AnswerPlan[]): PartsPlan {
-  const all = answers.flatMap((answer) => (answer.by === 'parts' ? [answer] : []))
-  const parts = first.parts.map(({ name, answer }, index) => ({
-    name,
-    answer: joinSingle(
-      answer,
-      all.flatMap((one) => one.parts[index]?.answer ?? []),
-    ),
-  }))
-  return { ...first, parts }
+  return shapeOf(first.by, planner.shapes).join(first, alike)
 }
 
 /** The answers to several tasks as one. */
@@ -244,8 +346,7 @@ export function isSingle(answer: AnswerPlan): answer is SingleAnswerPlan {
 /** The parts of an answer, each of one agent or model. */
 export function partsOf(answer: AnswerPlan, planner: Planner): readonly PartPlan[] {
   if (isSingle(answer)) return [answer]
-  if (answer.by === 'parts') return answer.parts.map((part) => part.answer)
-  return answerPlanner(answer, planner).partsOf(answer)
+  return shapeOf(answer.by, planner.shapes).partsOf(answer)
 }
 
 /** All asks for an answer. */
@@ -257,14 +358,40 @@ function asksOfPart(part: PartPlan): readonly Ask[] {
   return part.by === 'model' ? [...part.asks, ...(part.team?.asks ?? [])] : part.step.asks
 }
 
-function answerPlanner({ by }: StrategyPlan, { answerPlanners }: Planner): AnswerPlanner {
-  const found = answerPlanners.get(by)
-  if (found === undefined) throw new Error(`no code plans the answers of ${by}`)
-  return found
+/** How the answers of a strategy are shown. */
+export function shapeOf(key: string, shapes: AnswerShapes): AnswerShape {
+  return shapes.get(key) ?? (sequenceShape(key) as AnswerShape)
+}
+
+/** The answers of a strategy without a shape of its own: one after the other, the last of which counts. */
+function sequenceShape(strategy: string): AnswerShape<PartsPlan> {
+  return {
+    of(planned) {
+      const parts = planned.map(({ name, answer }) => ({ name, answer }))
+      const { inputTokens = null, problem = null } = planned[0] ?? {}
+      const tokens = planned.length === 0 ? 0 : (planned.at(-1)?.tokens ?? null)
+      return { asked: { answer: { by: 'parts', strategy, parts }, tokens }, inputTokens, problem }
+    },
+    join(first, all) {
+      const parts = first.parts.map(({ name, answer }, index) => ({
+        name,
+        answer: joinSingle(
+          answer,
+          all.flatMap((one) => one.parts[index]?.answer ?? []),
+        ),
+      }))
+      return { ...first, parts }
+    },
+    partsOf: ({ parts }) => parts.map(({ answer }) => answer),
+    lines: ({ strategy: key, parts }, options) => [
+      `${options.paint('bold', shown(key))}  ${countOf(parts.length, 'answer')}, one after the other`,
+      ...parts.flatMap(({ name, answer }) => singleLines(answer, shown(name), options)).map(indented),
+    ],
+  }
 }
 
 /** The answer of one agent or model. */
-export interface PlannedAlone {
+interface PlannedOne {
   readonly asked: {
     readonly answer: SingleAnswerPlan
     /** Its maximum length; null: no limit is known. */
@@ -324,4 +451,14 @@ function perhaps({ label, kind, priced }: Awaited<ReturnType<Planner['models']['
     usd,
     output_assumed: true,
   }
+}
+
+/** Corrections of an answer that does not match `[output]`, and of file changes that cannot be applied. */
+function followUpsOf({ output, settings }: PromptTarget): (figures: Figures) => readonly number[] {
+  if (output !== undefined) {
+    return ({ output: limit }) => Array.from({ length: maxRepairs }, (_, index) => (index + 1) * 2 * limit)
+  }
+  if (!settings.write_mode) return () => []
+  const { repair } = settings.changes
+  return ({ input, output: limit }) => Array.from({ length: repair }, (_, index) => (index + 1) * (limit + input))
 }

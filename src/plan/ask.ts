@@ -2,6 +2,7 @@ import type { AgentRequest } from '../event/agent.ts'
 import { estimateOf } from '../model/estimate.ts'
 import type { TokenPrices } from '../model/prices.ts'
 import type { ModelPlanner, PlannedModel } from './models.ts'
+import type { Times } from '../run/strategy.ts'
 
 /** Requests to one model. */
 export interface Ask {
@@ -176,9 +177,6 @@ export function eachTime(asks: readonly Ask[], times: Times): readonly Ask[] {
     usd: ask.usd === null ? null : repeated(ask.usd, times),
   }))
 }
-
-/** How many times something is done. */
-export type Times = Range & { readonly at_most: number }
 
 /** A figure of a plan. */
 export interface Range {

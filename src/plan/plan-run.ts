@@ -14,8 +14,17 @@ import type { PromptTarget } from '../load/prompt-target.ts'
 import type { TargetOptions } from '../load/options.ts'
 import { loadTargetFor, mayAskModel, type Target, warningsOf } from '../load/target.ts'
 import { toolRules, writtenRules } from '../tool/rule-list.ts'
-import { answerEachTime, answerOf, asksOf, isSingle, partsOf, type PlannedTask, planTask } from './answer.ts'
-import { type Ask, decidedBy, type Drift, eachTime, grown, isOpen, joinAsks, type Range, steady, sumOf } from './ask.ts'
+import {
+  answerEachTime,
+  answerOf,
+  asksOf,
+  isSingle,
+  partsOf,
+  type PlannedTask,
+  planSummary,
+  planTask,
+} from './answer.ts'
+import { type Ask, decidedBy, eachTime, grown, isOpen, joinAsks, type Range, steady, sumOf } from './ask.ts'
 import { createModelPlanner, type ModelPlanner } from './models.ts'
 import type { AgentPlan, Decision, FileCount, Plan, PromptPlan, StepPlan, TasksPlan, Total } from './plan.ts'
 import {
@@ -127,7 +136,7 @@ async function planTarget(
   const call = { agent, inputs: await readInputs(inputs, context), options, drift: steady, at: 'main' }
   const once = await planScript(call, planner, context)
   const repeating = planner.strategies.find(({ key }) => target.settings[key] !== undefined)
-  const times = (await repeating?.repetitionPlanner?.())?.timesOf(target.settings)
+  const times = (await repeating?.outlineRepeated?.())?.timesOf(target.settings)
   const plan = times === undefined ? once : { ...once, iterations: times, asks: eachTime(once.asks, times) }
   // only an agent that is the target of the run can ask to be run again
   return planner.factsOf(agent).reach.mayRedo ? { ...plan, decides: [...plan.decides, redo] } : plan
@@ -220,10 +229,10 @@ async function planPrompt(call: PromptCall, planner: Planner, context: PlanConte
   const drift = empty && pre.drift !== call.drift ? decidedBy(pre.drift, ...pre.steps.map(({ at }) => at)) : pre.drift
   const isSkipped = (empty && !isOpen(drift)) || plans.length === 0
   const row = planner.strategies.find(({ key }) => key === target.strategy?.row.key)
-  const repetition = (await row?.repetitionPlanner?.())?.ofPrompt(target)
+  const repetition = (await row?.outlineRepeated?.())?.ofPrompt(target)
   const around = repetition && {
     promptOf: repetition.promptOf,
-    later: (each: Drift) => repetition.later(each, instructionOf(state)),
+    laterTokens: repetition.laterTokens(instructionOf(state)),
   }
   const tasks: PlannedTask[] = []
   for (const plan of isSkipped ? [] : plans) {
@@ -245,8 +254,9 @@ async function planPrompt(call: PromptCall, planner: Planner, context: PlanConte
   const again = (asks: readonly Ask[]): readonly Ask[] => (times === undefined ? asks : eachTime(asks, times))
   const answer = times !== undefined && isSingle(answered) ? answerEachTime(answered, times) : answered
   const answerTokens = total(tasks.map((task) => task.answerTokens))
-  const called = { settings, instruction: instructionOf(state), drift, answers: answerTokens ?? 0 }
-  const summary = isSkipped ? undefined : await repetition?.planSummary(called, planner, own)
+  const called = { settings, instruction: instructionOf(state), answers: answerTokens ?? 0 }
+  const outlined = isSkipped ? undefined : repetition?.summary(called)
+  const summary = outlined && (await planSummary(outlined, { target, drift }, planner, own))
   const summaries = summary && { ...summary, asks: again(summary.asks) }
   const post = isSkipped
     ? { steps: [], drift }

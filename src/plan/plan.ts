@@ -114,15 +114,15 @@ export interface ToolPlan {
   readonly agents?: readonly string[]
 }
 
-export type AnswerPlan = SingleAnswerPlan | PartsPlan | StrategyPlan
+export type AnswerPlan = SingleAnswerPlan | StrategyPlan
 
-/** The answer of a strategy that is planned by code of its own, which also says what else is in it. */
+/** The answers of a strategy, whose shape says what else is in it. */
 export interface StrategyPlan {
-  readonly by: AnsweringKey
+  readonly by: AnsweringKey | 'parts'
 }
 
-/** The answers that a strategy gets for a task, one after the other. */
-export interface PartsPlan {
+/** The answers of a strategy without a shape of its own. */
+export interface PartsPlan extends StrategyPlan {
   readonly by: 'parts'
   /** The key of its table. */
   readonly strategy: string

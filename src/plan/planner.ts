@@ -34,7 +34,7 @@ import type { ServersOfPack } from '../config/unused-servers.ts'
 import type { TargetOptions } from '../load/options.ts'
 import { asLua } from '../script/host/require.ts'
 import { moduleFiles } from '../script/module-reader.ts'
-import type { Drift, Times } from './ask.ts'
+import type { Ask, Drift } from './ask.ts'
 import type { ModelPlanner } from './models.ts'
 import { systemClock } from '../base/clock.ts'
 import type { AskedCall, Effects } from '../event/effects.ts'
@@ -48,9 +48,8 @@ import { createPermission } from '../tool/permission.ts'
 import type { Round, Strategy } from '../run/strategy.ts'
 import type { FileSet } from '../run/files.ts'
 import type { TaskPlan } from '../run/plan.ts'
-import type { Settings } from '../config/settings.ts'
 import type { ChainState } from '../stage/state.ts'
-import type { AnswerPlan, PartPlan, PromptPlan, StrategyPlan, SummaryPlan } from './plan.ts'
+import type { AnswerPlan, PartPlan, PromptPlan, SingleAnswerPlan, StrategyPlan } from './plan.ts'
 import type { AnswerOptions } from './text.ts'
 
 interface ScriptFacts {
@@ -70,8 +69,7 @@ export type PlanContext = ContextWith<keyof RunScope, PlanPorts>
 /** What all parts of one plan share. */
 export interface Planner {
   readonly strategies: readonly PlannedStrategy[]
-  /** Of the strategies that have one. */
-  readonly answerPlanners: ReadonlyMap<string, AnswerPlanner>
+  readonly shapes: AnswerShapes
   readonly models: ModelPlanner
   readonly tries: number
   readonly signal: AbortSignal
@@ -105,8 +103,8 @@ export interface TaskCall {
   readonly drift: Drift
   /** How the instruction of the first time is changed. */
   readonly promptOf?: Round['promptOf']
-  /** The drift of later times. */
-  readonly later?: (drift: Drift) => Drift
+  /** Tokens that the instruction of later times may have in addition. */
+  readonly laterTokens?: number
 }
 
 export interface PlannedQuestion<Answer extends AnswerPlan = AnswerPlan> {
@@ -129,20 +127,18 @@ export interface PlannedPrompt {
   readonly answer: number | null
 }
 
-/** A strategy, and what a plan needs to know of it. */
+/** A strategy, and what a plan needs to know of it besides its outline. */
 export interface PlannedStrategy extends Strategy {
-  /** Plans its answers; omitted: they are those of `outline`, one after the other. */
-  readonly answerPlanner?: () => Promise<AnswerPlanner>
+  /** How its answers are shown; omitted: one after the other. */
+  readonly shape?: () => Promise<AnswerShape>
   /** The model of the file leads others, and calls them as often as it likes. */
   readonly leads?: true
-  /** Plans how it repeats tasks. */
-  readonly repetitionPlanner?: () => Promise<RepetitionPlanner>
 }
 
-/** `Plan` is its part of the `--json` output. */
-export interface AnswerPlanner<Plan extends StrategyPlan = StrategyPlan> {
-  /** One task. */
-  plan(call: TaskCall, planner: Planner, context: PlanContext): Promise<PlannedQuestion<Plan>>
+/** How the answers that a strategy gets are shown in a plan. `Plan` is its part of the `--json` output. */
+export interface AnswerShape<Plan extends StrategyPlan = StrategyPlan> {
+  /** One task, from the answers of its outline. */
+  of(parts: readonly PlannedPart[], target: PromptTarget): PlannedQuestion<Plan>
   /** The answers to all tasks as one. */
   join(first: Plan, all: readonly Plan[]): Plan
   /** What it asks of agents and models, in order. */
@@ -153,30 +149,28 @@ export interface AnswerPlanner<Plan extends StrategyPlan = StrategyPlan> {
   draw?(plan: Plan, language: 'mermaid' | 'dot'): string
 }
 
-export interface RepetitionPlanner {
-  /** Undefined: once. */
-  readonly timesOf: (settings: Settings) => Times | undefined
-  /** Of a file that has this strategy. */
-  readonly ofPrompt: (target: PromptTarget) => Repetition
+/** One answer of an outline. */
+export interface PlannedPart extends Pick<PlannedQuestion, 'inputTokens' | 'problem'> {
+  readonly name: string
+  readonly at: string
+  /** For all times that it is asked for. */
+  readonly answer: SingleAnswerPlan
+  /** All asks, also those of what is asked instead; only possible ones if it is asked for only after a failure. */
+  readonly asks: readonly Ask[]
+  /** Maximum length of the answer; null: no limit is known. */
+  readonly tokens: number | null
+  /** Places that decide whether it is asked for, and with what. */
+  readonly decidedBy: readonly string[]
 }
 
-/** How the tasks of a prompt file are repeated. */
-interface Repetition {
-  readonly times: Times
-  /** The instruction of the first time. */
-  readonly promptOf: Round['promptOf'] & {}
-  /** How far the instruction of later times may differ. */
-  readonly later: (drift: Drift, instruction: string) => Drift
-  /** What each time reports to the next one; undefined: no model or agent is asked for it. */
-  readonly planSummary: (call: SummaryCall, planner: Planner, context: PlanContext) => Promise<SummaryPlan | undefined>
-}
+/** By the key of the strategy. */
+export type AnswerShapes = ReadonlyMap<string, AnswerShape>
 
-export interface SummaryCall {
-  readonly settings: Settings
-  readonly instruction: string
-  readonly drift: Drift
-  /** Maximum length of the answers of one time, in tokens. */
-  readonly answers: number
+/** The shapes of all strategies that have one. */
+export async function shapesOf(strategies: readonly PlannedStrategy[]): Promise<AnswerShapes> {
+  const found = new Map<string, AnswerShape>()
+  for (const { key, shape } of strategies) if (shape !== undefined) found.set(key, await shape())
+  return found
 }
 
 /** What the targets of a plan are loaded with. */
@@ -191,7 +185,7 @@ export async function createPlanner({ options, ...shared }: PlannerOptions): Pro
   return {
     ...shared,
     strategies: options.strategies,
-    answerPlanners: await answerPlannersOf(options.strategies),
+    shapes: await shapesOf(options.strategies),
     loadChild(agent) {
       const key = agent.defined === undefined ? agent.file : `${agent.file}#${agent.name}\n${agent.text}`
       const loaded = children.get(key) ?? loadPromptTarget(childTargetOptions(agent, around))
@@ -205,16 +199,6 @@ export async function createPlanner({ options, ...shared }: PlannerOptions): Pro
     },
     look: (workspace) => createLooking({ ...shared, workspace, path: options.env['PATH'] }),
   }
-}
-
-/** The planners of all strategies that have one, by key. */
-export async function answerPlannersOf(
-  strategies: readonly PlannedStrategy[],
-): Promise<ReadonlyMap<string, AnswerPlanner>> {
-  const found = new Map<string, AnswerPlanner>()
-  for (const { key, answerPlanner } of strategies)
-    if (answerPlanner !== undefined) found.set(key, await answerPlanner())
-  return found
 }
 
 function readFacts({ kind, file, text, pack }: Parameters<Planner['factsOf']>[0]): ScriptFacts {

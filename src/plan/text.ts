@@ -6,7 +6,6 @@ import type {
   AgentPlan,
   FileCount,
   Limits,
-  PartsPlan,
   PromptPlan,
   SingleAnswerPlan,
   StepPlan,
@@ -102,8 +101,6 @@ function answerLines({ answer, tasks, iterations }: PromptPlan, options: TreeOpt
     case 'model':
     case 'agent':
       return singleLines(answer, 'ask', inAnswer)
-    case 'parts':
-      return partLines(answer, inAnswer)
     default:
       return options.linesOf(answer, inAnswer)
   }
@@ -148,14 +145,6 @@ function roleLine({ name, agent, model, tools }: TeamPlan['roles'][number]): str
     ...(tools === null ? [] : [tools.length === 0 ? 'no tools' : `tools ${tools.map(shown).join(', ')}`]),
   ]
   return `${shown(name)}  ${facts.join(' · ')}`
-}
-
-/** `relay  2 answers, one after the other`, and the lines of each. */
-function partLines({ strategy, parts }: PartsPlan, options: AnswerOptions): readonly string[] {
-  return [
-    `${options.paint('bold', shown(strategy))}  ${countOf(parts.length, 'answer')}, one after the other`,
-    ...parts.flatMap(({ name, answer }) => singleLines(answer, shown(name), options)).map(indented),
-  ]
 }
 
 /** `tools  todo · webfetch (ask, 2 rules by pattern) · not offered: edit (write_mode is not set)`. */

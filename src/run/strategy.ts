@@ -5,6 +5,7 @@ import type { PromptInput } from '../event/agent.ts'
 import type { RunContext } from '../event/context.ts'
 import type { ErrorInfo } from '../event/event.ts'
 import type { Spent } from '../event/meter.ts'
+import type { Place, Segment } from '../event/place.ts'
 import type { RunIndex } from '../journal/run-index.ts'
 import type { PromptTarget } from '../load/prompt-target.ts'
 import type { StrategyLoader } from '../load/strategy.ts'
@@ -27,12 +28,12 @@ export interface Strategy extends StrategyLoader {
   readonly hasParts?: true
   /** Answers one task. @throws BatonError if there is no answer */
   readonly answer?: (call: TaskCall, context: RunContext) => Promise<TaskAnswer>
-  /** The answers that it gets for a task, one after the other, for plans. Omitted: it has a planner of its own. */
-  readonly outline?: (
-    task: Pick<TaskCall, 'settings' | 'state'> & Pick<Round, 'target'>,
-  ) => Promise<readonly OutlinedAnswer[]>
+  /** The answers that it gets for a task, as they are known before a run. Omitted: the file is asked once. */
+  readonly outline?: (task: OutlinedTask) => Promise<readonly OutlinedAnswer[]>
   /** Is called once for a run of a file, and its result once for each round of the run, to work on all its tasks. */
   readonly repeat?: (run: PromptRun) => Promise<(around: RunContext) => Promise<TasksRunner>>
+  /** How it repeats tasks, as it is known before a run. */
+  readonly outlineRepeated?: () => Promise<RepetitionOutlines>
   /**
    * Whether the files are such that a resumed run can repeat the place `from`.
    * @throws BatonError USAGE if they are not
@@ -57,11 +58,83 @@ export function answeringStrategy<Row extends Strategy>(
   return strategies.find(({ key, answer }) => answer !== undefined && settings[key] !== undefined)
 }
 
-/** One answer of one agent or model, as it is known before a run. */
+export type OutlinedTask = Pick<TaskCall, 'settings' | 'state' | 'files'> & Pick<Round, 'target'>
+
+/**
+ * One answer of one agent or model, as it is known before a run. An outline lists each after those that it may be given.
+ * Nothing is asked, and no script runs, until a plan calls `asks`.
+ */
 export interface OutlinedAnswer {
   readonly name: string
+  /** The file, as if it had nothing else to answer. */
   readonly target: PromptTarget
   readonly state: ChainState
+  /** Its place below that of the task; omitted: that of a member. */
+  readonly at?: Segment
+  /** The names of the answers that it may be given; omitted: all before it. */
+  readonly needs?: readonly string[]
+  /** How often it is asked for; omitted: once. */
+  readonly times?: Times
+  /** How those that it needs have to end for it to be asked for; omitted: with success. */
+  readonly when?: 'success' | 'failure' | 'always' | 'decided'
+  /** It is asked for each item of a list that is known only then. */
+  readonly isForEach?: boolean
+  /** What it is asked may contain the answers that it is given any number of times. */
+  readonly repeatsAnswers?: boolean
+  /** How a run asks for it, then how it asks instead if that fails; omitted: as for a task of the file. */
+  readonly asks?: readonly OutlinedAsk[]
+}
+
+/** Asks an agent or model by the code of a run. */
+export interface OutlinedAsk {
+  readonly ask: (context: RunContext) => Promise<unknown>
+  /** What the answer of an agent decides, if it is not a prompt file. */
+  readonly decides: readonly string[]
+  /** The values for variables of a prompt file are known only then. */
+  readonly hasOpenVariables?: true
+  /** The answer is used as it is: it is not corrected, and there are no tools. */
+  readonly isBare?: true
+}
+
+/** How many times something is done. */
+export interface Times {
+  /** Whatever scripts decide. */
+  readonly at_least: number
+  /** If no script changes anything, and nothing fails. */
+  readonly as_written: number
+  readonly at_most: number
+}
+
+/** How the tasks and agents of a file are repeated, as it is known before a run. */
+export interface RepetitionOutlines {
+  /** Undefined: once. */
+  readonly timesOf: (settings: Settings) => Times | undefined
+  /** Of a file that has this strategy. */
+  readonly ofPrompt: (target: PromptTarget) => RepetitionOutline
+}
+
+interface RepetitionOutline {
+  readonly times: Times
+  /** The instruction of the first time. */
+  readonly promptOf: Round['promptOf'] & {}
+  /** Maximum number of tokens that the instruction of a later time may have in addition. */
+  readonly laterTokens: (instruction: string) => number
+  /** How each time is summarized for the next one; undefined: no model or agent is asked. */
+  readonly summary: (call: SummaryCall) => OutlinedSummary | undefined
+}
+
+export interface SummaryCall {
+  readonly settings: Settings
+  readonly instruction: string
+  /** Maximum length of the answers of one time, in tokens. */
+  readonly answers: number
+}
+
+export interface OutlinedSummary extends OutlinedAsk {
+  /** Below the place of the file. */
+  readonly at: Place
+  /** Maximum number of tokens that the request may have in addition. */
+  readonly moreTokens: number
 }
 
 /** A task that a strategy answers. */

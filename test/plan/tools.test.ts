@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { answerPlannersOf } from '../../src/plan/planner.ts'
+import { shapesOf } from '../../src/plan/planner.ts'
 import { planTree } from '../../src/plan/text.ts'
 import { strategies } from '../../src/strategies/strategies.ts'
 import { createPaint } from '../../src/render/style.ts'
@@ -14,11 +14,11 @@ const paint = createPaint({ env: {}, isTerminal: false })
 async function planned(files: Readonly<Record<string, string>>, file = 'ask.md') {
   const folder = workspaceOf(files)
   const plan = await planIn(folder, { file })
-  const planners = await answerPlannersOf(strategies)
+  const shapes = await shapesOf(strategies)
   const lines = planTree(plan.target, {
     paint,
     limits: plan.limits,
-    linesOf: (answer, options) => planners.get(answer.by)?.lines(answer, options) ?? [],
+    linesOf: (answer, options) => shapes.get(answer.by)?.lines(answer, options) ?? [],
   })
   return { lines: lines.map((line) => line.trim()).filter((line) => line.startsWith('tools')), plan }
 }

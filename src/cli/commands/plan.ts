@@ -12,7 +12,8 @@ import { defined } from '../../base/json.ts'
 import { type CommandIo, jsonLine, openWorkplace } from '../io.ts'
 import { withMeant } from '../command-suggestion.ts'
 import { overridesOf } from '../../config/request-overrides.ts'
-import { type AnswerPlanner, answerPlannersOf } from '../../plan/planner.ts'
+import { isSingle, shapeOf } from '../../plan/answer.ts'
+import { type AnswerShapes, shapesOf } from '../../plan/planner.ts'
 import { planTree, shown } from '../../plan/text.ts'
 import { promptSource, refuseEmptyNames } from '../prompt-source.ts'
 import { strategies } from '../../strategies/strategies.ts'
@@ -44,24 +45,21 @@ export async function planCommand(flags: Flags<'plan'>, io: CommandIo): Promise<
 
 async function written(plan: Plan, format: 'text' | 'json' | 'mermaid' | 'dot', paint: Paint): Promise<string> {
   if (format === 'json') return jsonLine(plan)
-  const planners = await answerPlannersOf(strategies)
-  return format === 'text' ? planText(plan, { paint, planners }) : drawing(plan, { language: format, planners })
+  const shapes = await shapesOf(strategies)
+  return format === 'text' ? planText(plan, { paint, shapes }) : drawing(plan, { language: format, shapes })
 }
-
-type Planners = ReadonlyMap<string, AnswerPlanner>
 
 function drawing(
   { target, file }: Plan,
-  { language, planners }: { readonly language: 'mermaid' | 'dot'; readonly planners: Planners },
+  { language, shapes }: { readonly language: 'mermaid' | 'dot'; readonly shapes: AnswerShapes },
 ): string {
   const answer = target.kind === 'prompt' ? target.answer : undefined
-  const isOwn = answer !== undefined && answer.by !== 'model' && answer.by !== 'agent' && answer.by !== 'parts'
-  const drawn = isOwn ? planners.get(answer.by)?.draw?.(answer, language) : undefined
+  const drawn = answer === undefined || isSingle(answer) ? undefined : shapes.get(answer.by)?.draw?.(answer, language)
   if (drawn !== undefined) return drawn
   throw new BatonError('USAGE', `${file} has no [workflow] to draw`, { hint: 'Leave --format out.' })
 }
 
-function planText(plan: Plan, { paint, planners }: { readonly paint: Paint; readonly planners: Planners }): string {
+function planText(plan: Plan, { paint, shapes }: { readonly paint: Paint; readonly shapes: AnswerShapes }): string {
   const { file, target, open, notes, limits, asks } = plan
   const indented = (line: string): string => `  ${line}`
   const section = (title: string, lines: readonly string[]): readonly string[] =>
@@ -72,7 +70,7 @@ function planText(plan: Plan, { paint, planners }: { readonly paint: Paint; read
     planTree(target, {
       paint,
       limits,
-      linesOf: (answer, options) => planners.get(answer.by)?.lines(answer, options) ?? [],
+      linesOf: (answer, options) => shapeOf(answer.by, shapes).lines(answer, options),
     }),
     section('limits', limitLines(limits)),
     section('decided at run time', decided),

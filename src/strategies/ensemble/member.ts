@@ -345,7 +345,7 @@ function withoutTeam(target: PromptTarget): PromptTarget {
   return { ...target, settings: without(target.settings), settingsFor: (params) => without(target.settingsFor(params)) }
 }
 
-function kindOf({ agent, line }: EnsembleMember): MemberKind {
+export function kindOf({ agent, line }: EnsembleMember): MemberKind {
   if (line !== undefined) return 'command'
   return agent === undefined ? 'model' : 'agent'
 }

@@ -1,15 +1,42 @@
-import type { Ensemble } from '../../config/ensemble.ts'
-import { below } from '../../event/context.ts'
-import { nothingSpent } from '../../event/meter.ts'
-import { member as memberPlace, part, placeText } from '../../event/place.ts'
-import { answerEachTime, joinSingle, planAlone, type PlannedAlone } from '../../plan/answer.ts'
-import { decidedBy, type Drift, grown } from '../../plan/ask.ts'
+import { joinSingle } from '../../plan/answer.ts'
 import type { SingleAnswerPlan } from '../../plan/plan.ts'
+import type { AnswerShape, PlannedPart, PlannedQuestion } from '../../plan/planner.ts'
 import { type AnswerOptions, indented, shown, singleLines } from '../../plan/text.ts'
+import { nothingSpent } from '../../event/meter.ts'
+import { part } from '../../event/place.ts'
 import { countOf } from '../../render/format.ts'
-import type { AnswerPlanner, PlannedQuestion, Planner, TaskCall, PlanContext } from '../../plan/planner.ts'
+import type { PromptTarget } from '../../load/prompt-target.ts'
+import type { OutlinedAnswer, OutlinedTask } from '../../run/strategy.ts'
 import { judgeQuestion, synthesisQuestion, viewsOf } from './aggregate.ts'
-import { aggregateTarget, prepareMembers, withoutEnsemble } from './member.ts'
+import { aggregateTarget, kindOf, prepareMembers, withoutEnsemble } from './member.ts'
+
+/** The answers of all members, and what combines them. */
+export async function outlineOf({ target, state, settings }: OutlinedTask): Promise<readonly OutlinedAnswer[]> {
+  const { ensemble } = settings
+  if (ensemble === undefined) throw new Error('a file with an ensemble')
+  const { aggregate, retries, isolation } = ensemble
+  const prepared = await prepareMembers(ensemble, target)
+  const members = prepared.map(({ name, target: own }) => ({
+    name,
+    target: own,
+    state: withoutEnsemble(state),
+    needs: [],
+    // a member that fails tries again
+    times: { at_least: 1, as_written: 1, at_most: retries + 1 },
+  }))
+  if (aggregate === 'vote' || aggregate === 'first') return members
+  const last = await aggregateTarget(ensemble, target)
+  const views = viewsOf(prepared, new Map(prepared.map(({ name }) => [name, nothingAnswered])))
+  const question =
+    isolation === 'worktree'
+      ? judgeQuestion(views, new Map())
+      : synthesisQuestion({ views, isText: last.output === undefined })
+  const asked = withoutEnsemble(state)
+  const prompts = last.answerAgent === undefined ? [...asked.prompts, question] : asked.prompts
+  return [...members, { name: aggregate, at: part('aggregate'), target: last, state: { ...asked, prompts } }]
+}
+
+const nothingAnswered = { status: 'answered', content: '', response: {}, spent: nothingSpent, seconds: 0 } as const
 
 export interface EnsemblePlan {
   readonly by: 'ensemble'
@@ -27,78 +54,27 @@ interface MemberPlan {
   readonly answer: SingleAnswerPlan
 }
 
-export const ensemblePlanner: AnswerPlanner<EnsemblePlan> = {
-  async plan(call, planner, context) {
-    const { ensemble } = call.target.settings
-    if (ensemble === undefined) throw new Error('a file with an ensemble')
-    return planEnsemble({ ...call, ensemble }, planner, context)
-  },
+export const ensembleShape: AnswerShape<EnsemblePlan> = {
+  of: planOf,
   join,
   partsOf: ({ members, joined_by: last }) => [...members.map(({ answer }) => answer), ...(last === null ? [] : [last])],
   lines: ensembleLines,
 }
 
-interface EnsembleCall extends TaskCall {
-  readonly ensemble: Ensemble
-}
-
-/** The answers of all members, and what combines them. */
-async function planEnsemble(
-  { ensemble, ...call }: EnsembleCall,
-  planner: Planner,
-  context: PlanContext,
-): Promise<PlannedQuestion<EnsemblePlan>> {
-  const { aggregate, quorum, retries } = ensemble
-  const prepared = await prepareMembers(ensemble, call.target)
-  const state = withoutEnsemble(call.state)
-  const members: MemberPlan[] = []
-  const planned: PlannedAlone[] = []
-  for (const { name, kind, target } of prepared) {
-    const one = await planAlone({ ...call, target, state }, planner, below(context, memberPlace(name)))
-    planned.push(one)
-    // a member that fails tries again
-    const answer = answerEachTime(one.asked.answer, { at_least: 1, as_written: 1, at_most: retries + 1 })
-    members.push({ name, kind, answer })
-  }
-  const tokens = planned.map((one) => one.asked.tokens)
-  const [first] = planned
-  const { inputTokens, problem } = first ?? { inputTokens: null, problem: null }
-  const plan = { by: 'ensemble', aggregate, quorum, members } as const
-  if (aggregate === 'vote' || aggregate === 'first') {
-    const most = tokens.includes(null) ? null : Math.max(...tokens.map((each) => each ?? 0))
-    return { asked: { answer: { ...plan, joined_by: null }, tokens: most }, inputTokens, problem }
-  }
-  const target = await aggregateTarget(ensemble, call.target)
-  const ends = new Map(prepared.map(({ name }) => [name, nothingAnswered]))
-  const views = viewsOf(prepared, ends)
-  const question =
-    ensemble.isolation === 'worktree'
-      ? judgeQuestion(views, new Map())
-      : synthesisQuestion({ views, isText: target.output === undefined })
-  const asked = target.answerAgent === undefined ? { ...state, prompts: [...state.prompts, question] } : state
-  const at = below(context, part('aggregate'))
-  const last = await planAlone(
-    { ...call, target, state: asked, drift: driftAfter(call.drift, tokens, at) },
-    planner,
-    at,
-  )
-  return {
-    asked: { answer: { ...plan, joined_by: last.asked.answer }, tokens: last.asked.tokens },
-    inputTokens,
-    problem,
-  }
-}
-
-const nothingAnswered = { status: 'answered', content: '', response: {}, spent: nothingSpent, seconds: 0 } as const
-
-/** The last request contains all answers. */
-function driftAfter(drift: Drift, tokens: readonly (number | null)[], { scope }: PlanContext): Drift {
-  const known = tokens.flatMap((each) => each ?? [])
-  const more = grown(
-    drift,
-    known.reduce((sum, each) => sum + each, 0),
-  )
-  return known.length === tokens.length ? more : decidedBy(more, placeText(scope.at))
+function planOf(parts: readonly PlannedPart[], { settings }: PromptTarget): PlannedQuestion<EnsemblePlan> {
+  const { ensemble } = settings
+  if (ensemble === undefined) throw new Error('a file with an ensemble')
+  const { aggregate, quorum, members: written } = ensemble
+  const members = written.flatMap((member, index): readonly MemberPlan[] => {
+    const { name, answer } = parts[index] ?? {}
+    return name === undefined || answer === undefined ? [] : [{ name, kind: kindOf(member), answer }]
+  })
+  const last = parts[members.length]
+  const tokens = parts.map((one) => one.tokens)
+  const longest = tokens.includes(null) ? null : Math.max(...tokens.map((each) => each ?? 0))
+  const { inputTokens = null, problem = null } = parts[0] ?? {}
+  const plan = { by: 'ensemble', aggregate, quorum, members, joined_by: last?.answer ?? null } as const
+  return { asked: { answer: plan, tokens: last === undefined ? longest : last.tokens }, inputTokens, problem }
 }
 
 function join(first: EnsemblePlan, all: readonly EnsemblePlan[]): EnsemblePlan {

@@ -37,7 +37,8 @@ export const ensemble: PlannedStrategy = {
   },
   models: async (around) => (await import('./load.ts')).modelsOfEnsemble(around),
   problems: async (spec, { output }) => (await import('./load.ts')).ensembleProblems(spec, output),
-  answerPlanner: async () => (await import('./plan.ts')).ensemblePlanner,
+  outline: async (task) => (await import('./plan.ts')).outlineOf(task),
+  shape: async () => (await import('./plan.ts')).ensembleShape,
   answer: async (call, context) => (await import('./run.ts')).runEnsemble(call, context),
 }
 

@@ -13,7 +13,7 @@ export const iterate: PlannedStrategy = {
     spec.settings.iterate === undefined && spec.frontMatter['iterate'] === undefined
       ? undefined
       : (await import('./load.ts')).loadIteration(spec, options),
-  repetitionPlanner: async () => (await import('./plan.ts')).iterationPlanner,
+  outlineRepeated: async () => (await import('./plan.ts')).iterationOutlines,
   repeat: async (run) => (await import('./prompt.ts')).startIterating(run),
   checkRepeated: async (...given) => (await import('./head.ts')).checkIterationHead(...given),
   repeatAgent: async (...given) => (await import('./agent.ts')).iterateAgent(...given),

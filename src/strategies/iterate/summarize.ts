@@ -38,7 +38,7 @@ export async function summarize(
   let why = 'the answer was empty or too long'
   const { value: text, spent } = await services.meter.measure(scope.at, async () => {
     try {
-      return usableSummary(await asked(done, { summarizer, settings }, context))
+      return usableSummary(await askForSummary(done, { summarizer, settings }, context))
     } catch (error) {
       services.signal.throwIfAborted()
       if (stopsRun(error)) throw error
@@ -51,7 +51,8 @@ export async function summarize(
   return { ...byFiles, spent }
 }
 
-async function asked(
+/** Asks the model or an agent for the text of a summary. */
+export async function askForSummary(
   done: Summarized,
   { summarizer, settings }: { readonly summarizer: Iteration['summarizer']; readonly settings: Settings },
   context: RunContext,

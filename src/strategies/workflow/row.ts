@@ -35,6 +35,7 @@ export const workflow: PlannedStrategy = {
     settings.workflow === undefined
       ? []
       : (await import('./check.ts')).workflowProblems(settings.workflow, { document, compiler }),
-  answerPlanner: async () => (await import('./plan.ts')).workflowPlanner,
+  outline: async (task) => (await import('./plan.ts')).outlineOf(task),
+  shape: async () => (await import('./plan.ts')).workflowShape,
   answer: async (call, context) => (await import('./run.ts')).answerBySteps(call, context),
 }

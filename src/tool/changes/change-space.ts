@@ -158,7 +158,7 @@ interface Change {
  * Files after a number of planned changes, which are shared with later states. The cost of a lookup is the depth of the
  * path.
  */
-export class PlannedFiles implements Files {
+class PlannedFiles implements Files {
   readonly #base: Files
   /** The changes of each path, the latest last. */
   readonly #changes: Map<string, Change[]>

@@ -9,7 +9,7 @@ export interface Edit<Put> {
 }
 
 /** A text with all edits applied to it at once. They are ascending and do not overlap. */
-export function editText(text: string, edits: readonly Edit<string>[]): string {
+function editText(text: string, edits: readonly Edit<string>[]): string {
   const parts: string[] = []
   let position = 0
   for (const { start, end, put } of edits) {
