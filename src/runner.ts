@@ -3,7 +3,7 @@ import { messageOf } from './base/error.ts'
 import { defined, type Json, type JsonObject } from './base/json.ts'
 import type { Listener } from './event/bus.ts'
 import { usualRounds } from './event/limits.ts'
-import { attempt, unwrap } from './journal/attempt.ts'
+import { capture, unwrap } from './journal/work-result.ts'
 import type { ChatPlace } from './journal/chat-place.ts'
 import { isForbidden } from './journal/failure.ts'
 import { createMemoryJournal } from './journal/memory.ts'
@@ -133,7 +133,7 @@ async function openJournal(
   { bus, mask, ...around }: OpenParts & Pick<Surroundings, 'env' | 'home'>,
 ): Promise<OpenedRun> {
   const now = (): Date => new Date()
-  const key = attempt(() => {
+  const key = capture(() => {
     checkWritable(folder)
     return openSigningKey(around)
   })

@@ -127,7 +127,7 @@ export function rootScope(given: Pick<RunScope, 'runId' | 'version' | 'folders'>
 }
 
 /** Texts stored with a run, by the SHA-256 of their UTF-8 bytes. */
-export interface KeptTexts {
+export interface TextStore {
   /** @throws BatonError RUN_TOO_LARGE, JOURNAL_FAILED */
   readonly keep: (text: string) => void
   /**
@@ -215,7 +215,7 @@ export interface RunStore {
   /** The files that the run executes, and those that its models changed. */
   readonly sources: RunSources
   /** Undefined: this run is not recorded on disk. */
-  readonly texts?: KeptTexts
+  readonly texts?: TextStore
   /** Undefined: this run is not recorded on disk. */
   readonly ownFiles?: OwnFiles
   /**

@@ -9,7 +9,7 @@ import { type TextMap, decodeValue } from './value.ts'
 import { BatonError } from '../base/error.ts'
 import { sha256 } from '../base/hash.ts'
 import { safeJson } from '../base/terminal-text.ts'
-import { readMasked } from './kept.ts'
+import { readMaskedContent } from './content-store.ts'
 import { createPathTokens, foldersOf } from './portable.ts'
 import { readRun } from './source.ts'
 import { type JournalRecord, type UnknownRecord, encodeLine } from './record.ts'
@@ -87,7 +87,7 @@ export async function writeCassette(
     if (kind !== 'started' || !isJsonObject(request ?? null)) return undefined
     const { content, after } = request as JsonObject
     if (content !== keptContent || typeof after !== 'string') return undefined
-    const bytes = readMasked(folder, after, files)
+    const bytes = readMaskedContent(folder, after, files)
     return bytes !== undefined && isUtf8(bytes) ? bytes.toString('utf8') : undefined
   }
 

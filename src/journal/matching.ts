@@ -2,10 +2,10 @@ import { canonicalHash, sha256 } from '../base/hash.ts'
 import { canonicalJson, isJsonObject, type Json, mapTexts } from '../base/json.ts'
 import { differsOnlyInOwnTexts, hasOwnText } from '../base/model-text.ts'
 import type { AskedCall, AskedChange, FileChangeRecord } from '../event/effects.ts'
-import type { Attempt } from './attempt.ts'
+import type { WorkResult } from './work-result.ts'
 import { isBlobReference } from './blobs.ts'
 import type { JournalRecord, Outcome } from './record.ts'
-import { revivedFrom } from './recorded-error.ts'
+import { restoreError } from './recorded-error.ts'
 import type { RunIndex } from './run-index.ts'
 import { noMask, type SecretMask } from './secrets.ts'
 import type { Location, PlaceNode } from './tree.ts'
@@ -65,7 +65,7 @@ export interface Matcher {
   /** The request of the effect that was started there. */
   requestAt(node: PlaceNode | undefined): Json | undefined
   /** The value or error of a match. */
-  recall(outcome: Outcome<Json>): Attempt<unknown>
+  recall(outcome: Outcome<Json>): WorkResult<unknown>
   /** The call in a record, with secrets restored. */
   callAt(location: Location): ComparedCall | undefined
 }
@@ -127,7 +127,7 @@ export function createMatcher(
     recall: (outcome) =>
       outcome.status === 'ok'
         ? { status: 'ok', value: source.value(outcome.value) }
-        : { status: 'failed', error: revivedFrom(source, outcome.error) },
+        : { status: 'failed', error: restoreError(source, outcome.error) },
     callAt(location) {
       const record = source.at(location)
       if (record.k === 'started') return { name: record.kind, request: source.value(record.request) as Json }

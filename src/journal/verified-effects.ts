@@ -11,10 +11,10 @@ import type {
 import type { Permission } from '../event/permission.ts'
 import type { Spent } from '../event/meter.ts'
 import { isWithin, originOf, type Place, placeText } from '../event/place.ts'
-import { type Attempt, attempt, attemptAsync, unwrap } from './attempt.ts'
+import { type WorkResult, capture, captureAsync, unwrap } from './work-result.ts'
 import { modelOf } from './budget.ts'
-import { allowedBy } from './allowed.ts'
-import { observed, recordCall } from './recorded-work.ts'
+import { permissionCheck } from './permission-check.ts'
+import { observationOutcome, recordCall } from './recorded-work.ts'
 import type { RunJournal } from './journal.ts'
 import { boundaryKey, changeName, createMatcher, maskedComparison, type StartedRecord } from './matching.ts'
 import type { Entry, Outcome } from './record.ts'
@@ -138,7 +138,7 @@ export function createVerification(options: VerifyOptions): Verification {
     })
   }
 
-  function isSame(outcome: Outcome<Json>, now: Attempt<unknown>): boolean {
+  function isSame(outcome: Outcome<Json>, now: WorkResult<unknown>): boolean {
     if (outcome.status !== 'ok') {
       // earlier versions recorded messages of any length
       const [left, right] = [now.status === 'failed' && recordedError(now.error), openError(source, outcome.error)]
@@ -150,7 +150,7 @@ export function createVerification(options: VerifyOptions): Verification {
   }
 
   /** The current reading if it equals the earlier one, or the earlier one if only the run itself changed it. */
-  function compared(call: AskedCall, outcome: Outcome<Json>, now: Attempt<unknown>): Attempt<unknown> {
+  function compared(call: AskedCall, outcome: Outcome<Json>, now: WorkResult<unknown>): WorkResult<unknown> {
     assertClean()
     if (isSame(outcome, now)) return now
     const past = matcher.recall(outcome)
@@ -168,8 +168,8 @@ export function createVerification(options: VerifyOptions): Verification {
     return record
   }
 
-  function settle(at: Place, { name, args, reads }: AskedCall, result: Attempt<unknown>): unknown {
-    note({ k: 'obs', p: placeText(at), name, args, reads, ...observed(result) })
+  function settle(at: Place, { name, args, reads }: AskedCall, result: WorkResult<unknown>): unknown {
+    note({ k: 'obs', p: placeText(at), name, args, reads, ...observationOutcome(result) })
     return unwrap(result)
   }
 
@@ -198,7 +198,7 @@ export function createVerification(options: VerifyOptions): Verification {
     observe<T>(at: Place, call: AskedCall, read: () => T): T {
       if (placeThen(at) === undefined) return live.observe(at, call, read)
       const outcome = past(at, call)
-      const result = notCompared.has(call.name) ? matcher.recall(outcome) : compared(call, outcome, attempt(read))
+      const result = notCompared.has(call.name) ? matcher.recall(outcome) : compared(call, outcome, capture(read))
       return settle(at, call, result) as T
     },
 
@@ -207,7 +207,7 @@ export function createVerification(options: VerifyOptions): Verification {
       const outcome = past(at, call)
       const isCompared = !notCompared.has(call.name)
       const result = isCompared
-        ? compared(call, outcome, await attemptAsync(() => read(allowedBy(permission))))
+        ? compared(call, outcome, await captureAsync(() => read(permissionCheck(permission))))
         : matcher.recall(outcome)
       return settle(at, call, result) as T
     },
@@ -226,7 +226,7 @@ export function createVerification(options: VerifyOptions): Verification {
       assertClean()
       return recordCall(work, (result) => {
         assertClean()
-        note({ k: 'call', p: placeText(at), name, args, ...observed(result) })
+        note({ k: 'call', p: placeText(at), name, args, ...observationOutcome(result) })
       })
     },
 
@@ -236,7 +236,7 @@ export function createVerification(options: VerifyOptions): Verification {
       if (isNew) return refuse(`it changes ${asked.path}, which it did not before`)
       if (match.started === undefined) {
         // nothing was to be changed then
-        const planned = attempt(() => plan(() => {}))
+        const planned = capture(() => plan(() => {}))
         if (planned.status === 'ok' && planned.value !== undefined) return refuse(`${asked.path} has changed since`)
         settle(at, { name: changeName, args: asked }, planned)
         return false
@@ -258,7 +258,7 @@ export function createVerification(options: VerifyOptions): Verification {
       if (result.status === 'failed' && !tree.goesOn(placeThen(at) ?? ''))
         return refuse(`${modelOf(request)} had failed`)
       if (match.started !== undefined) {
-        noteEffect(at, match.started, result.status === 'ok' ? { ...result, cost: free } : observed(result))
+        noteEffect(at, match.started, result.status === 'ok' ? { ...result, cost: free } : observationOutcome(result))
       }
       const value = unwrap(result) as T
       if (costOf !== undefined) onRecall(at, costOf(value))
@@ -270,7 +270,7 @@ export function createVerification(options: VerifyOptions): Verification {
       const p = placeText(at)
       const { inputs = {}, label } = boundary
       note({ k: 'begin', p, key: boundaryKey(inputs, mask), label })
-      const result = await attemptAsync(work)
+      const result = await captureAsync(work)
       assertClean()
       const end = boundaryEnd(p, result, boundary)
       if (end !== undefined) note(end)
@@ -295,7 +295,7 @@ export function createVerification(options: VerifyOptions): Verification {
   }
 }
 
-function valueOf(result: Attempt<unknown>): unknown {
+function valueOf(result: WorkResult<unknown>): unknown {
   return result.status === 'ok' ? result.value : undefined
 }
 

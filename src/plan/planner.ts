@@ -42,7 +42,7 @@ import { nothingSpent } from '../event/meter.ts'
 import { allRights, type Permission } from '../event/permission.ts'
 import { type Place, placeText } from '../event/place.ts'
 import { createSources } from '../event/sources.ts'
-import { allowedBy } from '../journal/allowed.ts'
+import { permissionCheck } from '../journal/permission-check.ts'
 import { equip } from '../team/tools.ts'
 import { createPermission } from '../tool/permission.ts'
 import type { Round, Strategy } from '../run/strategy.ts'
@@ -417,7 +417,7 @@ function lookingEffects(permission: Permission): Effects {
   }
   const effects: Effects = {
     observe: once,
-    observeAsync: (at, call, look) => once(at, call, () => look(allowedBy(permission))),
+    observeAsync: (at, call, look) => once(at, call, () => look(permissionCheck(permission))),
     answers: () => false,
     wasDone: () => false,
     requested: () => undefined,

@@ -28,7 +28,7 @@ import type { EffectHook } from '../journal/effects.ts'
 import { createOpenQuestions } from '../journal/open-questions.ts'
 import { createPlacedBudgets } from '../journal/placed-budgets.ts'
 import type { RunJournal } from '../journal/journal.ts'
-import { keptTexts } from '../journal/kept-texts.ts'
+import { openTextStore } from '../journal/text-store.ts'
 import { worktreesFolder } from '../journal/worktrees.ts'
 import { createMask, type LiveMask } from '../journal/secrets.ts'
 import { secretsOf } from '../model/choice.ts'
@@ -199,7 +199,7 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
       env,
       ...defined({
         reads: log,
-        texts: keptTexts(journal),
+        texts: openTextStore(journal),
         ...(run.folder === undefined ? {} : { ownFiles: { folder: run.folder, ...journal.mask } }),
         questions: asking?.questions,
         mcp: run.servers.ofRun,

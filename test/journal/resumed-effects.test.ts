@@ -9,7 +9,7 @@ import { createResumedEffects, type ResumeOptions } from '../../src/journal/resu
 import { placeText } from '../../src/event/place.ts'
 import { createMask, noMask, type SecretMask } from '../../src/journal/secrets.ts'
 import type { ChangeState } from '../../src/journal/tree.ts'
-import { recordChoices, unendedEffects } from '../../src/journal/uncertain.ts'
+import { recordChoices, findUnfinishedEffects } from '../../src/journal/uncertain.ts'
 import { begin, call, done, ended, failed, failure, indexOf, obs, started } from './fixtures/records.ts'
 import { placeAt, type AnyEffect, openGate, effectOf } from '../helpers/effects.ts'
 
@@ -46,7 +46,7 @@ async function resume(
   const stale: string[] = []
   const journal = createMemoryJournal({ epoch: epochs.length + 1, mask, keep: (record) => records.push(record) })
   const live = createEffects({ ...openGate, journal, signal: new AbortController().signal })
-  const { found } = unendedEffects(index, { stateOf, presentText: () => '' })
+  const { found } = findUnfinishedEffects(index, { stateOf, presentText: () => '' })
   recordChoices(found, journal, index)
   const effects = createResumedEffects({
     index,
@@ -188,7 +188,7 @@ it('reports how a program of an agent ended before it is run again', async () =>
 it('asks about interrupted programs of agents before the run continues, but not about failed ones', async () => {
   const other = { ...agentStart, p: 's#1' }
   const index = await indexOf([[begin('s'), agentStart, failed('s#0', 2), other]])
-  const { uncertain } = unendedEffects(index, { stateOf: () => 'before', presentText: () => '' })
+  const { uncertain } = findUnfinishedEffects(index, { stateOf: () => 'before', presentText: () => '' })
   expect(uncertain.map(({ place }) => place)).toEqual(['s#1'])
 })
 
