@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { messageOf } from './base/error.ts'
 import { defined, type Json, type JsonObject } from './base/json.ts'
 import type { Listener } from './event/bus.ts'
-import { usualRounds } from './event/limits.ts'
+import { defaultRounds } from './event/limits.ts'
 import { capture, unwrap } from './journal/work-result.ts'
 import type { ChatPlace } from './journal/chat-place.ts'
 import { isForbidden } from './journal/failure.ts'
@@ -117,7 +117,7 @@ function invocationOf(file: string, options: StartOptions): Invocation {
     overrides,
     vars,
     patienceMs,
-    rounds: usualRounds,
+    rounds: defaultRounds,
     env: decidingVariables(env),
     ...(options.work === undefined ? {} : { conversation: true as const }),
     ...defined({ dry, model, text, instruction, chat, stdin, outputSchema, output, record, onAsk }),

@@ -7,7 +7,7 @@ import type { Collab } from './collab.ts'
 import type { BudgetLimits, Effects, HashedContent, LeaseTerms } from './effects.ts'
 import type { EventBody } from './event.ts'
 import type { Inbox } from './inbox.ts'
-import type { Message, TakenFiles } from './message.ts'
+import type { Message, SupportedFiles } from './message.ts'
 import type { AskPerson, McpServers } from './mcp.ts'
 import { createMeter, type Meter } from './meter.ts'
 import type { EarlierParts } from './part.ts'
@@ -97,7 +97,7 @@ export interface RunScope {
    */
   readonly dry?: 'req' | 'res' | 'changes'
   /** Files that are accepted by the model that called a tool; omitted: no model did. */
-  readonly taken?: TakenFiles
+  readonly taken?: SupportedFiles
   /** Globs relative to the workspace: `[changes] allow` of the user. */
   readonly openedChanges?: readonly string[]
   /** Default time limit of agents, in milliseconds; omitted: none. */

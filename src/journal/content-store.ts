@@ -5,7 +5,7 @@ import { createHash, sha256 } from '../base/hash.ts'
 import { randomName } from '../base/random-name.ts'
 import { capture, unwrap } from './work-result.ts'
 import { createSlices } from '../base/concurrency.ts'
-import type { HashedContent, KeptContent } from '../event/effects.ts'
+import type { HashedContent, ContentToStore } from '../event/effects.ts'
 import { blobFolder, growth, writeBlob } from './blobs.ts'
 import type { FilePort } from './file-port.ts'
 import type { PendingSyncs } from './pending-syncs.ts'
@@ -19,7 +19,7 @@ const chunkBytes = 1024 * 1024
 const overlapBytes = 16 * 1024
 
 interface Keeper {
-  readonly keep: (content: KeptContent) => void
+  readonly keep: (content: ContentToStore) => void
   /**
    * Keeps a content in slices, unless it contains a secret or its hash has changed. Rejects with the reason of the
    * signal.

@@ -1,6 +1,6 @@
 import { BatonError, isSuspension, stopsRun } from '../base/error.ts'
 import type {
-  AskedCall,
+  CallRequest,
   ChangeStates,
   Cost,
   Disk,
@@ -157,7 +157,7 @@ export function createEffects(options: EffectsOptions): Effects {
     return states
   }
 
-  function noteCall(outcome: WorkResult<unknown>, { at, name, args }: AskedCall & { readonly at: Place }): void {
+  function noteCall(outcome: WorkResult<unknown>, { at, name, args }: CallRequest & { readonly at: Place }): void {
     // a call that was stopped has not returned
     const isStopped = signal.aborted || journal.failure.aborted
     if (outcome.status === 'failed' && (isStopped || stopsRun(outcome.error))) return

@@ -1,5 +1,5 @@
 import type { Json } from '../base/json.ts'
-import type { ApprovalView } from '../event/asked-action.ts'
+import type { ApprovalView } from '../event/action-view.ts'
 import type { Action, ActionAbout, Decision } from '../event/permission.ts'
 import { originOf, parsePlace, placeText, type Place } from '../event/place.ts'
 import { viewOf } from './approvals.ts'

@@ -2,12 +2,12 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { BatonError, isBatonError, messageOf } from '../base/error.ts'
 import { isJsonObject, isObject, type Json, plainText } from '../base/json.ts'
 import {
-  type AskedCall,
-  type AskedChange,
+  type CallRequest,
+  type ChangeRequest,
   type Disk,
   type Effects,
   type FileChangeRecord,
-  keptContent,
+  storedContentMarker,
 } from '../event/effects.ts'
 import { type Action, withoutDetails, type Permission, type Permit } from '../event/permission.ts'
 import { callPlace, isWithin, originOf, part, type Place, placeText, withoutCall } from '../event/place.ts'
@@ -60,7 +60,7 @@ const isSource = (name: string): boolean => name === 'require'
 const isCount = (name: string): boolean => name === 'run.number'
 /** Host functions that use files, which do not exist in a replay. */
 const isFileCall = (name: string): boolean => /^aip\.(?:file|pdf|udiffx|zip)\./.test(name)
-const isAboutFiles = ({ name, reads }: AskedCall): boolean =>
+const isAboutFiles = ({ name, reads }: CallRequest): boolean =>
   reads !== undefined || isFileCall(name) || /^(?:aip\.path\.|file[._])/.test(name)
 /** Changes whose content comes from the caller, not from disk. */
 const givesContent: ReadonlySet<string> = new Set(['write', 'append', 'link'])
@@ -108,7 +108,7 @@ export function createReplayedEffects(options: ReplayOptions): ReplayedEffects {
   }
 
   /** How the recorded call ended. Throws the difference if the current call is not the recorded one. */
-  function recalled(at: Place, { name, args }: AskedCall, match: Match): WorkResult<unknown> {
+  function recalled(at: Place, { name, args }: CallRequest, match: Match): WorkResult<unknown> {
     const now = { name, request: args }
     if (match.kind === 'ended') return matcher.recall(match.outcome)
     if (match.kind !== 'other') return differ(at, now)
@@ -120,11 +120,11 @@ export function createReplayedEffects(options: ReplayOptions): ReplayedEffects {
     counts[kind] = (counts[kind] ?? 0) + 1
   }
 
-  function recordedObservation(at: Place, call: AskedCall): WorkResult<unknown> {
+  function recordedObservation(at: Place, call: CallRequest): WorkResult<unknown> {
     return recalled(at, call, matcher.observation(answerOnly(nodeAt(at)), call))
   }
 
-  function isLive({ name, ...call }: AskedCall, node: PlaceNode | undefined): boolean {
+  function isLive({ name, ...call }: CallRequest, node: PlaceNode | undefined): boolean {
     if (isSource(name) || (isCount(name) && node?.answer === undefined)) return true
     return files.kind === 'live' && isAboutFiles({ name, ...call })
   }
@@ -163,7 +163,7 @@ export function createReplayedEffects(options: ReplayOptions): ReplayedEffects {
   function changeRecorded(
     scratch: ScratchFiles,
     at: Place,
-    asked: AskedChange,
+    asked: ChangeRequest,
     plan: Parameters<Effects['changeFile']>[2],
   ): boolean {
     const node = nodeAt(at)
@@ -184,7 +184,7 @@ export function createReplayedEffects(options: ReplayOptions): ReplayedEffects {
     const planned = capture(() => plan(() => {}))
     if (planned.status === 'failed') return differs({ ...asked, refused: messageOf(planned.error) })
     if (planned.value === undefined) {
-      if (change['content'] !== keptContent) return differs(asked)
+      if (change['content'] !== storedContentMarker) return differs(asked)
       // it cannot be made again without the file that its content came from
       scratch.change(change, undefined)
       return true

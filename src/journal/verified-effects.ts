@@ -1,7 +1,7 @@
 import type { Json } from '../base/json.ts'
 import type {
   Allow,
-  AskedCall,
+  CallRequest,
   EffectKind,
   EffectRequest,
   Effects,
@@ -41,7 +41,7 @@ export interface VerifyOptions {
   /** Checks reads during verification. */
   readonly permission: Permission
   /** Whether a different reading counts as unchanged, because the earlier run itself changed what was read. */
-  readonly isOwnRead: (call: AskedCall, readings: { readonly before: unknown; readonly now: unknown }) => boolean
+  readonly isOwnRead: (call: CallRequest, readings: { readonly before: unknown; readonly now: unknown }) => boolean
   /** Why a file change would differ from the earlier one; undefined: it is in place, and nothing has to be written. */
   readonly whyChangeAgain: (record: FileChangeRecord, plan: PlanChange) => string | undefined
   /** Called with the usage of a model call that is answered from the record. */
@@ -150,7 +150,7 @@ export function createVerification(options: VerifyOptions): Verification {
   }
 
   /** The current reading if it equals the earlier one, or the earlier one if only the run itself changed it. */
-  function compared(call: AskedCall, outcome: Outcome<Json>, now: WorkResult<unknown>): WorkResult<unknown> {
+  function compared(call: CallRequest, outcome: Outcome<Json>, now: WorkResult<unknown>): WorkResult<unknown> {
     assertClean()
     if (isSame(outcome, now)) return now
     const past = matcher.recall(outcome)
@@ -159,7 +159,7 @@ export function createVerification(options: VerifyOptions): Verification {
   }
 
   /** The earlier result of an observation. Rejects one that was not made then, or with other arguments. */
-  function past(at: Place, call: AskedCall): Outcome<Json> {
+  function past(at: Place, call: CallRequest): Outcome<Json> {
     const node = nodeOf(at)
     seen.add(placeThen(at) ?? '')
     const record = node?.answer === undefined ? undefined : source.at(node.answer)
@@ -168,7 +168,7 @@ export function createVerification(options: VerifyOptions): Verification {
     return record
   }
 
-  function settle(at: Place, { name, args, reads }: AskedCall, result: WorkResult<unknown>): unknown {
+  function settle(at: Place, { name, args, reads }: CallRequest, result: WorkResult<unknown>): unknown {
     note({ k: 'obs', p: placeText(at), name, args, reads, ...observationOutcome(result) })
     return unwrap(result)
   }
@@ -195,14 +195,14 @@ export function createVerification(options: VerifyOptions): Verification {
   }
 
   const under = (permission: Permission): Effects => ({
-    observe<T>(at: Place, call: AskedCall, read: () => T): T {
+    observe<T>(at: Place, call: CallRequest, read: () => T): T {
       if (placeThen(at) === undefined) return live.observe(at, call, read)
       const outcome = past(at, call)
       const result = notCompared.has(call.name) ? matcher.recall(outcome) : compared(call, outcome, capture(read))
       return settle(at, call, result) as T
     },
 
-    async observeAsync<T>(at: Place, call: AskedCall, read: (allow: Allow) => Promise<T>): Promise<T> {
+    async observeAsync<T>(at: Place, call: CallRequest, read: (allow: Allow) => Promise<T>): Promise<T> {
       if (placeThen(at) === undefined) return live.observeAsync(at, call, read)
       const outcome = past(at, call)
       const isCompared = !notCompared.has(call.name)
@@ -222,7 +222,7 @@ export function createVerification(options: VerifyOptions): Verification {
 
     permit: () => refuse(always.approval),
 
-    call<T>(at: Place, { name, args }: AskedCall, work: () => T | Promise<T>): T | Promise<T> {
+    call<T>(at: Place, { name, args }: CallRequest, work: () => T | Promise<T>): T | Promise<T> {
       assertClean()
       return recordCall(work, (result) => {
         assertClean()
@@ -314,12 +314,12 @@ const always: { readonly [K in EffectKind]: string } = {
 }
 
 /** Why a part is repeated that reads something different than before. */
-function changedText({ name, args, reads }: AskedCall): string {
+function changedText({ name, args, reads }: CallRequest): string {
   return reads === undefined ? `${callText(name, args)} returns something else` : `${reads} changed`
 }
 
 /** Why a part is repeated that reads something it did not read before. */
-function newText({ name, args, reads }: AskedCall): string {
+function newText({ name, args, reads }: CallRequest): string {
   return reads === undefined
     ? `it calls ${callText(name, args)}, which it did not before`
     : `it did not read ${reads} before`

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../../src/base/json.ts'
-import type { Effects, PlannedChange, AskedCall } from '../../src/event/effects.ts'
+import type { Effects, PlannedChange, CallRequest } from '../../src/event/effects.ts'
 import { createEffects } from '../../src/journal/effects.ts'
 import { boundaryKey, fingerprint } from '../../src/journal/matching.ts'
 import { createMemoryJournal } from '../../src/journal/memory.ts'
@@ -489,7 +489,7 @@ function fail(): never {
 describe('a file that is answered from the record', () => {
   const load = { name: 'aip.file.load', args: ['a.md'], reads: 'a.md' }
   const file = (content: string, mtime: number): Json => [{ path: 'a.md', content, mtime }]
-  const read = async (call: AskedCall, now: () => Json): Promise<readonly string[]> => {
+  const read = async (call: CallRequest, now: () => Json): Promise<readonly string[]> => {
     const recorded = { name: call.name, args: call.args, status: 'ok', value: file('one', 1) } as const
     const { effects, stale } = await resume([[begin('s'), { k: 'obs', p: 's#0', ...recorded }]])
     expect(await effects.boundary(placeAt('s'), async () => effects.observe(at, call, now))).toEqual(file('one', 1))

@@ -1,7 +1,7 @@
 import { basename, join } from 'node:path'
 import { ApartLimit, type ApartLimits, runApart } from '../../base/apart.ts'
 import { displayPath } from '../../base/files.ts'
-import type { ApprovalView } from '../../event/asked-action.ts'
+import type { ApprovalView } from '../../event/action-view.ts'
 import { type Answer, readAnswers } from '../../history/answers.ts'
 import { type PlaceView, readPlace } from '../../history/place-detail.ts'
 import { listRuns, readRunSummary } from '../../history/run-list.ts'
