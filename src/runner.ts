@@ -2,8 +2,8 @@ import { join } from 'node:path'
 import { messageOf } from './base/error.ts'
 import { defined, type Json, type JsonObject } from './base/json.ts'
 import type { Listener } from './event/bus.ts'
-import { usualRounds } from './event/limits.ts'
-import { attempt, unwrap } from './journal/attempt.ts'
+import { defaultRounds } from './event/limits.ts'
+import { capture, unwrap } from './journal/work-result.ts'
 import type { ChatPlace } from './journal/chat-place.ts'
 import { isForbidden } from './journal/failure.ts'
 import { createMemoryJournal } from './journal/memory.ts'
@@ -117,7 +117,7 @@ function invocationOf(file: string, options: StartOptions): Invocation {
     overrides,
     vars,
     patienceMs,
-    rounds: usualRounds,
+    rounds: defaultRounds,
     env: decidingVariables(env),
     ...(options.work === undefined ? {} : { conversation: true as const }),
     ...defined({ dry, model, text, instruction, chat, stdin, outputSchema, output, record, onAsk }),
@@ -133,7 +133,7 @@ async function openJournal(
   { bus, mask, ...around }: OpenParts & Pick<Surroundings, 'env' | 'home'>,
 ): Promise<OpenedRun> {
   const now = (): Date => new Date()
-  const key = attempt(() => {
+  const key = capture(() => {
     checkWritable(folder)
     return openSigningKey(around)
   })

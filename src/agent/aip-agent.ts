@@ -2,7 +2,7 @@ import { BatonError, isBatonError, rewordError, type SourcePlace, stopsRun } fro
 import { defined, isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import type { ScriptAgent, ScriptResult } from '../event/agent.ts'
 import { below, emit, type RunContext, withServices } from '../event/context.ts'
-import { givenWithoutLimits } from '../event/limits.ts'
+import { sectionInputWithoutLimits } from '../event/limits.ts'
 import type { AipBlock, AipDocument } from '../prompt/aip.ts'
 import { concurrencyOf, givenOptions, mergeOptions } from './options.ts'
 import { placeOfInput, type ScriptRun } from './script-run.ts'
@@ -105,7 +105,7 @@ async function runTasks(run: ScriptRun, document: AipDocument, start: Started): 
         inputs.length === 1
           ? await work()
           : await context.services.effects.boundary(at.scope.at, work, {
-              inputs: givenWithoutLimits({
+              inputs: sectionInputWithoutLimits({
                 input,
                 before_all: start.beforeAll,
                 options: start.options,

@@ -4,12 +4,12 @@ import type { AgentSession, ModelAgent, ModelEnd, ModelResult, SessionStatus, Su
 import { type ContextWith, emit, type Gate, type RunContext, withScope } from '../event/context.ts'
 import { errorInfo } from '../event/error-info.ts'
 import { type Message, noUsage, textMessage, textOf } from '../event/message.ts'
-import { formerRounds } from '../event/limits.ts'
+import { legacyDefaultRounds } from '../event/limits.ts'
 import { answerOf, type Prompt, type PromptChoice } from '../event/prompt.ts'
 import { conversationPlace, item, part, type Place, placeText } from '../event/place.ts'
 import { answerPrompt } from './loop.ts'
 import { historyMessages } from './message-log.ts'
-import { knownModes, modeNamed, refuseOptions } from './modes/known.ts'
+import { createModeRegistry, modeNamed, refuseOptions } from './modes/registry.ts'
 import type { PromptExecutor } from './modes/mode.ts'
 import { createPluginExecutor } from './modes/plugin-mode.ts'
 import { type OpenPrompt, openPrompt } from './open-prompt.ts'
@@ -117,7 +117,7 @@ function createResponder({ agent, parts, plugins }: Answering, places: TurnPlace
   const { opener } = places
   const turns = createTurns(agent, parts, places)
   const { log } = turns
-  const modes = knownModes(plugins.modes, plugins.functions)
+  const modes = createModeRegistry(plugins.modes, plugins.functions)
   const { said = [], history = [], userId: asker = 'local' } = agent
   const isFormer = opener.scope.hasFormerRounds === true
   const before: (() => Prompt)[] = history.map((prompt) => () => prompt)
@@ -161,7 +161,7 @@ function createResponder({ agent, parts, plugins }: Answering, places: TurnPlace
         isFeedback,
         prepare: () => preparedMessages({ plugins, mode: id, userId, messages }, turns.place(), opener, signal),
       })
-      const maxRounds = agent.maxRounds ?? (isFormer && id === 'classic' ? formerRounds : undefined)
+      const maxRounds = agent.maxRounds ?? (isFormer && id === 'classic' ? legacyDefaultRounds : undefined)
       const told = isFormer ? undefined : toldRounds(mode.rounds, maxRounds)
       const limited = { options, ...defined({ maxRounds, toldRounds: told }) }
       const executor: Executor =

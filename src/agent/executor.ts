@@ -22,11 +22,11 @@ import { parseAip } from '../prompt/aip.ts'
 import { createModuleReader } from '../script/module-reader.ts'
 import { runAip } from './aip-agent.ts'
 import { placeText } from '../event/place.ts'
-import { createSectionRunner, placeOfInput, type ScriptRun, withRunFacts } from './script-run.ts'
-import { holdToPack } from './hold-to-pack.ts'
+import { createSectionRunner, placeOfInput, type ScriptRun, withCtxValues } from './script-run.ts'
+import { restrictToPack } from './restrict-to-pack.ts'
 import { concurrencyOf, givenOptions, mergeOptions } from './options.ts'
-import { ownIssues } from './own-issues.ts'
-import { readOwnOptions } from './own-options.ts'
+import { declaredOptionIssues } from './declared-option-issues.ts'
+import { readDeclaredOptions } from './declared-options.ts'
 import type { AgentParts, ScriptParts } from './parts.ts'
 import { timeLimitOf, withTimeLimit } from './time-limit.ts'
 import { serverNamesOf } from '../mcp/names.ts'
@@ -80,7 +80,7 @@ export function createAgentExecutor(given: AgentParts): AgentExecutor {
     const { agent } = request
     if (parts.converseWithFile === undefined) return undefined
     noteExecuted(agent, context)
-    const held = await holdToPack(agent, parts, context)
+    const held = await restrictToPack(agent, parts, context)
     // a model that starts its own kind of agent gives it new work; the limit of nesting is checked elsewhere
     const own = { name: agent.name, file: identity(agent) }
     return parts.converseWithFile(request, descend(own, placeText(context.scope.at), held))
@@ -96,7 +96,7 @@ async function runFile(
 ): Promise<ScriptResult | PromptResult> {
   const { agent } = request
   noteExecuted(agent, given)
-  const context = await holdToPack(agent, parts, given)
+  const context = await restrictToPack(agent, parts, given)
   if (request.kind === 'script') return runScript(request, parts, context)
   const { agent: answering } = request
   const values = request.inputs.map(({ value }) => value)
@@ -127,7 +127,7 @@ function identity({ file, name, defined }: TextAgent): string {
 
 async function runScript(request: ScriptRequest, parts: ScriptParts, context: RunContext): Promise<ScriptResult> {
   const { agent } = request
-  const inner = withRunFacts(descend(agent, request.inputs ?? null, context), parts)
+  const inner = withCtxValues(descend(agent, request.inputs ?? null, context), parts)
   const given = givenOptions(request.options, `"${agent.name}"`)
   if (agent.kind === 'lua') {
     const options = mergeOptions(context.scope.options, given)
@@ -137,8 +137,8 @@ async function runScript(request: ScriptRequest, parts: ScriptParts, context: Ru
   }
 
   const document = parseAip(agent.file, agent.text)
-  const own = await readOwnOptions(agent, document)
-  throwIssues(await ownIssues(own, { ...parts, ...serverNamesOf(context.services.mcp) }))
+  const own = await readDeclaredOptions(agent, document)
+  throwIssues(await declaredOptionIssues(own, { ...parts, ...serverNamesOf(context.services.mcp) }))
   const options = mergeOptions(context.scope.options, own.values, given)
   const held = own.rules.length === 0 ? inner : narrow(inner, { rules: own.rules })
   return limited({ agent, options }, held, (context) =>

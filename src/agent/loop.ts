@@ -2,7 +2,7 @@ import { modelText } from '../base/model-text.ts'
 import { defined, type JsonObject } from '../base/json.ts'
 import { sha256 } from '../base/hash.ts'
 import type { ModelEnd } from '../event/agent.ts'
-import { usualRounds } from '../event/limits.ts'
+import { defaultRounds } from '../event/limits.ts'
 import { inputOf } from './tool-calls.ts'
 import { canonicalText } from './message-log.ts'
 import type { CalledTool, Mode, Reply, Step } from './modes/mode.ts'
@@ -27,7 +27,7 @@ export async function answerPrompt(
   prompt: OpenPrompt,
   mode: Mode,
   turns: Turns,
-  { maxRounds = mode.rounds ?? usualRounds, toldRounds = maxRounds, options }: LoopOptions,
+  { maxRounds = mode.rounds ?? defaultRounds, toldRounds = maxRounds, options }: LoopOptions,
 ): Promise<ModelEnd> {
   const { timeline, signal, say, warn } = prompt
   const { tools, offered, output } = turns

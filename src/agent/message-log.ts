@@ -2,7 +2,7 @@ import { cutText } from '../base/cut-text.ts'
 import { sha256 } from '../base/hash.ts'
 import { canonicalJson, isJsonObject, isObject, type Json, plainText } from '../base/json.ts'
 import { differsOnlyInOwnTexts, hasOwnText, modelText } from '../base/model-text.ts'
-import type { RequestedBefore } from '../event/effects.ts'
+import type { RecordedRequest } from '../event/effects.ts'
 import { type Message, textMessage } from '../event/message.ts'
 import type { Prompt, PromptOutput, PromptTool } from '../event/prompt.ts'
 import type { ModelRequest } from '../model/provider.ts'
@@ -96,7 +96,7 @@ interface Now extends Said {
  * A request in the words in which it was recorded: the version that recorded it may have worded its own texts
  * differently, and had other tools of its own. What differs otherwise stays as it is now.
  */
-export function asRecorded(now: Now, { request, sources, files }: RequestedBefore): Said {
+export function withRecordedWording(now: Now, { request, sources, files }: RecordedRequest): Said {
   if (!isObject(request) || !Array.isArray(request['messages'])) return now
   const then = request as unknown as Said
   if (now.before?.count !== then.before?.count) return now
@@ -110,7 +110,7 @@ export function asRecorded(now: Now, { request, sources, files }: RequestedBefor
 function messagesAsRecorded(
   { messages, isOwn }: Now,
   then: readonly Message[],
-  files: RequestedBefore['files'],
+  files: RecordedRequest['files'],
 ): readonly Message[] {
   const isMade = (message: Message): boolean => files === 'recorded' && isOwn(message)
   if (messages.length !== then.length) {
@@ -133,7 +133,7 @@ function callsIn(messages: readonly Message[]): string {
 function areSameTools(
   now: OfferedTools | undefined,
   then: OfferedTools | undefined,
-  sources: RequestedBefore['sources'],
+  sources: RecordedRequest['sources'],
 ): boolean {
   if (now === undefined || then === undefined) return now === then
   const recorded = new Map(then.map((tool) => [tool.name, tool]))
@@ -145,7 +145,7 @@ function areSameTools(
 function isSameTool(
   now: OfferedTools[number],
   then: OfferedTools[number] | undefined,
-  sources: RequestedBefore['sources'],
+  sources: RecordedRequest['sources'],
 ): boolean {
   if (then === undefined) return sources === 'recorded'
   // then nothing but this program can make its own tools different: the description of one may name others

@@ -13,7 +13,7 @@ import type { ModelRequest } from '../model/provider.ts'
 import { callWithRetries } from '../model/retry.ts'
 import { refuseWithoutTools } from './check-models.ts'
 import type { AgentParts, ChosenModel } from './parts.ts'
-import { takenMessages } from './taken-files.ts'
+import { adaptMessages } from './supported-files.ts'
 
 /** One request of a conversation, and the models that may answer it. */
 interface Question {
@@ -27,7 +27,7 @@ interface Question {
   readonly acceptsEmpty: boolean
 }
 
-export interface Answered {
+export interface ModelCallResult {
   readonly chosen: ChosenModel
   readonly answer: Answer
 }
@@ -37,7 +37,7 @@ export interface Answered {
  * last. Only the last model is waited for if its host is overloaded.
  * @throws the error of the only model; with several, that of the first one, which includes the last one's message
  */
-export async function askModels(question: Question, parts: AgentParts, context: RunContext): Promise<Answered> {
+export async function askModels(question: Question, parts: AgentParts, context: RunContext): Promise<ModelCallResult> {
   const { at, models, request, recorded, itemId, acceptsEmpty } = question
   const order = candidates(models, parts.coolDown)
   const failures: BatonError[] = []
@@ -126,7 +126,7 @@ async function callModel(call: ModelCall, parts: AgentParts, context: RunContext
     // `stop` aborts when the run ends, the signal of the context when a sibling failed
     const signal = AbortSignal.any([stop, context.services.signal])
     const inner = withServices(context, { signal })
-    const messages = await takenMessages(request.messages, chosen.taken, signal)
+    const messages = await adaptMessages(request.messages, chosen.taken, signal)
     const tryOnce = async (attempt: number): Promise<Untimed> => {
       const { outputTokens } = attempt === 1 ? granted : await granted.again()
       const limited = { ...call, request: withLimit({ ...request, messages }, outputTokens) }
@@ -247,7 +247,7 @@ function endless({ label }: ChosenModel): BatonError {
  * an answer only if tools were offered.
  * @throws BatonError MODEL_FAILED
  */
-function refuseEmpty({ chosen, answer }: Answered, { tools = [] }: Question['request']): void {
+function refuseEmpty({ chosen, answer }: ModelCallResult, { tools = [] }: Question['request']): void {
   const toolCalls = toolCallsOf(answer)
   if (textOf(answer).trim() !== '' || (toolCalls.length > 0 && tools.length > 0)) return
   const [what, hint] = toolCalls.length > 0 ? onlyCalls : emptyAnswers[answer.finish]

@@ -1,5 +1,5 @@
 import type { ModelTimeouts } from '../model/call.ts'
-import type { TakenFiles } from '../event/message.ts'
+import type { SupportedFiles } from '../event/message.ts'
 import { createProvider } from '../model/create.ts'
 import type { ModelChoice, ModelSources } from '../model/choice.ts'
 import { ownPrice, type OwnPrices } from '../model/own-price.ts'
@@ -106,7 +106,7 @@ export function pricedModel({ provider, model, label }: ModelChoice, prices: Own
 /**
  * The user's setting takes precedence over what is known of the host. Formats other than `chat` support document parts.
  */
-function takenFiles({ provider }: ModelChoice, files: ModelChooserOptions['files']): TakenFiles {
+function takenFiles({ provider }: ModelChoice, files: ModelChooserOptions['files']): SupportedFiles {
   if (files !== undefined) return { image: files.includes('image'), document: files.includes('pdf') }
   if (provider.kind === 'offline') return { image: false, document: false }
   const { format, quirks } = provider

@@ -8,7 +8,7 @@ import { type Message, reasoningOf, textMessage, textOf, type Usage } from '../e
 import { addSpent, nothingSpent } from '../event/meter.ts'
 import type { Prompt, PromptOutput, PromptState } from '../event/prompt.ts'
 import type { MessageLog } from './message-log.ts'
-import type { Answered } from './model-call.ts'
+import type { ModelCallResult } from './model-call.ts'
 import { createTimeline, type Timeline } from './modes/timeline.ts'
 
 interface OpenPromptOptions extends Pick<Prompt, 'id' | 'mode' | 'userId' | 'model'> {
@@ -42,7 +42,7 @@ export interface OpenPrompt extends Pick<OpenPromptOptions, 'id' | 'mode' | 'use
    */
   readonly prepare: (instructions?: string) => Promise<void>
   /** An answer of a model counts. */
-  readonly count: (answered: Answered) => void
+  readonly count: (answered: ModelCallResult) => void
   /** Called when a call is issued; the returned function is called when it has ended. */
   readonly reserveUse: () => (use: ToolUse) => void
   /** Adds a text that was not streamed from a model as is. Events stream it first, unless `streams` is false. */

@@ -12,7 +12,7 @@ import type { RetryPolicy } from '../base/retry.ts'
 import type { CoolDown } from '../model/cool-down.ts'
 import type { OwnPrices } from '../model/own-price.ts'
 import type { PricedModel, PriceList } from '../model/prices.ts'
-import type { TakenFiles } from '../event/message.ts'
+import type { SupportedFiles } from '../event/message.ts'
 import type { Plugins } from './plugins/plugin.ts'
 import type { ModelProvider, ModelRequest } from '../model/provider.ts'
 import type { ModuleReader } from '../script/module-reader.ts'
@@ -26,7 +26,7 @@ export interface ChosenModel {
   readonly label: string
   readonly reasoningEffort?: string
   /** Absent if unknown. */
-  readonly taken?: TakenFiles
+  readonly taken?: SupportedFiles
   /** The key of its price. */
   readonly priced: PricedModel
   /** Warnings about settings that are not sent to the model; each setting once per run. */

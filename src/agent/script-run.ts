@@ -135,7 +135,7 @@ function toOptions(value: Json): JsonObject {
  * The context of an agent run with the values that its scripts see as `CTX`. Runs start in any order, so the number is
  * recorded, and a resumed run gets the same one.
  */
-export function withRunFacts(context: RunContext, { countRun }: Pick<ScriptParts, 'countRun'>): RunContext {
+export function withCtxValues(context: RunContext, { countRun }: Pick<ScriptParts, 'countRun'>): RunContext {
   const { scope, services } = context
   const parent = scope.facts?.runUid
   const runNum = services.effects.observe([...scope.at, part('run')], { name: 'run.number', args: [] }, countRun)

@@ -5,7 +5,7 @@ import { type Finding, suggestionHint, wrongValue } from '../config/issue.ts'
 import { nearest } from '../base/suggest.ts'
 import { type Approver, type ContextWith, emit, type Events, type Servers } from '../event/context.ts'
 import type { ToolFilter } from '../event/permission.ts'
-import { mayLetThrough, serverNamed, serverNamesOf, writtenServer } from '../mcp/names.ts'
+import { mayPass, serverNamed, serverNamesOf, writtenServer } from '../mcp/names.ts'
 import { isServerTool, passesFilters } from '../tool/tool-filter.ts'
 import { isWriter, isTeamTool, toolNames } from '../tool/toolbox/rows.ts'
 
@@ -127,7 +127,7 @@ export function mayGiveTools({
   const offered = toolNames.filter((name) => writes || !isWriter(name))
   return (
     [...offered, ...brought].some((name) => passesFilters(name, [filter])) ||
-    servers.some((server) => mayLetThrough(filter, server))
+    servers.some((server) => mayPass(filter, server))
   )
 }
 

@@ -2,13 +2,20 @@ import { modelText } from '../base/model-text.ts'
 import { defined } from '../base/json.ts'
 import { isOffered, type ModelAgent, type ModelEnd, type Tool, type ToolResult, type ToolUse } from '../event/agent.ts'
 import { below, emit, type RunContext, withScope, withServices } from '../event/context.ts'
-import { type Message, type TakenFiles, textMessage, textOf, type ToolCallPart, toolCallsOf } from '../event/message.ts'
-import type { SpokenDecision } from '../event/permission.ts'
+import {
+  type Message,
+  type SupportedFiles,
+  textMessage,
+  textOf,
+  type ToolCallPart,
+  toolCallsOf,
+} from '../event/message.ts'
+import type { ProgramDecision } from '../event/permission.ts'
 import { callPlace, part, type Place, placeText } from '../event/place.ts'
 import type { FinishReason } from '../model/provider.ts'
 import { passesFilters } from '../tool/tool-filter.ts'
-import { asRecorded, createMessageLog, type MessageLog, type OfferedTools } from './message-log.ts'
-import { type Answered, askModels } from './model-call.ts'
+import { withRecordedWording, createMessageLog, type MessageLog, type OfferedTools } from './message-log.ts'
+import { type ModelCallResult, askModels } from './model-call.ts'
 import type { AskOptions, CalledTool, ProgramStep, Reply } from './modes/mode.ts'
 import type { OpenPrompt } from './open-prompt.ts'
 import type { AgentParts } from './parts.ts'
@@ -83,7 +90,7 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
   const log = createMessageLog({ said: agent.said, portable: context.services.portable })
   let turns = 0
   /** Of the model that answered last. */
-  let taken: TakenFiles | undefined
+  let taken: SupportedFiles | undefined
   /** How many calls of the last turn have run. */
   let ran = 0
   const running: RunningCalls = new Map()
@@ -115,7 +122,7 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
     const [before] = [model, ...fallbackModels].flatMap((_, index) => effects.requested(callPlace(place, index)) ?? [])
     if (before === undefined) return
     const said = { ...log.next(), tools: offersTools ? offered : undefined, isOwn: log.isOwn }
-    const recorded = asRecorded(said, before)
+    const recorded = withRecordedWording(said, before)
     log.takeNext(recorded)
     offered = recorded.tools ?? offered
   }
@@ -126,7 +133,7 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
     log.addOwn(calls.map((call) => refusedCall(call, why)))
   }
 
-  function decide(callId: string, decision: SpokenDecision): void {
+  function decide(callId: string, decision: ProgramDecision): void {
     const at = running.get(callId)
     if (at !== undefined) opener.services.questions?.answer(at, decision)
   }
@@ -273,7 +280,7 @@ function endOf(finish: FinishReason): ModelEnd {
 
 /** Warns about an incomplete or empty answer. */
 function warnOfAnswer(
-  { chosen, answer }: Answered,
+  { chosen, answer }: ModelCallResult,
   { agent, offersTools }: { readonly agent: ModelAgent; readonly offersTools: boolean },
   context: RunContext,
 ): void {

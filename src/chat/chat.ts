@@ -9,10 +9,10 @@ import { loadTargetConfig } from '../config/target-config.ts'
 import type { Listener } from '../event/bus.ts'
 import { readRunSummary } from '../history/run-list.ts'
 import { readValue } from '../journal/cassette.ts'
-import { attempt } from '../journal/attempt.ts'
-import { hasBegun } from '../journal/begun.ts'
+import { capture } from '../journal/work-result.ts'
+import { hasBegun } from '../journal/has-begun.ts'
 import { chatPlaceOf } from '../journal/chat-place.ts'
-import { glance } from '../journal/glance.ts'
+import { readRunState } from '../journal/run-state.ts'
 import { isOnNetwork } from '../journal/network.ts'
 import { removeRun } from '../journal/prune.ts'
 import { newRunId, runsFolder } from '../journal/run-id.ts'
@@ -186,7 +186,7 @@ interface Store {
 async function openStore({ env, home, cwd }: Place, overrides: readonly string[]): Promise<Store> {
   const { workspace, settings } = await loadTargetConfig({ env, home, cwd, flags: { overrides } })
   const runs = runsFolder({ env, home, workspace, runsDir: settings.runs.dir })
-  const key = isOnNetwork(runs) ? undefined : attempt(() => openSigningKey({ env, home }))
+  const key = isOnNetwork(runs) ? undefined : capture(() => openSigningKey({ env, home }))
   return { runs, mask: await maskFor({ settings }, env), key: key?.status === 'ok' ? key.value : undefined }
 }
 
@@ -387,7 +387,7 @@ function isOfMainAgent(place: string): boolean {
 
 /** The start settings of a message's run that apply to the next one as well. */
 async function settingsOf(folder: string, mask: SecretMask): Promise<ChatSettings | undefined> {
-  const start = (await glance(folder))?.start
+  const start = (await readRunState(folder))?.start
   // a long message is stored in a separate file
   const facts = start && (await readValue(start.facts, { folder, mask }))
   const invocation = invocationOf(facts)

@@ -1,6 +1,6 @@
 import { displayPath } from '../base/files.ts'
 import { harmlessName } from '../base/terminal-text.ts'
-import { askedAction } from '../event/asked-action.ts'
+import { actionView } from '../event/action-view.ts'
 import { type Action, type Approver, type Decision, grantFor, type Question } from '../event/permission.ts'
 import { openerOf, placeText } from '../event/place.ts'
 import { waitingForApproval } from '../journal/approvals.ts'
@@ -55,7 +55,7 @@ async function askAboutTool(
   { at }: Question,
   { put, paint, io }: Asking,
 ): Promise<Decision> {
-  const call = askedAction(action)
+  const call = actionView(action)
   const grant = grantFor(action)
   const tell = (lines: readonly string[]): void => io.err(lines.map((line) => `${line}\n`).join(''))
   const agent = placeText(openerOf(at))
@@ -105,7 +105,7 @@ async function askAboutChange(
   action: Exclude<Action, { readonly kind: 'tool' }>,
   { put, paint, io }: Asking,
 ): Promise<'allow' | 'deny' | 'all' | { readonly remark: string }> {
-  const { lines } = callLines({ ...askedAction(action), input: {} }, paint)
+  const { lines } = callLines({ ...actionView(action), input: {} }, paint)
   io.err(lines.map((line) => `${line}\n`).join(''))
   for (;;) {
     const line = await put(`${what(action, io)}? [y]es, [n]o, [a]ll, [e]dit: `)

@@ -1,7 +1,7 @@
 import { cutText } from '../base/cut-text.ts'
 import type { Json, JsonObject } from '../base/json.ts'
 import { harmlessLines, harmlessName } from '../base/terminal-text.ts'
-import type { AskedByServer, AskPerson, McpAnswer } from '../event/mcp.ts'
+import type { McpUserQuestion, AskPerson, McpAnswer } from '../event/mcp.ts'
 import { openerOf, placeText } from '../event/place.ts'
 import { type FormField, formFields, readField } from '../mcp/form.ts'
 import { isPageAddress } from '../mcp/login-addresses.ts'
@@ -46,7 +46,7 @@ interface Asking {
   readonly tell: (lines: readonly string[]) => void
 }
 
-function headLines({ server, question, at }: AskedByServer, paint: Paint): readonly string[] {
+function headLines({ server, question, at }: McpUserQuestion, paint: Paint): readonly string[] {
   const agent = placeText(openerOf(at))
   const where = agent === '' ? '' : ` ${paint('dim', `(${harmlessName(agent)})`)}`
   return [`the MCP server ${paint('bold', harmlessName(server))} asks${where}:`, ...said(question.message, paint)]

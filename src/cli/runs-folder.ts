@@ -8,7 +8,7 @@ import type { Settings } from '../config/settings.ts'
 import { loadTargetConfig } from '../config/target-config.ts'
 import { readValue } from '../journal/cassette.ts'
 import { runIds } from '../journal/find-run.ts'
-import { glance } from '../journal/glance.ts'
+import { readRunState } from '../journal/run-state.ts'
 import { runsFolder } from '../journal/run-id.ts'
 import { createMask } from '../journal/secrets.ts'
 import type { GlobalFlags } from './command.ts'
@@ -92,7 +92,7 @@ interface RunStart {
 
 /** For an undo, that of the run it undid. */
 async function startOf(run: string, env: Surroundings['env']): Promise<RunStart | undefined> {
-  const start = (await glance(run))?.start
+  const start = (await readRunState(run))?.start
   const mask = createMask(env, { names: Object.keys(env) })
   const read = (field: Json | undefined): Promise<unknown> =>
     readValue(field, { folder: run, mask }).catch(() => undefined)

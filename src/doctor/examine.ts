@@ -8,7 +8,7 @@ import { lostWorktrees } from '../base/git-worktree.ts'
 import { leftTemporaryFolders } from '../base/temporary-folder.ts'
 import type { Settings } from '../config/settings.ts'
 import { isRunId, runIds } from '../journal/find-run.ts'
-import { glance } from '../journal/glance.ts'
+import { readRunState } from '../journal/run-state.ts'
 import { runsFolder } from '../journal/run-id.ts'
 import { hasEnded, worktreesFolder } from '../journal/worktrees.ts'
 import { createScriptLoader } from '../agent/script-loader.ts'
@@ -18,7 +18,7 @@ import { runProcess } from '../base/process.ts'
 import { findProgram } from '../base/program.ts'
 import { proxyOf, shownProxy } from '../base/proxy.ts'
 import { findBoxer } from '../tool/sandbox/probe.ts'
-import { attempt } from '../journal/attempt.ts'
+import { capture } from '../journal/work-result.ts'
 import { isOnNetwork } from '../journal/network.ts'
 import { checkWritable } from '../journal/writable.ts'
 import { describeOrigins } from '../config/layers.ts'
@@ -80,7 +80,7 @@ async function checkLeft(
   const [ended, waiting]: [string[], string[]] = [[], []]
   for (const id of runIds(runs)) {
     const folder = join(runs, id)
-    if (!existsSync(worktreesFolder(folder)) || (await glance(folder))?.isRunning === true) continue
+    if (!existsSync(worktreesFolder(folder)) || (await readRunState(folder))?.isRunning === true) continue
     const list = (await hasEnded(folder)) ? ended : waiting
     list.push(id)
   }
@@ -216,7 +216,7 @@ function checkRuns(
   { settings, workspace }: { readonly settings: Settings; readonly workspace: string },
 ): Check {
   const folder = runsFolder({ env, home, workspace, runsDir: settings.runs.dir })
-  const tried = attempt(() => checkWritable(folder, { isTried: true }))
+  const tried = capture(() => checkWritable(folder, { isTried: true }))
   if (tried.status === 'failed') {
     const hint = 'Make the folder writable, or set dir in [runs] of your config file, or BATON_HOME.'
     return fail('runs', `cannot be recorded: ${messageOf(tried.error)}`, hint)

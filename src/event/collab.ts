@@ -8,7 +8,7 @@ import type { Spent } from './meter.ts'
 export const leaderId = 'root'
 
 /** Other spellings of the parameters of the tools of a team, by tool: models may use either. */
-export const teamSpellings = {
+export const parameterAliases = {
   spawn_agent: { prompt: 'message' },
   send_input: { thread_id: 'id', prompt: 'message' },
   wait: { thread_ids: 'ids' },
@@ -16,14 +16,14 @@ export const teamSpellings = {
 } as const
 
 /** The input of a call of any tool, with the usual names of its parameters. */
-export function withUsualNames<Value>(
+export function withCanonicalNames<Value>(
   tool: string,
   input: { readonly [name: string]: Value },
 ): { readonly [name: string]: Value } {
-  return Object.hasOwn(teamSpellings, tool) ? renameKeys(input, teamSpellings[tool as TeamTool]) : input
+  return Object.hasOwn(parameterAliases, tool) ? renameKeys(input, parameterAliases[tool as TeamTool]) : input
 }
 
-type TeamTool = keyof typeof teamSpellings
+type TeamTool = keyof typeof parameterAliases
 
 /**
  * The status of an agent, as models and events see it. Final are `completed` with its last answer, `errored`,

@@ -7,7 +7,7 @@ import type { Collab } from './collab.ts'
 import type { BudgetLimits, Effects, HashedContent, LeaseTerms } from './effects.ts'
 import type { EventBody } from './event.ts'
 import type { Inbox } from './inbox.ts'
-import type { Message, TakenFiles } from './message.ts'
+import type { Message, SupportedFiles } from './message.ts'
 import type { AskPerson, McpServers } from './mcp.ts'
 import { createMeter, type Meter } from './meter.ts'
 import type { EarlierParts } from './part.ts'
@@ -97,7 +97,7 @@ export interface RunScope {
    */
   readonly dry?: 'req' | 'res' | 'changes'
   /** Files that are accepted by the model that called a tool; omitted: no model did. */
-  readonly taken?: TakenFiles
+  readonly taken?: SupportedFiles
   /** Globs relative to the workspace: `[changes] allow` of the user. */
   readonly openedChanges?: readonly string[]
   /** Default time limit of agents, in milliseconds; omitted: none. */
@@ -127,7 +127,7 @@ export function rootScope(given: Pick<RunScope, 'runId' | 'version' | 'folders'>
 }
 
 /** Texts stored with a run, by the SHA-256 of their UTF-8 bytes. */
-export interface KeptTexts {
+export interface TextStore {
   /** @throws BatonError RUN_TOO_LARGE, JOURNAL_FAILED */
   readonly keep: (text: string) => void
   /**
@@ -215,7 +215,7 @@ export interface RunStore {
   /** The files that the run executes, and those that its models changed. */
   readonly sources: RunSources
   /** Undefined: this run is not recorded on disk. */
-  readonly texts?: KeptTexts
+  readonly texts?: TextStore
   /** Undefined: this run is not recorded on disk. */
   readonly ownFiles?: OwnFiles
   /**

@@ -97,13 +97,13 @@ export interface EffectRequest<T> {
 }
 
 /** A file change as requested by its caller. Paths are in display form: relative to the workspace if inside it. */
-export interface AskedChange extends JsonObject {
+export interface ChangeRequest extends JsonObject {
   readonly op: string
   readonly path: string
 }
 
 /** Marks a change whose content is not in any record of the run, but among the kept contents. */
-export const keptContent = 'kept'
+export const storedContentMarker = 'kept'
 
 /**
  * The effect of a planned file change. `before` and `after` are the SHA-256 of the content at `path`, null for none.
@@ -155,7 +155,7 @@ export interface ChangeStates {
 }
 
 /** A content to keep: that of a file (absolute path), or these bytes. `hash`: SHA-256, if known. */
-export type KeptContent = ({ readonly file: string } | { readonly bytes: string | Uint8Array }) & {
+export type ContentToStore = ({ readonly file: string } | { readonly bytes: string | Uint8Array }) & {
   readonly hash?: string
 }
 
@@ -164,7 +164,7 @@ export type HashedContent = ({ readonly file: string } | { readonly bytes: Uint8
 
 /** What is kept of a change so that it can be undone and shown later. */
 export interface ChangeSnapshot extends ChangeStates {
-  readonly contents: Iterable<KeptContent>
+  readonly contents: Iterable<ContentToStore>
 }
 
 export interface PlannedChange {
@@ -187,7 +187,7 @@ export type PlanChange = (allow: Allow) => PlannedChange | undefined
 export type Allow = (action: Action, content?: NewFileContent) => void
 
 /** A call as recorded, and as compared with the record in a replay or resume. */
-export interface AskedCall {
+export interface CallRequest {
   readonly name: string
   readonly args: Json
   /** The only file that it reads, in display form. */
@@ -230,7 +230,7 @@ export interface BoundaryOptions<T> {
 }
 
 /** A recorded request. */
-export interface RequestedBefore {
+export interface RecordedRequest {
   readonly request: Json
   /**
    * `sources`: the files of authors that are run are the recorded ones. `files`: so are the files of the workspace. Of
@@ -247,12 +247,12 @@ export interface RequestedBefore {
  */
 export interface Effects {
   /** Reads something that may differ next time: time, random, file content, listings. Synchronous, never paid. */
-  observe<T>(at: Place, call: AskedCall, read: () => T): T
+  observe<T>(at: Place, call: CallRequest, read: () => T): T
   /**
    * The same for reads that may take longer than 20 ms: searches and long listings. `read` must check each action with
    * `allow`, which throws if it is refused. `read` is not called if the record has the result.
    */
-  observeAsync<T>(at: Place, call: AskedCall, read: (allow: Allow) => Promise<T>): Promise<T>
+  observeAsync<T>(at: Place, call: CallRequest, read: (allow: Allow) => Promise<T>): Promise<T>
   /**
    * True if an observation, change or other effect at this place will be answered from the record, so that nothing
    * needs to be prepared.
@@ -263,7 +263,7 @@ export interface Effects {
   /** True in a replay if the recorded run started no effect at this place. */
   readonly lacks?: (at: Place) => boolean
   /** What an earlier process requested with an effect at this place; undefined if no process is known to have. */
-  readonly requested: (at: Place) => RequestedBefore | undefined
+  readonly requested: (at: Place) => RecordedRequest | undefined
   /**
    * Requests approval if the permission is `ask`. `since`: when an earlier process asked the question (milliseconds
    * since 1970), if it is still open.
@@ -274,7 +274,7 @@ export interface Effects {
    * Changes files; recorded before and after. Returns whether anything changed. `plan` is not called if the record has
    * the result.
    */
-  changeFile(at: Place, asked: AskedChange, plan: PlanChange, permit?: Permit): boolean
+  changeFile(at: Place, asked: ChangeRequest, plan: PlanChange, permit?: Permit): boolean
   /**
    * Performs an effect: permission, budget, journal and events, in this order. Without `permit`, it requests approval
    * if needed.
@@ -288,7 +288,7 @@ export interface Effects {
   /** A piece of work whose result is recorded as a unit when it is finished. */
   boundary<T>(at: Place, work: () => Promise<T>, options?: BoundaryOptions<T>): Promise<T>
   /** A call of a script that makes changes or waits through effects of its own; recorded as a unit when it returns. */
-  call<T>(at: Place, asked: AskedCall, work: () => T | Promise<T>): T | Promise<T>
+  call<T>(at: Place, asked: CallRequest, work: () => T | Promise<T>): T | Promise<T>
   /** Must be called before the work at and below a place is rolled back because some of it failed. */
   undo(at: Place): void
   /**

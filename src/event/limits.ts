@@ -2,10 +2,10 @@ import { isBatonError } from '../base/error.ts'
 import { isObject, type JsonObject } from '../base/json.ts'
 
 /** Default limit of rounds for one message in the mode `classic`: a guard against a model that never ends. */
-export const usualRounds = 200
+export const defaultRounds = 200
 
 /** The same in runs of older versions, in which a message ended there as if it were answered. */
-export const formerRounds = 25
+export const legacyDefaultRounds = 25
 
 /** The cause of an error of a model that wanted to go on at a limit of its requests. */
 export const roundLimit = { kind: 'round-limit' } as const
@@ -53,15 +53,15 @@ const formerInputs = ['max_rounds', 'max_turns']
 const formerValues = Symbol('limits that were inputs')
 
 /** Inputs as an older version recorded them. */
-export function formerly(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(formerly)
+export function legacyInputs(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(legacyInputs)
   if (!isObject(value) || Object.getPrototypeOf(value) !== Object.prototype) return value
   const { [formerValues]: former, ...own } = value as { readonly [formerValues]?: JsonObject }
-  return { ...Object.fromEntries(Object.entries(own).map(([key, inner]) => [key, formerly(inner)])), ...former }
+  return { ...Object.fromEntries(Object.entries(own).map(([key, inner]) => [key, legacyInputs(inner)])), ...former }
 }
 
 /** The same for the input of a section or an agent, where `coder_params` are the params of the prompt file. */
-export function givenWithoutLimits(given: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+export function sectionInputWithoutLimits(given: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const { input, options } = given
   const params: unknown = isObject(input) ? input['coder_params'] : undefined
   return {

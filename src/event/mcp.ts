@@ -143,7 +143,7 @@ export type McpAnswer =
   | { readonly action: 'decline' | 'cancel' }
 
 /** A question of a server to the user. */
-export interface AskedByServer {
+export interface McpUserQuestion {
   readonly server: string
   readonly question: Exclude<McpQuestion, { readonly kind: 'sampling' }>
   /** The call that the server is working on. */
@@ -154,7 +154,7 @@ export interface AskedByServer {
  * Asks the user a question of a server. The answer is for the server only: it is neither recorded nor part of an event.
  * Resolves with undefined if nobody can be asked. Rejects with the reason of the signal, which withdraws the question.
  */
-export type AskPerson = (asked: AskedByServer, signal: AbortSignal) => Promise<McpAnswer | undefined>
+export type AskPerson = (asked: McpUserQuestion, signal: AbortSignal) => Promise<McpAnswer | undefined>
 
 /** Progress of a call. `total` is omitted if unknown. */
 export interface McpProgress {

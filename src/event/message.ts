@@ -45,7 +45,7 @@ export interface FilePart extends AnyPart {
 }
 
 /** The kinds of files that a model accepts as is. */
-export interface TakenFiles {
+export interface SupportedFiles {
   readonly image: boolean
   readonly document: boolean
 }

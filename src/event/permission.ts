@@ -189,11 +189,11 @@ export interface Question {
 export type Approver = (action: Action, question: Question) => Promise<Decision>
 
 /** The decision of a program on behalf of the user, for one call. */
-export type SpokenDecision = Extract<Decision, 'allow' | 'deny' | { readonly remark: string }>
+export type ProgramDecision = Extract<Decision, 'allow' | 'deny' | { readonly remark: string }>
 
 export interface OpenQuestions {
   /** Answers the question about a call, by the place of the call. No-op if there is none. */
-  readonly answer: (at: Place, decision: SpokenDecision) => void
+  readonly answer: (at: Place, decision: ProgramDecision) => void
   /**
    * Withdraws current and later questions at a place, because the work that asks was stopped. They stay open in the
    * record. Returns a function to call when that work has ended.

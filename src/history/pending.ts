@@ -1,7 +1,7 @@
 import { indexRun } from '../journal/run-index.ts'
 import { noMask } from '../journal/secrets.ts'
 import { openFileRecords } from '../journal/source.ts'
-import { begunEffects, needsChoice } from '../journal/uncertain.ts'
+import { startedEffects, needsChoice } from '../journal/uncertain.ts'
 import { errorOf, valueOf } from './recorded.ts'
 import { describeEffect } from './part-view.ts'
 
@@ -25,7 +25,7 @@ export async function pendingEffects(folder: string): Promise<readonly PendingVi
   const source = openFileRecords(folder, { mask: noMask })
   try {
     const index = await indexRun(source, { keeps: 'unfinished', repair: 'skip' })
-    return begunEffects(index).flatMap(({ node, place, started }): readonly PendingView[] => {
+    return startedEffects(index).flatMap(({ node, place, started }): readonly PendingView[] => {
       const { e, n, kind, request } = started
       const ended = node.ended === undefined ? undefined : source.at(node.ended)
       const open = kind === 'file' ? 'files' : needsChoice(started, node) ? 'choice' : 'again'

@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { hasBegun } from '../journal/begun.ts'
-import { glance, type Glance, isConversation, undoneRun } from '../journal/glance.ts'
+import { hasBegun } from '../journal/has-begun.ts'
+import { readRunState, type RunState, isConversation, undoneRun } from '../journal/run-state.ts'
 import { readIndex } from '../journal/index-file.ts'
 import { startedAt } from '../journal/prune.ts'
 import { segmentFile } from '../journal/segment.ts'
-import { undoneBy } from '../journal/undone.ts'
+import { undoneBy } from '../journal/undo-mark.ts'
 import { type RunSummary, statusOf, summaryOf } from '../journal/summary.ts'
 import { createRunTotals, type RunTotals } from './run-totals.ts'
 
@@ -53,7 +53,7 @@ export async function readRunSummary(
     kept.forget(folder)
     return fits(known) ? known : undefined
   }
-  const seen = await glance(folder)
+  const seen = await readRunState(folder)
   const id = basename(folder)
   const file = seen?.start?.file ?? known?.file ?? ''
   const stood = seen?.end === undefined ? 'interrupted' : statusOf(seen.end.stop)
@@ -79,7 +79,7 @@ export async function readRunSummary(
   }
 }
 
-function targetOf(start: Glance['start'], file: string): RunSummary['target'] {
+function targetOf(start: RunState['start'], file: string): RunSummary['target'] {
   if (start !== undefined && undoneRun(start) !== undefined) return 'undo'
   if (start !== undefined && isConversation(start)) return 'conversation'
   return /\.(?:aip|lua)$/.test(file) ? 'agent' : 'prompt'

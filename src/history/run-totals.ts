@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import type { Spent } from '../event/meter.ts'
 import { nodeFiles, type FilePort } from '../journal/file-port.ts'
 import { followJournal, type JournalFollower } from '../journal/follow.ts'
-import type { Glance } from '../journal/glance.ts'
+import type { RunState } from '../journal/run-state.ts'
 import type { JournalRecord } from '../journal/record.ts'
 import { noMask } from '../journal/secrets.ts'
 import { epochsIn, segmentFile } from '../journal/segment.ts'
@@ -20,7 +20,7 @@ type Totals = Pick<RunSummary, 'tasks' | 'calls' | 'tokens' | 'cost_usd' | 'mode
  */
 export interface RunTotals {
   /** In a run that failed, a task counts as failed if it was started and is not done. */
-  readonly read: (folder: string, seen: Pick<Glance, 'end' | 'isRunning'>) => Promise<Totals>
+  readonly read: (folder: string, seen: Pick<RunState, 'end' | 'isRunning'>) => Promise<Totals>
   /** The run has a summary now. */
   readonly forget: (folder: string) => void
 }

@@ -1,5 +1,5 @@
 import { isObject } from '../base/json.ts'
-import { withUsualNames } from '../event/collab.ts'
+import { withCanonicalNames } from '../event/collab.ts'
 import type { Spent } from '../event/meter.ts'
 import { openerOf, originOf, parsePlace, placeText } from '../event/place.ts'
 import type { RecordSource } from '../journal/source.ts'
@@ -120,7 +120,7 @@ function withInput(call: TeamCall, models: readonly ModelCall[]): TeamCall {
   const answer = models.find((model) => model.turn === turn && model.calls.length > 0)
   const asked = answer?.calls[Number(index)]
   return asked?.name === call.name
-    ? { ...call, args: { ...withUsualNames(call.name, inputOf(asked)), ...call.args } }
+    ? { ...call, args: { ...withCanonicalNames(call.name, inputOf(asked)), ...call.args } }
     : call
 }
 

@@ -1,4 +1,4 @@
-import { withUsualNames } from '../event/collab.ts'
+import { withCanonicalNames } from '../event/collab.ts'
 import { inputOf, type ModelCall, type Piece, type TeamCall, type TeamRecords } from './team-records.ts'
 
 /** A time in which a member did one thing. `to`: null if no record says how long. Milliseconds since 1970. */
@@ -110,7 +110,7 @@ function waitsOf(place: string, models: readonly ModelCall[], { calls }: TeamRec
       kind: 'waiting',
       from,
       to: null,
-      on: idsIn(withUsualNames('wait', inputOf(call))['ids']),
+      on: idsIn(withCanonicalNames('wait', inputOf(call))['ids']),
       ended: null,
     })),
   ]

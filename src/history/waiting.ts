@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { ApprovalView } from '../event/asked-action.ts'
+import type { ApprovalView } from '../event/action-view.ts'
 import { openApprovals } from '../journal/open-approvals.ts'
 import { indexRun } from '../journal/run-index.ts'
 import { noMask } from '../journal/secrets.ts'

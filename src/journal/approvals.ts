@@ -1,7 +1,7 @@
 import { durationText, startLimit } from '../base/clock.ts'
 import { BatonError, isSuspension } from '../base/error.ts'
 import { canonicalJson, type Json } from '../base/json.ts'
-import { type ApprovalView, askedAction } from '../event/asked-action.ts'
+import { type ApprovalView, actionView } from '../event/action-view.ts'
 import type { EventBody } from '../event/event.ts'
 import { type Action, actionText, type Approver, type Decision, type Grant } from '../event/permission.ts'
 import { openerOf, type Place, placeText } from '../event/place.ts'
@@ -152,7 +152,7 @@ export function viewOf(
   const { id, place, asked, until } = question
   const time = (ms: number): string => new Date(ms).toISOString()
   const limited = until === undefined ? {} : { until: time(until) }
-  return { id, place, ...askedAction(action), asked: time(asked), ...limited }
+  return { id, place, ...actionView(action), asked: time(asked), ...limited }
 }
 
 function expired(asked: number, until: number): Decision {

@@ -1,6 +1,6 @@
 import { type Json, type JsonObject, isJsonObject } from '../base/json.ts'
 import { isUtf8 } from 'node:buffer'
-import { keptContent } from '../event/effects.ts'
+import { storedContentMarker } from '../event/effects.ts'
 import { type BlobReference, isBlobReference, maxInlineBytes, readBlob } from './blobs.ts'
 import { type FilePort, nodeFiles } from './file-port.ts'
 import { createProofWriter, type SecretProofs } from './cassette-proof.ts'
@@ -9,7 +9,7 @@ import { type TextMap, decodeValue } from './value.ts'
 import { BatonError } from '../base/error.ts'
 import { sha256 } from '../base/hash.ts'
 import { safeJson } from '../base/terminal-text.ts'
-import { readMasked } from './kept.ts'
+import { readMaskedContent } from './content-store.ts'
 import { createPathTokens, foldersOf } from './portable.ts'
 import { readRun } from './source.ts'
 import { type JournalRecord, type UnknownRecord, encodeLine } from './record.ts'
@@ -86,8 +86,8 @@ export async function writeCassette(
     const { k: kind, request } = record as JsonObject
     if (kind !== 'started' || !isJsonObject(request ?? null)) return undefined
     const { content, after } = request as JsonObject
-    if (content !== keptContent || typeof after !== 'string') return undefined
-    const bytes = readMasked(folder, after, files)
+    if (content !== storedContentMarker || typeof after !== 'string') return undefined
+    const bytes = readMaskedContent(folder, after, files)
     return bytes !== undefined && isUtf8(bytes) ? bytes.toString('utf8') : undefined
   }
 

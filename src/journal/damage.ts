@@ -1,6 +1,6 @@
 import { BatonError, isBatonError } from '../base/error.ts'
 import type { Json } from '../base/json.ts'
-import { attempt } from './attempt.ts'
+import { capture } from './work-result.ts'
 import { isBlobReference } from './blobs.ts'
 import type { JournalRecord } from './record.ts'
 import type { Damage } from './segment-reader.ts'
@@ -10,7 +10,7 @@ import type { RecordSource } from './source.ts'
 export function damagedValue(record: JournalRecord, source: RecordSource): Damage | undefined {
   for (const field of Object.values(record as object) as readonly Json[]) {
     if (!isBlobReference(field)) continue
-    const read = attempt(() => source.value(field))
+    const read = capture(() => source.value(field))
     // a missing secret is not damage
     if (read.status === 'ok' || !isBatonError(read.error) || read.error.code !== 'JOURNAL_FAILED') continue
     const { place, message } = read.error

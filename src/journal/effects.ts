@@ -1,6 +1,6 @@
 import { BatonError, isSuspension, stopsRun } from '../base/error.ts'
 import type {
-  AskedCall,
+  CallRequest,
   ChangeStates,
   Cost,
   Disk,
@@ -17,15 +17,15 @@ import { leaderOf } from '../base/process-group.ts'
 import type { Spent } from '../event/meter.ts'
 import { type Action, withoutDetails, type Decision, type Permission } from '../event/permission.ts'
 import { part, type Place, placeText } from '../event/place.ts'
-import { allowedBy, denied, permitOf } from './allowed.ts'
+import { permissionCheck, denialError, permitOf } from './permission-check.ts'
 import type { ApprovalOptions, Approvals } from './approvals.ts'
-import { type Attempt, attempt, attemptAsync, unwrap } from './attempt.ts'
+import { type WorkResult, capture, captureAsync, unwrap } from './work-result.ts'
 import { type Budget, noBudget, noCost, type Reservation } from './budget.ts'
 import type { RunJournal } from './journal.ts'
 import { boundaryKey, changeName, fingerprint } from './matching.ts'
 import type { Entry, Outcome } from './record.ts'
 import { recordedError } from './recorded-error.ts'
-import { finishBoundary, observed, outcomeOf, recordCall } from './recorded-work.ts'
+import { finishBoundary, observationOutcome, outcomeOf, recordCall } from './recorded-work.ts'
 
 /** Wraps effects, for example so that a watch session sees what a run changes. */
 export interface EffectHook {
@@ -61,7 +61,7 @@ type Begun = Omit<EffectRequest<never>, 'costOf' | 'assumed' | 'action'> & {
 
 interface BegunEffect extends Pick<Granted, 'process'> {
   /** Records how it ended. */
-  readonly end: (result: Attempt<unknown>, tries: Tries) => Promise<void>
+  readonly end: (result: WorkResult<unknown>, tries: Tries) => Promise<void>
 }
 
 interface EffectEvent {
@@ -103,7 +103,7 @@ export function createEffects(options: EffectsOptions): Effects {
       journal.push()
     }
 
-    async function end(result: Attempt<unknown>, tries: Tries): Promise<void> {
+    async function end(result: WorkResult<unknown>, tries: Tries): Promise<void> {
       if (result.status === 'failed' && isSuspension(result.error)) {
         journal.note({ k: 'suspended', p, s, error: recordedError(result.error) })
         onEffect?.(at, { kind, phase: 'suspended' })
@@ -157,30 +157,30 @@ export function createEffects(options: EffectsOptions): Effects {
     return states
   }
 
-  function noteCall(outcome: Attempt<unknown>, { at, name, args }: AskedCall & { readonly at: Place }): void {
+  function noteCall(outcome: WorkResult<unknown>, { at, name, args }: CallRequest & { readonly at: Place }): void {
     // a call that was stopped has not returned
     const isStopped = signal.aborted || journal.failure.aborted
     if (outcome.status === 'failed' && (isStopped || stopsRun(outcome.error))) return
-    journal.note({ k: 'call', p: placeText(at), name, args, ...observed(outcome) })
+    journal.note({ k: 'call', p: placeText(at), name, args, ...observationOutcome(outcome) })
   }
 
   function under(permission: Permission): Effects {
-    const allow = allowedBy(permission)
+    const allow = permissionCheck(permission)
 
     const effects: Effects = {
       observe(at, { name, args, reads }, read) {
-        const result = attempt(read)
-        journal.note({ k: 'obs', p: placeText(at), name, args, reads, ...observed(result) })
+        const result = capture(read)
+        journal.note({ k: 'obs', p: placeText(at), name, args, reads, ...observationOutcome(result) })
         return unwrap(result)
       },
 
       async observeAsync(at, { name, args, reads }, read) {
         signal.throwIfAborted()
-        const result = await attemptAsync(() => read(allow))
+        const result = await captureAsync(() => read(allow))
         // neither a stopped call nor one that waits for an approval is an observation
         if (result.status === 'failed') signal.throwIfAborted()
         if (result.status === 'failed' && isSuspension(result.error)) throw result.error
-        journal.note({ k: 'obs', p: placeText(at), name, args, reads, ...observed(result) })
+        journal.note({ k: 'obs', p: placeText(at), name, args, reads, ...observationOutcome(result) })
         return unwrap(result)
       },
 
@@ -190,19 +190,19 @@ export function createEffects(options: EffectsOptions): Effects {
 
       async permit(at, action, since) {
         const verdict = permission.check(action)
-        if (verdict.kind === 'deny') throw denied(verdict)
+        if (verdict.kind === 'deny') throw denialError(verdict)
         if (verdict.kind === 'allow') return { action }
-        return permitOf(action, await attemptAsync(() => askPerson(at, action, since)))
+        return permitOf(action, await captureAsync(() => askPerson(at, action, since)))
       },
 
       changeFile(at, asked, plan, permit) {
         const p = placeText(at)
-        const planned = attempt(() => {
+        const planned = capture(() => {
           const whole = plan((action, content) => allow(action, content, permit))
           return whole && { ...whole, kept: journal.keep && whole.keep?.(isFirst) }
         })
         if (planned.status === 'failed' || planned.value === undefined) {
-          journal.note({ k: 'obs', p, name: changeName, args: asked, ...observed(planned) })
+          journal.note({ k: 'obs', p, name: changeName, args: asked, ...observationOutcome(planned) })
           unwrap(planned)
           return false
         }
@@ -213,7 +213,7 @@ export function createEffects(options: EffectsOptions): Effects {
         const s = journal.note({ k: 'started', p, kind, repeat: 'safe', fp, request: record, kept: kept && keep(kept) })
         journal.push()
         onEffect?.(at, { kind, phase: 'started' })
-        const result = attempt(() => change(record, act))
+        const result = capture(() => change(record, act))
         const outcome = outcomeOf(result, signal)
         journal.note({ k: 'ended', p, s, kind, ...outcome })
         onEffect?.(at, { kind, phase: outcome.status })
@@ -277,7 +277,7 @@ export function createEffects(options: EffectsOptions): Effects {
       throw error
     })
     const { grant, failed, again } = tries
-    const result = await attemptAsync(async () => {
+    const result = await captureAsync(async () => {
       signal.throwIfAborted()
       return around(effect.kind, () => act(signal, { ...grant, failed, again, allow, process }) as Promise<T>)
     })

@@ -1,10 +1,10 @@
 import { appendFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { runIds } from './find-run.ts'
-import { hasBegun } from './begun.ts'
+import { hasBegun } from './has-begun.ts'
 import { BatonError } from '../base/error.ts'
 import { randomName } from '../base/random-name.ts'
-import { glance, type Glance, isConversation, undoneRun } from './glance.ts'
+import { readRunState, type RunState, isConversation, undoneRun } from './run-state.ts'
 import { readSummary, type RunResult, type RunSummary, summaryOf } from './summary.ts'
 
 /** One line per finished run. A cache: anything missing is read from the run folders. */
@@ -19,7 +19,7 @@ const mode = 0o600
  */
 export async function finishHistory(folder: string, result: RunResult): Promise<RunSummary | undefined> {
   try {
-    const seen = await glance(folder)
+    const seen = await readRunState(folder)
     if (seen?.start === undefined) return undefined
     const summary = summaryOf(result, seen.start.file, seen.times)
     const text = `${JSON.stringify(summary)}\n`
@@ -110,7 +110,7 @@ function replaceFile(file: string, text: string): void {
 export async function unfinishedRun(folder: string): Promise<string> {
   for (const id of runIds(folder)) {
     const run = join(folder, id)
-    const seen = await glance(run)
+    const seen = await readRunState(run)
     if (seen?.start === undefined || !isResumable(seen.start) || hasSucceeded(run, seen)) continue
     // such a run has done nothing
     if (seen.end === undefined && !(await hasBegun(run))) continue
@@ -119,12 +119,12 @@ export async function unfinishedRun(folder: string): Promise<string> {
   throw new BatonError('USAGE', 'no run of this workspace can be resumed', { hint: 'See baton runs.' })
 }
 
-function isResumable(start: NonNullable<Glance['start']>): boolean {
+function isResumable(start: NonNullable<RunState['start']>): boolean {
   return undoneRun(start) === undefined && !isConversation(start)
 }
 
 /** The end of a run is written before the final sync is confirmed: only the summary knows of a failed sync. */
-function hasSucceeded(folder: string, { end, times }: Glance): boolean {
+function hasSucceeded(folder: string, { end, times }: RunState): boolean {
   if (end?.exit !== 0) return false
   const summary = summaryIn(folder)
   return summary?.epochs !== times.epochs || summary.exit === 0

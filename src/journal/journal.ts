@@ -1,5 +1,5 @@
 import type { BatonError } from '../base/error.ts'
-import type { HashedContent, KeptContent } from '../event/effects.ts'
+import type { HashedContent, ContentToStore } from '../event/effects.ts'
 import type { Entry } from './record.ts'
 import type { SecretMask } from './secrets.ts'
 import type { Reading } from './segment-reader.ts'
@@ -23,7 +23,7 @@ export interface RunJournal {
    * Keeps contents of files, each once, under the hash of its bytes. When this returns, the operating system has them;
    * they are durable before the next durable record. Undefined: this journal keeps nothing.
    */
-  readonly keep: ((content: KeptContent) => void) | undefined
+  readonly keep: ((content: ContentToStore) => void) | undefined
   /**
    * Does the same ahead of time, in slices. Content with a secret in it, or with a different hash, is left to `keep`.
    */

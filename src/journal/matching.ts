@@ -1,11 +1,11 @@
 import { canonicalHash, sha256 } from '../base/hash.ts'
 import { canonicalJson, isJsonObject, type Json, mapTexts } from '../base/json.ts'
 import { differsOnlyInOwnTexts, hasOwnText } from '../base/model-text.ts'
-import type { AskedCall, AskedChange, FileChangeRecord } from '../event/effects.ts'
-import type { Attempt } from './attempt.ts'
+import type { CallRequest, ChangeRequest, FileChangeRecord } from '../event/effects.ts'
+import type { WorkResult } from './work-result.ts'
 import { isBlobReference } from './blobs.ts'
 import type { JournalRecord, Outcome } from './record.ts'
-import { revivedFrom } from './recorded-error.ts'
+import { restoreError } from './recorded-error.ts'
 import type { RunIndex } from './run-index.ts'
 import { noMask, type SecretMask } from './secrets.ts'
 import type { Location, PlaceNode } from './tree.ts'
@@ -48,7 +48,7 @@ export interface Comparison {
   /** Whether a value equals the value of a field. */
   readonly isSameValue: (value: unknown, field: Json) => boolean
   readonly isSameRequest: (request: Json, started: StartedRecord) => boolean
-  readonly isSameChange: (asked: AskedChange, started: StartedRecord) => boolean
+  readonly isSameChange: (asked: ChangeRequest, started: StartedRecord) => boolean
 }
 
 /**
@@ -56,16 +56,16 @@ export interface Comparison {
  * differs.
  */
 export interface Matcher {
-  observation(node: PlaceNode | undefined, asked: AskedCall): Match
+  observation(node: PlaceNode | undefined, asked: CallRequest): Match
   /** A call of a script that acts, once it has returned. */
-  returned(node: PlaceNode | undefined, asked: AskedCall): Match
+  returned(node: PlaceNode | undefined, asked: CallRequest): Match
   effect(node: PlaceNode | undefined, asked: { readonly kind: string; readonly request: Json }): Match
   /** A file change: one that changed nothing ended with a value. */
-  change(node: PlaceNode | undefined, asked: AskedChange): Match
+  change(node: PlaceNode | undefined, asked: ChangeRequest): Match
   /** The request of the effect that was started there. */
   requestAt(node: PlaceNode | undefined): Json | undefined
   /** The value or error of a match. */
-  recall(outcome: Outcome<Json>): Attempt<unknown>
+  recall(outcome: Outcome<Json>): WorkResult<unknown>
   /** The call in a record, with secrets restored. */
   callAt(location: Location): ComparedCall | undefined
 }
@@ -82,7 +82,7 @@ export function createMatcher(
     return textsIn(now).some(hasOwnText) && differsOnlyInOwnTexts(now, source.value(then) as Json)
   }
 
-  function call(location: Location, { name, args }: AskedCall): Match {
+  function call(location: Location, { name, args }: CallRequest): Match {
     const record = source.at(location)
     if (record.k !== 'obs' && record.k !== 'call') return { kind: 'other', at: location }
     return record.name === name && (isSameValue(args, record.args) || isReworded(args, record.args))
@@ -127,7 +127,7 @@ export function createMatcher(
     recall: (outcome) =>
       outcome.status === 'ok'
         ? { status: 'ok', value: source.value(outcome.value) }
-        : { status: 'failed', error: revivedFrom(source, outcome.error) },
+        : { status: 'failed', error: restoreError(source, outcome.error) },
     callAt(location) {
       const record = source.at(location)
       if (record.k === 'started') return { name: record.kind, request: source.value(record.request) as Json }
@@ -157,7 +157,7 @@ export function maskedComparison({ source }: Pick<RunIndex, 'source'>, mask: Sec
  * Whether a file is restored from a state of its own. Earlier versions recorded only a fingerprint of this, in which was
  * the random name of a temporary folder.
  */
-function isRestored({ op, path, source: from }: AskedChange, then: Json): boolean {
+function isRestored({ op, path, source: from }: ChangeRequest, then: Json): boolean {
   return op === 'unpack' && from === path && isJsonObject(then) && then['op'] === op && then['path'] === path
 }
 

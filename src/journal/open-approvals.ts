@@ -1,11 +1,11 @@
 import type { Json } from '../base/json.ts'
-import type { ApprovalView } from '../event/asked-action.ts'
+import type { ApprovalView } from '../event/action-view.ts'
 import type { Action, ActionAbout, Decision } from '../event/permission.ts'
 import { originOf, parsePlace, placeText, type Place } from '../event/place.ts'
 import { viewOf } from './approvals.ts'
 import type { StartedRecord } from './matching.ts'
 import type { RunIndex } from './run-index.ts'
-import { begunEffects } from './uncertain.ts'
+import { startedEffects } from './uncertain.ts'
 
 /** An unanswered approval question of a run. */
 export interface OpenApproval {
@@ -17,7 +17,7 @@ export interface OpenApproval {
 
 /** The questions that a run waits for, in the order in which they were first asked. */
 export function openApprovals(index: RunIndex): readonly OpenApproval[] {
-  const open = begunEffects(index).flatMap(({ node, place, started }): readonly OpenApproval[] => {
+  const open = startedEffects(index).flatMap(({ node, place, started }): readonly OpenApproval[] => {
     if (started.kind !== 'approval' || hasEnded(place, index)) return []
     const ended = node.ended === undefined ? undefined : index.source.at(node.ended)
     // a withdrawn question is asked again; the model was told about one that could not be asked

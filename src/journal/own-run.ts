@@ -1,10 +1,10 @@
 import { basename } from 'node:path'
 import { BatonError, hasSystemCode } from '../base/error.ts'
 import { closeOwnFolder } from '../base/own-folder.ts'
-import { attempt } from './attempt.ts'
-import { hasBegun } from './begun.ts'
+import { capture } from './work-result.ts'
+import { hasBegun } from './has-begun.ts'
 import { type FilePort, nodeFiles } from './file-port.ts'
-import { startAmong, startIn } from './glance.ts'
+import { startInLines, readStart } from './run-state.ts'
 import { wholeLines } from './lines.ts'
 import { decodeLine } from './record.ts'
 import { segmentFile } from './segment.ts'
@@ -28,7 +28,7 @@ export async function isOwnRun(folder: string, key: SigningKey, files: FilePort 
   if (first === undefined) for await (const batch of readSigned(folder, key, files)) if ((first = batch[0])) break
   const { reading } = first ?? {}
   if (reading !== undefined && (reading.type !== 'corrupt' || reading.reason !== notSigned)) return true
-  if ((startAmong(lines) ?? (await startIn(file, files))) === undefined) return true
+  if ((startInLines(lines) ?? (await readStart(file, files))) === undefined) return true
   return !text.includes(sealMark) && !(await hasBegun(folder, files))
 }
 
@@ -37,7 +37,7 @@ export async function isOwnRun(folder: string, key: SigningKey, files: FilePort 
  * run counts as foreign.
  */
 export function foreignCheck(around: Parameters<typeof presentSigningKey>[0]): (folder: string) => Promise<boolean> {
-  const key = attempt(() => presentSigningKey(around))
+  const key = capture(() => presentSigningKey(around))
   return async (folder) => key.status === 'ok' && !(await isOwnRun(folder, key.value))
 }
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { BatonError } from '../base/error.ts'
 import { randomName } from '../base/random-name.ts'
-import { attempt } from './attempt.ts'
+import { capture } from './work-result.ts'
 import type { FilePort } from './file-port.ts'
 import type { Owner, OwnerPort } from './owner.ts'
 import { segmentFile } from './segment.ts'
@@ -72,10 +72,10 @@ export function refuseRun(folder: string, owner?: Owner): never {
 /** The current time by the clock that dates files in a folder: another machine with a different clock may date them. */
 export function fileTime(folder: string, files: FilePort): number {
   const probe = join(folder, `.t-${randomName()}.tmp`)
-  const made = attempt(() => {
+  const made = capture(() => {
     files.close(files.create(probe))
     return files.modified(probe)
   })
-  attempt(() => files.remove(probe))
+  capture(() => files.remove(probe))
   return made.status === 'ok' && made.value !== undefined ? made.value : Date.now()
 }

@@ -5,7 +5,7 @@ import type { RecordSource } from './source.ts'
 import type { Location } from './tree.ts'
 
 /** The leader of a process group that a writer started. */
-export interface LeftProcess extends GroupLeader {
+export interface LeftoverProcess extends GroupLeader {
   /** The place of the effect that started it. */
   readonly place: string
   readonly writer: Owner
@@ -18,7 +18,7 @@ interface ProcessList {
   readonly end: (record: RecordOf<'ended'>) => void
   /** A run that ends has ended everything it started. */
   readonly endAll: () => void
-  readonly read: (source: RecordSource) => readonly LeftProcess[]
+  readonly read: (source: RecordSource) => readonly LeftoverProcess[]
 }
 
 interface OfWriter {

@@ -5,7 +5,7 @@ import { randomName } from '../base/random-name.ts'
 import { nodeFiles } from './file-port.ts'
 import { removalFailure } from './failure.ts'
 import { pruneRunOrder, runIds } from './find-run.ts'
-import { glance } from './glance.ts'
+import { readRunState } from './run-state.ts'
 import { epochsIn, segmentFile } from './segment.ts'
 import { removeRunWorktrees } from './worktrees.ts'
 
@@ -45,7 +45,7 @@ export async function pruneRuns(
  * @throws BatonError FILE_FAILED if it cannot be removed
  */
 export async function removeRun(folder: string): Promise<boolean> {
-  if ((await glance(folder))?.isRunning === true) return false
+  if ((await readRunState(folder))?.isRunning === true) return false
   const gone = join(folder, '..', `${removedPrefix}${randomName()}`)
   try {
     // before the rename, because their repositories know them by path

@@ -12,7 +12,7 @@ import {
 import { defined, type Json } from '../base/json.ts'
 import type { BoundaryOptions } from '../event/effects.ts'
 import type { ErrorInfo } from '../event/event.ts'
-import type { Attempt } from './attempt.ts'
+import type { WorkResult } from './work-result.ts'
 import type { Entry, Outcome, RecordedError } from './record.ts'
 import type { RecordSource } from './source.ts'
 
@@ -56,7 +56,7 @@ function position({ file, line, column }: SourcePlace): NonNullable<RecordedErro
 }
 
 /** The error in the field of a record. */
-export function revivedFrom({ value }: Pick<RecordSource, 'value'>, field: RecordedError): Error {
+export function restoreError({ value }: Pick<RecordSource, 'value'>, field: RecordedError): Error {
   const { type, code, reason, message, hint, place } = openError({ value }, field)
   if (type === 'baton') {
     const details = { reason: reason as ErrorReason | undefined, hint, place }
@@ -77,7 +77,7 @@ export function openError({ value }: Pick<RecordSource, 'value'>, field: Recorde
  */
 export function boundaryEnd<T>(
   p: string,
-  result: Attempt<T>,
+  result: WorkResult<T>,
   { isFinal = () => true, isDoneAgain = () => false, failureIn }: BoundaryOptions<T>,
 ): Entry | undefined {
   if (result.status === 'failed') {

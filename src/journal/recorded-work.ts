@@ -1,5 +1,5 @@
 import type { BoundaryOptions } from '../event/effects.ts'
-import { type Attempt, attempt, attemptAsync, unwrap } from './attempt.ts'
+import { type WorkResult, capture, captureAsync, unwrap } from './work-result.ts'
 import type { RunJournal } from './journal.ts'
 import type { Outcome } from './record.ts'
 import { boundaryEnd, failedOutcome, recordedError } from './recorded-error.ts'
@@ -10,7 +10,7 @@ export async function finishBoundary<T>(
   p: string,
   { work, ...options }: BoundaryOptions<T> & { readonly work: () => Promise<T> },
 ): Promise<T> {
-  const result = await attemptAsync(work)
+  const result = await captureAsync(work)
   const entry = boundaryEnd(p, result, options)
   // if the journal has failed, that is why the work failed
   if (entry !== undefined && (result.status === 'ok' || !journal.failure.aborted)) journal.note(entry)
@@ -18,24 +18,24 @@ export async function finishBoundary<T>(
 }
 
 /** Runs a call that returns synchronously or later, passes its result on, and calls `onEnd` with the outcome. */
-export function recordCall<T>(work: () => T | Promise<T>, onEnd: (outcome: Attempt<T>) => void): T | Promise<T> {
-  const result = attempt(work)
+export function recordCall<T>(work: () => T | Promise<T>, onEnd: (outcome: WorkResult<T>) => void): T | Promise<T> {
+  const result = capture(work)
   if (result.status === 'ok' && result.value instanceof Promise) {
-    return attemptAsync(() => result.value as Promise<T>).then((outcome) => {
+    return captureAsync(() => result.value as Promise<T>).then((outcome) => {
       onEnd(outcome)
       return unwrap(outcome)
     })
   }
-  onEnd(result as Attempt<T>)
+  onEnd(result as WorkResult<T>)
   return unwrap(result)
 }
 
 /** The outcome of something that was read or called. */
-export function observed(result: Attempt<unknown>): Outcome<unknown> {
+export function observationOutcome(result: WorkResult<unknown>): Outcome<unknown> {
   return result.status === 'ok' ? result : { status: 'error', error: recordedError(result.error) }
 }
 
 /** The outcome of an effect, which may have been cancelled. */
-export function outcomeOf(result: Attempt<unknown>, signal: AbortSignal): Outcome<unknown> {
+export function outcomeOf(result: WorkResult<unknown>, signal: AbortSignal): Outcome<unknown> {
   return result.status === 'ok' ? result : failedOutcome(result.error, signal)
 }

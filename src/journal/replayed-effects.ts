@@ -2,18 +2,18 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { BatonError, isBatonError, messageOf } from '../base/error.ts'
 import { isJsonObject, isObject, type Json, plainText } from '../base/json.ts'
 import {
-  type AskedCall,
-  type AskedChange,
+  type CallRequest,
+  type ChangeRequest,
   type Disk,
   type Effects,
   type FileChangeRecord,
-  keptContent,
+  storedContentMarker,
 } from '../event/effects.ts'
 import { type Action, withoutDetails, type Permission, type Permit } from '../event/permission.ts'
 import { callPlace, isWithin, originOf, part, type Place, placeText, withoutCall } from '../event/place.ts'
-import { attempt, type Attempt, attemptAsync, unwrap } from './attempt.ts'
+import { capture, type WorkResult, captureAsync, unwrap } from './work-result.ts'
 import { modelOf } from './budget.ts'
-import { allowedBy, permitOf } from './allowed.ts'
+import { permissionCheck, permitOf } from './permission-check.ts'
 import { type ComparedCall, createMatcher, decodedComparison, type Match, type StartedRecord } from './matching.ts'
 import type { RunIndex } from './run-index.ts'
 import { noMask } from './secrets.ts'
@@ -60,7 +60,7 @@ const isSource = (name: string): boolean => name === 'require'
 const isCount = (name: string): boolean => name === 'run.number'
 /** Host functions that use files, which do not exist in a replay. */
 const isFileCall = (name: string): boolean => /^aip\.(?:file|pdf|udiffx|zip)\./.test(name)
-const isAboutFiles = ({ name, reads }: AskedCall): boolean =>
+const isAboutFiles = ({ name, reads }: CallRequest): boolean =>
   reads !== undefined || isFileCall(name) || /^(?:aip\.path\.|file[._])/.test(name)
 /** Changes whose content comes from the caller, not from disk. */
 const givesContent: ReadonlySet<string> = new Set(['write', 'append', 'link'])
@@ -108,7 +108,7 @@ export function createReplayedEffects(options: ReplayOptions): ReplayedEffects {
   }
 
   /** How the recorded call ended. Throws the difference if the current call is not the recorded one. */
-  function recalled(at: Place, { name, args }: AskedCall, match: Match): Attempt<unknown> {
+  function recalled(at: Place, { name, args }: CallRequest, match: Match): WorkResult<unknown> {
     const now = { name, request: args }
     if (match.kind === 'ended') return matcher.recall(match.outcome)
     if (match.kind !== 'other') return differ(at, now)
@@ -120,11 +120,11 @@ export function createReplayedEffects(options: ReplayOptions): ReplayedEffects {
     counts[kind] = (counts[kind] ?? 0) + 1
   }
 
-  function recordedObservation(at: Place, call: AskedCall): Attempt<unknown> {
+  function recordedObservation(at: Place, call: CallRequest): WorkResult<unknown> {
     return recalled(at, call, matcher.observation(answerOnly(nodeAt(at)), call))
   }
 
-  function isLive({ name, ...call }: AskedCall, node: PlaceNode | undefined): boolean {
+  function isLive({ name, ...call }: CallRequest, node: PlaceNode | undefined): boolean {
     if (isSource(name) || (isCount(name) && node?.answer === undefined)) return true
     return files.kind === 'live' && isAboutFiles({ name, ...call })
   }
@@ -163,7 +163,7 @@ export function createReplayedEffects(options: ReplayOptions): ReplayedEffects {
   function changeRecorded(
     scratch: ScratchFiles,
     at: Place,
-    asked: AskedChange,
+    asked: ChangeRequest,
     plan: Parameters<Effects['changeFile']>[2],
   ): boolean {
     const node = nodeAt(at)
@@ -181,10 +181,10 @@ export function createReplayedEffects(options: ReplayOptions): ReplayedEffects {
       return true
     }
     const differs = (request: Json): never => differ(at, { name: 'file', request })
-    const planned = attempt(() => plan(() => {}))
+    const planned = capture(() => plan(() => {}))
     if (planned.status === 'failed') return differs({ ...asked, refused: messageOf(planned.error) })
     if (planned.value === undefined) {
-      if (change['content'] !== keptContent) return differs(asked)
+      if (change['content'] !== storedContentMarker) return differs(asked)
       // it cannot be made again without the file that its content came from
       scratch.change(change, undefined)
       return true
@@ -201,7 +201,7 @@ export function createReplayedEffects(options: ReplayOptions): ReplayedEffects {
     waitAgain(at, node)
     const permit = match.kind === 'ended' ? permitOf(action, matcher.recall(match.outcome)) : undefined
     if (permit !== undefined) count('approval', node)
-    allowedBy(permission)(action, undefined, permit)
+    permissionCheck(permission)(action, undefined, permit)
     return { action }
   }
 
@@ -213,7 +213,7 @@ export function createReplayedEffects(options: ReplayOptions): ReplayedEffects {
 
     async observeAsync(at, call, read) {
       const node = nodeAt(at)
-      if (isLive(call, node)) return read(allowedBy(permission))
+      if (isLive(call, node)) return read(permissionCheck(permission))
       return unwrap(recordedObservation(at, call)) as Awaited<ReturnType<typeof read>>
     },
 
@@ -233,7 +233,7 @@ export function createReplayedEffects(options: ReplayOptions): ReplayedEffects {
     changeFile(at, asked, plan) {
       if (files.kind === 'recorded') return changeRecorded(files.scratch, at, asked, plan)
       first.check()
-      const planned = plan(allowedBy(permission))
+      const planned = plan(permissionCheck(permission))
       planned?.act((path) => path)
       return planned !== undefined
     },
@@ -242,7 +242,7 @@ export function createReplayedEffects(options: ReplayOptions): ReplayedEffects {
       const node = nodeAt(at)
       signal?.throwIfAborted()
       if (permit === undefined) permitted(at, action, permission)
-      else allowedBy(permission)(action, undefined, permit)
+      else permissionCheck(permission)(action, undefined, permit)
       if (node?.started === undefined && kind === 'model' && wasLeftOut(at)) throw notAsked(request)
       const match = matcher.effect(node, { kind, request })
       if (match.kind === 'none' || match.kind === 'other') return differ(at, { name: kind, request })
@@ -262,7 +262,7 @@ export function createReplayedEffects(options: ReplayOptions): ReplayedEffects {
       const node = nodeAt(at)
       if (files.kind === 'live' || !isFileCall(asked.name) || node?.returned === undefined) return work()
       const recorded = recalled(at, asked, matcher.returned(node, asked))
-      const answer = (outcome: Attempt<unknown>): unknown => {
+      const answer = (outcome: WorkResult<unknown>): unknown => {
         first.check()
         if (recorded.status === 'ok') return recorded.value
         throw outcome.status === 'failed' ? outcome.error : recorded.error
@@ -297,10 +297,10 @@ function answerOnly(node: PlaceNode | undefined): PlaceNode | undefined {
 }
 
 /** Does the work, which may return synchronously or later, and returns the answer instead of its result. */
-function answeredBy(work: () => unknown, answer: (outcome: Attempt<unknown>) => unknown): unknown {
-  const outcome = attempt(work)
+function answeredBy(work: () => unknown, answer: (outcome: WorkResult<unknown>) => unknown): unknown {
+  const outcome = capture(work)
   if (outcome.status === 'failed' || !(outcome.value instanceof Promise)) return answer(outcome)
-  return attemptAsync(() => outcome.value as Promise<unknown>).then(answer)
+  return captureAsync(() => outcome.value as Promise<unknown>).then(answer)
 }
 
 function notAsked(request: Json): BatonError {

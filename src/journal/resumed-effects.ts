@@ -1,13 +1,13 @@
 import { BatonError } from '../base/error.ts'
 import { canonicalJson } from '../base/json.ts'
-import { type AskedCall, decorate, type Effects } from '../event/effects.ts'
-import { formerly } from '../event/limits.ts'
+import { type CallRequest, decorate, type Effects } from '../event/effects.ts'
+import { legacyInputs } from '../event/limits.ts'
 import type { Spent } from '../event/meter.ts'
 import { parsePlace, part, type Place, placeText, withoutCall } from '../event/place.ts'
-import { unwrap } from './attempt.ts'
+import { unwrap } from './work-result.ts'
 import { callText } from './call-text.ts'
 import { withoutDetails } from '../event/permission.ts'
-import { permitOf } from './allowed.ts'
+import { permitOf } from './permission-check.ts'
 import { openError } from './recorded-error.ts'
 import { finishBoundary, recordCall } from './recorded-work.ts'
 import type { RunJournal } from './journal.ts'
@@ -153,7 +153,7 @@ export function createResumedEffects(options: ResumeOptions): Effects {
     return record.k === 'call' && record.status !== 'ok' && !tree.goesOn(p)
   }
 
-  function observed<T>(at: Place, asked: AskedCall): Answer<T> {
+  function observed<T>(at: Place, asked: CallRequest): Answer<T> {
     const p = placeText(at)
     const node = nodeOf(p)
     if (node?.answer === undefined && isMadeAgain(p, node)) return undefined
@@ -161,7 +161,7 @@ export function createResumedEffects(options: ResumeOptions): Effects {
   }
 
   /** Reports a file that has changed since it was recorded. */
-  function checkStale(at: Place, { reads }: AskedCall, isStale: () => boolean): void {
+  function checkStale(at: Place, { reads }: CallRequest, isStale: () => boolean): void {
     if (onStale === undefined || reads === undefined || !isStale()) return
     const p = placeText(at)
     onStale({ at, path: reads, boundary: tree.boundaryAround(p) ?? p })
@@ -301,7 +301,7 @@ export function createResumedEffects(options: ResumeOptions): Effects {
           )
         const key = keyOf(inputs)
         const isSame = (record: JournalRecord, except: readonly string[]): boolean =>
-          isSameKey(record, key, except) || isSameKey(record, keyOf(formerly(inputs) as typeof inputs), except)
+          isSameKey(record, key, except) || isSameKey(record, keyOf(legacyInputs(inputs) as typeof inputs), except)
         // with the recorded sources, only this program can make them different
         const except = usesCurrent ? [] : ownInputs
         if (node === undefined || begin === undefined || !isSame(begin, [...partInputs, ...except])) {

@@ -4,7 +4,7 @@ import { damagedRun, damagedValue } from './damage.ts'
 import { choose, endEffect, startEffect, suspendEffect } from './effect-node.ts'
 import { grantIn, type PastApprovals } from './grants.ts'
 import { createPaidCalls, isPaid, type PaidCall } from './paid-calls.ts'
-import { createProcessList, type LeftProcess } from './process-list.ts'
+import { createProcessList, type LeftoverProcess } from './process-list.ts'
 import type { JournalRecord, RecordOf } from './record.ts'
 import type { Damage } from './segment-reader.ts'
 import type { RecordSource } from './source.ts'
@@ -59,7 +59,7 @@ export interface RunIndex {
   readonly redone: readonly string[]
   readonly approvals: PastApprovals
   /** Process groups that may still be running, with the writer that started them: their end is not recorded. */
-  readonly processes: () => readonly LeftProcess[]
+  readonly processes: () => readonly LeftoverProcess[]
 }
 
 type RunRecord = RecordOf<'run.start' | 'run.resume' | 'source' | 'run.end' | 'use' | 'choice'>

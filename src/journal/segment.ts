@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { hasSystemCode } from '../base/error.ts'
 import { randomName } from '../base/random-name.ts'
-import { attempt, unwrap } from './attempt.ts'
+import { capture, unwrap } from './work-result.ts'
 import { type FilePort, nodeFiles } from './file-port.ts'
 import type { PendingSyncs } from './pending-syncs.ts'
 import { writeAll } from './transfer.ts'
@@ -50,8 +50,8 @@ export function claimEpoch(options: ClaimOptions, { folder, files, pending }: Cl
     return outcome === 'lost' ? undefined : createWithoutLink(file, options, files)
   } catch (error) {
     // the error that is being thrown says more than an error of these
-    attempt(() => files.close(descriptor))
-    attempt(() => files.remove(temporary))
+    capture(() => files.close(descriptor))
+    capture(() => files.remove(temporary))
     throw error
   }
 }
@@ -86,14 +86,14 @@ function tryLink(files: FilePort, from: string, to: string): 'won' | 'lost' | 'u
  * no header; a process that opens the run at that moment takes the next epoch, and this writer finds itself fenced.
  */
 function createWithoutLink(file: string, options: ClaimOptions, files: FilePort): number | undefined {
-  const created = attempt(() => files.create(file))
+  const created = capture(() => files.create(file))
   if (created.status === 'failed' && hasSystemCode(created.error, 'EEXIST')) return undefined
   const descriptor = unwrap(created)
   try {
     writeHeader(descriptor, options, files)
     return descriptor
   } catch (error) {
-    attempt(() => files.close(descriptor))
+    capture(() => files.close(descriptor))
     throw error
   }
 }

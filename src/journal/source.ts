@@ -3,7 +3,7 @@ import type { Json } from '../base/json.ts'
 import { isBlobReference, readBlob, valueAt } from './blobs.ts'
 import { edgesOf } from './edges.ts'
 import { nodeFiles, type FilePort } from './file-port.ts'
-import { readKept } from './kept.ts'
+import { readStoredContent } from './content-store.ts'
 import { lineAt, readLineBatches } from './lines.ts'
 import { decodeLine, isKnownRecord, type JournalRecord } from './record.ts'
 import type { SecretMask } from './secrets.ts'
@@ -96,7 +96,7 @@ export function openFileRecords(
       const read = (): Json => readBlob(folder, field, files)
       return decodeValue(place === undefined ? read() : valueAt(place, read), mask.unmask)
     },
-    kept: (hash) => readKept(folder, hash, mask, files),
+    kept: (hash) => readStoredContent(folder, hash, mask, files),
     close() {
       for (const descriptor of descriptors.values()) files.close(descriptor)
       descriptors.clear()

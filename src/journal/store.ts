@@ -1,9 +1,9 @@
 import { basename, join } from 'node:path'
 import { BatonError } from '../base/error.ts'
-import { attempt } from './attempt.ts'
+import { capture } from './work-result.ts'
 import { blobFolder, createBlobWriter } from './blobs.ts'
 import { edgesOf } from './edges.ts'
-import { createKeeper, readKept } from './kept.ts'
+import { createContentStore, readStoredContent } from './content-store.ts'
 import { journalFailure } from './failure.ts'
 import { encodeFields, recordJson } from './fields.ts'
 import { noteRunOrder } from './find-run.ts'
@@ -120,7 +120,7 @@ function createRunJournal(epoch: number, file: LineFile, { seal, ...writing }: W
   const writer = createLineWriter({ folder, files, pending, file: heart.around(file), sign: seal && sign })
   const writeBlob = createBlobWriter(folder, files, pending)
   const size = createSizeLimit(folder, epoch === 1 ? 0 : sizeOnDisk(folder, files))
-  const keeper = createKeeper(folder, mask, { files, pending, admit: size.admit })
+  const keeper = createContentStore(folder, mask, { files, pending, admit: size.admit })
   let next = 1
 
   /** The number is taken only when nothing can fail any more, so that numbers have no gaps. */
@@ -179,7 +179,7 @@ function createRunJournal(epoch: number, file: LineFile, { seal, ...writing }: W
         throw error === size.reached() ? error : writer.fail(error)
       }
     },
-    findKept: (hash) => readKept(folder, hash, mask, files),
+    findKept: (hash) => readStoredContent(folder, hash, mask, files),
     limitSize(bytes) {
       size.limitTo(bytes)
       return size.reached
@@ -228,7 +228,7 @@ function createHeart(folder: string, { epoch, files, onDeleted }: HeartOptions) 
 
   function beat(): void {
     // without it, the next record is the next heartbeat
-    attempt(() => {
+    capture(() => {
       look()
       descriptor ??= files.create(beatFile(folder, epoch))
       files.write(descriptor, Buffer.from('.'), 0)
@@ -263,10 +263,10 @@ function createHeart(folder: string, { epoch, files, onDeleted }: HeartOptions) 
       const beaten = descriptor
       descriptor = undefined
       if (beaten !== undefined) {
-        attempt(() => files.close(beaten))
-        attempt(() => files.remove(beatFile(folder, epoch)))
+        capture(() => files.close(beaten))
+        capture(() => files.remove(beatFile(folder, epoch)))
       }
-      attempt(look)
+      capture(look)
       isOpen = false
     },
   }

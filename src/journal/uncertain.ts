@@ -34,7 +34,7 @@ interface Begun {
  * The effects that were started and have no end that counts, in unfinished boundaries and in calls that have not
  * returned.
  */
-export function begunEffects({ tree, source }: RunIndex): readonly Begun[] {
+export function startedEffects({ tree, source }: RunIndex): readonly Begun[] {
   const found: { readonly node: PlaceNode; readonly place: string; readonly started: Location }[] = []
   tree.visit((node, place) => {
     const { started, isOk, choice, ended, returned } = node
@@ -70,14 +70,14 @@ export function askAgain({ tree }: RunIndex): void {
 }
 
 /** What is known of the effects of a run without a recorded end. */
-export interface Unended {
+export interface UnfinishedEffects {
   /** What the disk shows of file changes: they were done, or not. Must be recorded before anything else is done. */
   readonly found: readonly (Repeated & { readonly choice: 'found' | 'missing' })[]
   /** The effects that need a choice. */
   readonly uncertain: readonly Uncertain[]
 }
 
-export interface FileLooks {
+export interface FileInspection {
   /**
    * The current state of the files of a change. `added`: the content that an append was about to add, if it was kept.
    */
@@ -89,10 +89,13 @@ export interface FileLooks {
 }
 
 /** Separates the effects that the disk decides from those that need a choice. */
-export function unendedEffects(index: RunIndex, { stateOf, presentText, contentOf }: FileLooks): Unended {
-  const found: Unended['found'][number][] = []
+export function findUnfinishedEffects(
+  index: RunIndex,
+  { stateOf, presentText, contentOf }: FileInspection,
+): UnfinishedEffects {
+  const found: UnfinishedEffects['found'][number][] = []
   const uncertain: Uncertain[] = []
-  for (const { node, place, started } of begunEffects(index)) {
+  for (const { node, place, started } of startedEffects(index)) {
     if (node.waits === true) continue
     const { e, n, kind, request, kept } = started
     const id = `${e}.${n}`

@@ -1,7 +1,7 @@
 import type { Json } from '../base/json.ts'
 import type {
   Allow,
-  AskedCall,
+  CallRequest,
   EffectKind,
   EffectRequest,
   Effects,
@@ -11,10 +11,10 @@ import type {
 import type { Permission } from '../event/permission.ts'
 import type { Spent } from '../event/meter.ts'
 import { isWithin, originOf, type Place, placeText } from '../event/place.ts'
-import { type Attempt, attempt, attemptAsync, unwrap } from './attempt.ts'
+import { type WorkResult, capture, captureAsync, unwrap } from './work-result.ts'
 import { modelOf } from './budget.ts'
-import { allowedBy } from './allowed.ts'
-import { observed, recordCall } from './recorded-work.ts'
+import { permissionCheck } from './permission-check.ts'
+import { observationOutcome, recordCall } from './recorded-work.ts'
 import type { RunJournal } from './journal.ts'
 import { boundaryKey, changeName, createMatcher, maskedComparison, type StartedRecord } from './matching.ts'
 import type { Entry, Outcome } from './record.ts'
@@ -41,7 +41,7 @@ export interface VerifyOptions {
   /** Checks reads during verification. */
   readonly permission: Permission
   /** Whether a different reading counts as unchanged, because the earlier run itself changed what was read. */
-  readonly isOwnRead: (call: AskedCall, readings: { readonly before: unknown; readonly now: unknown }) => boolean
+  readonly isOwnRead: (call: CallRequest, readings: { readonly before: unknown; readonly now: unknown }) => boolean
   /** Why a file change would differ from the earlier one; undefined: it is in place, and nothing has to be written. */
   readonly whyChangeAgain: (record: FileChangeRecord, plan: PlanChange) => string | undefined
   /** Called with the usage of a model call that is answered from the record. */
@@ -138,7 +138,7 @@ export function createVerification(options: VerifyOptions): Verification {
     })
   }
 
-  function isSame(outcome: Outcome<Json>, now: Attempt<unknown>): boolean {
+  function isSame(outcome: Outcome<Json>, now: WorkResult<unknown>): boolean {
     if (outcome.status !== 'ok') {
       // earlier versions recorded messages of any length
       const [left, right] = [now.status === 'failed' && recordedError(now.error), openError(source, outcome.error)]
@@ -150,7 +150,7 @@ export function createVerification(options: VerifyOptions): Verification {
   }
 
   /** The current reading if it equals the earlier one, or the earlier one if only the run itself changed it. */
-  function compared(call: AskedCall, outcome: Outcome<Json>, now: Attempt<unknown>): Attempt<unknown> {
+  function compared(call: CallRequest, outcome: Outcome<Json>, now: WorkResult<unknown>): WorkResult<unknown> {
     assertClean()
     if (isSame(outcome, now)) return now
     const past = matcher.recall(outcome)
@@ -159,7 +159,7 @@ export function createVerification(options: VerifyOptions): Verification {
   }
 
   /** The earlier result of an observation. Rejects one that was not made then, or with other arguments. */
-  function past(at: Place, call: AskedCall): Outcome<Json> {
+  function past(at: Place, call: CallRequest): Outcome<Json> {
     const node = nodeOf(at)
     seen.add(placeThen(at) ?? '')
     const record = node?.answer === undefined ? undefined : source.at(node.answer)
@@ -168,8 +168,8 @@ export function createVerification(options: VerifyOptions): Verification {
     return record
   }
 
-  function settle(at: Place, { name, args, reads }: AskedCall, result: Attempt<unknown>): unknown {
-    note({ k: 'obs', p: placeText(at), name, args, reads, ...observed(result) })
+  function settle(at: Place, { name, args, reads }: CallRequest, result: WorkResult<unknown>): unknown {
+    note({ k: 'obs', p: placeText(at), name, args, reads, ...observationOutcome(result) })
     return unwrap(result)
   }
 
@@ -195,19 +195,19 @@ export function createVerification(options: VerifyOptions): Verification {
   }
 
   const under = (permission: Permission): Effects => ({
-    observe<T>(at: Place, call: AskedCall, read: () => T): T {
+    observe<T>(at: Place, call: CallRequest, read: () => T): T {
       if (placeThen(at) === undefined) return live.observe(at, call, read)
       const outcome = past(at, call)
-      const result = notCompared.has(call.name) ? matcher.recall(outcome) : compared(call, outcome, attempt(read))
+      const result = notCompared.has(call.name) ? matcher.recall(outcome) : compared(call, outcome, capture(read))
       return settle(at, call, result) as T
     },
 
-    async observeAsync<T>(at: Place, call: AskedCall, read: (allow: Allow) => Promise<T>): Promise<T> {
+    async observeAsync<T>(at: Place, call: CallRequest, read: (allow: Allow) => Promise<T>): Promise<T> {
       if (placeThen(at) === undefined) return live.observeAsync(at, call, read)
       const outcome = past(at, call)
       const isCompared = !notCompared.has(call.name)
       const result = isCompared
-        ? compared(call, outcome, await attemptAsync(() => read(allowedBy(permission))))
+        ? compared(call, outcome, await captureAsync(() => read(permissionCheck(permission))))
         : matcher.recall(outcome)
       return settle(at, call, result) as T
     },
@@ -222,11 +222,11 @@ export function createVerification(options: VerifyOptions): Verification {
 
     permit: () => refuse(always.approval),
 
-    call<T>(at: Place, { name, args }: AskedCall, work: () => T | Promise<T>): T | Promise<T> {
+    call<T>(at: Place, { name, args }: CallRequest, work: () => T | Promise<T>): T | Promise<T> {
       assertClean()
       return recordCall(work, (result) => {
         assertClean()
-        note({ k: 'call', p: placeText(at), name, args, ...observed(result) })
+        note({ k: 'call', p: placeText(at), name, args, ...observationOutcome(result) })
       })
     },
 
@@ -236,7 +236,7 @@ export function createVerification(options: VerifyOptions): Verification {
       if (isNew) return refuse(`it changes ${asked.path}, which it did not before`)
       if (match.started === undefined) {
         // nothing was to be changed then
-        const planned = attempt(() => plan(() => {}))
+        const planned = capture(() => plan(() => {}))
         if (planned.status === 'ok' && planned.value !== undefined) return refuse(`${asked.path} has changed since`)
         settle(at, { name: changeName, args: asked }, planned)
         return false
@@ -258,7 +258,7 @@ export function createVerification(options: VerifyOptions): Verification {
       if (result.status === 'failed' && !tree.goesOn(placeThen(at) ?? ''))
         return refuse(`${modelOf(request)} had failed`)
       if (match.started !== undefined) {
-        noteEffect(at, match.started, result.status === 'ok' ? { ...result, cost: free } : observed(result))
+        noteEffect(at, match.started, result.status === 'ok' ? { ...result, cost: free } : observationOutcome(result))
       }
       const value = unwrap(result) as T
       if (costOf !== undefined) onRecall(at, costOf(value))
@@ -270,7 +270,7 @@ export function createVerification(options: VerifyOptions): Verification {
       const p = placeText(at)
       const { inputs = {}, label } = boundary
       note({ k: 'begin', p, key: boundaryKey(inputs, mask), label })
-      const result = await attemptAsync(work)
+      const result = await captureAsync(work)
       assertClean()
       const end = boundaryEnd(p, result, boundary)
       if (end !== undefined) note(end)
@@ -295,7 +295,7 @@ export function createVerification(options: VerifyOptions): Verification {
   }
 }
 
-function valueOf(result: Attempt<unknown>): unknown {
+function valueOf(result: WorkResult<unknown>): unknown {
   return result.status === 'ok' ? result.value : undefined
 }
 
@@ -314,12 +314,12 @@ const always: { readonly [K in EffectKind]: string } = {
 }
 
 /** Why a part is repeated that reads something different than before. */
-function changedText({ name, args, reads }: AskedCall): string {
+function changedText({ name, args, reads }: CallRequest): string {
   return reads === undefined ? `${callText(name, args)} returns something else` : `${reads} changed`
 }
 
 /** Why a part is repeated that reads something it did not read before. */
-function newText({ name, args, reads }: AskedCall): string {
+function newText({ name, args, reads }: CallRequest): string {
   return reads === undefined
     ? `it calls ${callText(name, args)}, which it did not before`
     : `it did not read ${reads} before`

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { runIds } from './find-run.ts'
-import { glance } from './glance.ts'
+import { readRunState } from './run-state.ts'
 import { summaryIn } from './index-file.ts'
 
 /** The folder (absolute) for the git worktrees of a run, each named by the place that it is for. */
@@ -16,7 +16,7 @@ export function worktreePrefix(id: string): string {
 
 /** Whether a run has ended so that it cannot be resumed: it needs no worktrees. */
 export async function hasEnded(run: string): Promise<boolean> {
-  const { end } = (await glance(run)) ?? {}
+  const { end } = (await readRunState(run)) ?? {}
   if (end === undefined) return false
   return end.stop === 'done' || end.stop === 'skipped' || summaryIn(run)?.resumable === false
 }

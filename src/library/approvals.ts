@@ -1,7 +1,7 @@
 import { BatonError } from '../base/error.ts'
 import { defined, isObject } from '../base/json.ts'
 import { loadTargetConfig } from '../config/target-config.ts'
-import { type AskedAction, askedAction } from '../event/asked-action.ts'
+import { type ActionView, actionView } from '../event/action-view.ts'
 import { type Approver, type Decision, grantFor } from '../event/permission.ts'
 import { openerOf, placeText } from '../event/place.ts'
 import { findRun } from '../journal/find-run.ts'
@@ -10,7 +10,7 @@ import type { Decided, Verdict } from '../wiring/decide.ts'
 import type { PlaceOptions } from './options.ts'
 
 /** A question to a program: a tool call, or a file change of an answer (`tool`: `write` or `delete`). */
-export interface ApprovalRequest extends AskedAction {
+export interface ApprovalRequest extends ActionView {
   /** Its number in the run. */
   readonly id: string
   /** The place of the agent that asks, as in its events. */
@@ -35,7 +35,7 @@ export function approverOf(approve: Approve): Approver {
   return async (action, { id, at, until, signal }) => {
     const limit = until === undefined ? undefined : new Date(until).toISOString()
     const agent = placeText(openerOf(at))
-    const answer: unknown = await approve({ ...askedAction(action), id, agent, signal, ...defined({ until: limit }) })
+    const answer: unknown = await approve({ ...actionView(action), id, agent, signal, ...defined({ until: limit }) })
     if (answer === 'suspend') throw (await import('../journal/approvals.ts')).waitingForApproval(action)
     if (answer === 'always') return action.kind === 'tool' ? { always: grantFor(action) } : 'allow'
     return plainAnswer(answer)

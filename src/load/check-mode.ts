@@ -22,10 +22,10 @@ export async function checkMode(spec: RunSpec): Promise<void> {
   const { mode = 'classic', plugins } = spec.settings
   const options = spec.settings.mode_options ?? {}
   if (mode === 'classic' && plugins === undefined) return
-  const { knownModes, modeNamed, refuseOptions } = await import('../agent/modes/known.ts')
+  const { createModeRegistry, modeNamed, refuseOptions } = await import('../agent/modes/registry.ts')
   const brought = await placed(spec, 'plugins', () => pluginsOf(spec.settings))
   await placed(spec, 'mode', async () => {
-    const modes = knownModes(brought.modes)
+    const modes = createModeRegistry(brought.modes)
     modeNamed(mode, modes)
     await refuseOptions(mode, options, modes)
   })

@@ -1,8 +1,8 @@
 import { checkModelNames, fatalProblem, refuseUnpriced, refuseWithoutTools } from '../agent/check-models.ts'
 import { commandOptions } from '../agent/command/options.ts'
 import { fallbackModels, givenOptions, mergeOptions, modelOf } from '../agent/options.ts'
-import { ownIssues } from '../agent/own-issues.ts'
-import { readOwnOptions } from '../agent/own-options.ts'
+import { declaredOptionIssues } from '../agent/declared-option-issues.ts'
+import { readDeclaredOptions } from '../agent/declared-options.ts'
 import type { AgentParts, ChosenModel } from '../agent/parts.ts'
 import type { OtherTools } from '../agent/tool-names.ts'
 import type { ToolFilter } from '../event/permission.ts'
@@ -132,11 +132,11 @@ async function modelsOfAgent(
   // this fails before anything is paid for, and reports the error itself
   if (isLate) await checkCode(agent, document === undefined ? [asLua(agent.text)] : codeOf(document), checking)
   if (document === undefined) return []
-  const own = await readOwnOptions(agent, document)
+  const own = await readDeclaredOptions(agent, document)
   const others = otherToolsIn(agent.file, checking)
   const { plugins, isRecordedTool } = checking.parts
   const known = defined({ plugins, isRecordedTool })
-  throwIssues(await ownIssues(own, { ...known, ...(await serversIn(agent.file, checking)) }))
+  throwIssues(await declaredOptionIssues(own, { ...known, ...(await serversIn(agent.file, checking)) }))
   if (document.parts.length === 0 || mayChooseItself(document)) return []
   const merged = mergeOptions(inherited, own.values, given)
   const usesTools = await namesTools(merged, agent.name, others)

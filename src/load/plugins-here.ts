@@ -1,4 +1,4 @@
-import { knownModes } from '../agent/modes/known.ts'
+import { createModeRegistry } from '../agent/modes/registry.ts'
 import type { KnownMode } from '../agent/modes/mode.ts'
 import { loadPlugins } from '../agent/plugins/load.ts'
 import { noPlugins, type Plugins } from '../agent/plugins/plugin.ts'
@@ -11,7 +11,7 @@ export interface Brought extends Pick<Plugins, 'modes' | 'tools'> {
 }
 
 export function builtInModes(): readonly KnownMode[] {
-  return knownModes().list()
+  return createModeRegistry().list()
 }
 
 /** What the plug-ins of the config add, for lists. Plug-ins that cannot be used are reported to `onProblem`. */

@@ -7,7 +7,7 @@ import type { McpResource, McpResourceContent, McpServer } from '../event/mcp.ts
 import type { FilePart } from '../event/message.ts'
 import { item, part, type Place } from '../event/place.ts'
 import { fullName } from './names.ts'
-import { findServer, listResources, readResource } from './recorded.ts'
+import { findServer, listResources, readResource } from './recorded-calls.ts'
 import { fileOfResource } from './results.ts'
 
 /** A resource for a prompt: its text, or an image or PDF document. */

@@ -29,7 +29,7 @@ interface Choice {
 }
 
 /** What was typed: a value, nothing, or why it is invalid, as the end of a sentence about the field. */
-export type Typed =
+export type FieldInput =
   | { readonly kind: 'value'; readonly value: Json }
   | { readonly kind: 'none' }
   | { readonly problem: string; readonly kind: 'wrong' }
@@ -123,7 +123,7 @@ function textOr(value: Json | undefined, otherwise: string): string {
 }
 
 /** Parses the user's input for a field; empty input means the default. */
-export function readField({ kind, isRequired, default: preset }: FormField, typed: string): Typed {
+export function readField({ kind, isRequired, default: preset }: FormField, typed: string): FieldInput {
   const text = typed.trim()
   if (text === '') {
     if (preset !== undefined) return { kind: 'value', value: preset }

@@ -76,7 +76,7 @@ export function writtenServer(pattern: string): string | undefined {
 }
 
 /** Whether a name or pattern may match a tool of a server, as far as can be known without its list. */
-export function mayMean(pattern: string, server: string): boolean {
+export function mayMatch(pattern: string, server: string): boolean {
   const prefix = `${server}__`
   return spellings(pattern).some((text) => {
     const [head = ''] = text.split('*')
@@ -86,7 +86,7 @@ export function mayMean(pattern: string, server: string): boolean {
 }
 
 /** Whether a pattern matches every tool of a server. */
-export function meansAll(pattern: string, server: string): boolean {
+export function matchesAll(pattern: string, server: string): boolean {
   const prefix = `${server}__`
   return spellings(pattern).some((text) => {
     const head = text.slice(0, -1)
@@ -95,10 +95,10 @@ export function meansAll(pattern: string, server: string): boolean {
 }
 
 /** Whether a filter may pass a tool of a server, as far as can be known without its list. */
-export function mayLetThrough({ tools, disallowed_tools: disallowed = [] }: ToolFilter, server: string): boolean {
+export function mayPass({ tools, disallowed_tools: disallowed = [] }: ToolFilter, server: string): boolean {
   return (
-    (tools === undefined || tools.some((pattern) => mayMean(pattern, server))) &&
-    !disallowed.some((pattern) => meansAll(pattern, server))
+    (tools === undefined || tools.some((pattern) => mayMatch(pattern, server))) &&
+    !disallowed.some((pattern) => matchesAll(pattern, server))
   )
 }
 

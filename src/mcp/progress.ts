@@ -20,7 +20,7 @@ const mostTold = 200
  * Throttles a server's progress to four reports a second; the last one is always sent. Messages are reduced to one line
  * without control characters, and empty ones are dropped.
  */
-export function createProgressTeller(send: (progress: McpProgress) => void): ProgressTeller {
+export function createProgressThrottle(send: (progress: McpProgress) => void): ProgressTeller {
   let timer: NodeJS.Timeout | undefined
   let held: McpProgress | undefined
 

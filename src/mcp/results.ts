@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Json, JsonObject } from '../base/json.ts'
 import { sizeText } from '../base/size.ts'
 import type { McpContent, McpResourceContent, McpResult } from '../event/mcp.ts'
-import type { FilePart, TakenFiles } from '../event/message.ts'
+import type { FilePart, SupportedFiles } from '../event/message.ts'
 import type { ToolOutput } from '../tool/toolbox/kind.ts'
 
 /** What model providers accept unconverted; limits as in read-media.ts. */
@@ -13,7 +13,7 @@ interface Telling {
   /** The tool's name: files of its result are named after it. */
   readonly name: string
   /** Kinds of files that the model accepts. */
-  readonly taken: TakenFiles
+  readonly taken: SupportedFiles
 }
 
 /** A piece of a result: its text for the model, and its file. */

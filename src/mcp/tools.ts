@@ -11,9 +11,9 @@ import { passesFilters, ruledTools, toolPattern } from '../tool/tool-filter.ts'
 import { verdictOnAny } from '../tool/tool-rules.ts'
 import { bindTool } from '../tool/toolbox/bind.ts'
 import type { Toolbox, ToolKind, ToolOutput } from '../tool/toolbox/kind.ts'
-import { describedInput, describedSchema, describedTool } from './described.ts'
-import { fullName, mayLetThrough, mayMean, meansAll, type NamedTool, nameTools, serverNamed } from './names.ts'
-import { callTool, listPlace, listTools, refuseUse } from './recorded.ts'
+import { toolInputSchema, schemaForModel, toolDescription } from './tool-description.ts'
+import { fullName, mayPass, mayMatch, matchesAll, type NamedTool, nameTools, serverNamed } from './names.ts'
+import { callTool, listPlace, listTools, refuseUse } from './recorded-calls.ts'
 import { toolOutput } from './results.ts'
 
 /** Where lists are recorded, and for which context. */
@@ -67,7 +67,7 @@ export function neededServers(
   const filters = [{ tools, disallowed_tools }, ...(rights.tools ?? [])]
   return mcp.servers.filter(
     ({ name }) =>
-      filters.every((filter) => mayLetThrough(filter, name)) && !rights.rules.some((rules) => isAllDenied(rules, name)),
+      filters.every((filter) => mayPass(filter, name)) && !rights.rules.some((rules) => isAllDenied(rules, name)),
   )
 }
 
@@ -75,7 +75,7 @@ export function neededServers(
 function isAllDenied(rules: readonly ToolRule[], server: string): boolean {
   const last = rules.findLast((rule) => {
     const { tool, pattern } = ruledTools(rule)
-    return rule.effect === 'deny' ? pattern === undefined && meansAll(tool, server) : mayMean(tool, server)
+    return rule.effect === 'deny' ? pattern === undefined && matchesAll(tool, server) : mayMatch(tool, server)
   })
   return last?.effect === 'deny'
 }
@@ -158,9 +158,9 @@ function kindOf(server: McpServer, { name, tool }: NamedTool): ToolKind {
   return {
     name,
     server: server.name,
-    description: describedTool(server.name, tool),
-    parameters: describedInput(tool),
-    ...defined({ output: output && describedSchema(output) }),
+    description: toolDescription(server.name, tool),
+    parameters: toolInputSchema(tool),
+    ...defined({ output: output && schemaForModel(output) }),
     ...(isReader ? { reads: true } : {}),
     version: async ({ context, at }) =>
       sha256(canonicalJson((await currentTool(server, tool, { context, at })) ?? tool)),

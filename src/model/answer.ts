@@ -1,6 +1,6 @@
 import { withoutMark } from '../base/text-lines.ts'
 import { noUsage } from '../event/message.ts'
-import type { Emit, Found, WireFormat } from './wire/format.ts'
+import type { Emit, AnswerMetadata, WireFormat } from './wire/format.ts'
 import {
   type BodyReader,
   type Call,
@@ -215,7 +215,7 @@ function isContent(event: ModelEvent): boolean {
   }
 }
 
-function closing({ events, fault }: Batch, found: Readonly<Found>, call: Call): readonly ModelEvent[] {
+function closing({ events, fault }: Batch, found: Readonly<AnswerMetadata>, call: Call): readonly ModelEvent[] {
   if (fault !== undefined) return call.fail(fault)
   const { usage = { ...noUsage, calls: 1 }, costUsd, finish = 'other' } = found
   return [
@@ -242,7 +242,7 @@ export interface Batch {
 }
 
 export interface BatchReader {
-  readonly found: Readonly<Found>
+  readonly found: Readonly<AnswerMetadata>
   /** Reads the events that arrived together, up to the end mark or the first fault. */
   read(events: readonly SseEvent[]): Batch
   /** Reads a whole answer that is not a stream. */

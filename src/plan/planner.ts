@@ -37,12 +37,12 @@ import { moduleFiles } from '../script/module-reader.ts'
 import type { Ask, Drift } from './ask.ts'
 import type { ModelPlanner } from './models.ts'
 import { systemClock } from '../base/clock.ts'
-import type { AskedCall, Effects } from '../event/effects.ts'
+import type { CallRequest, Effects } from '../event/effects.ts'
 import { nothingSpent } from '../event/meter.ts'
 import { allRights, type Permission } from '../event/permission.ts'
 import { type Place, placeText } from '../event/place.ts'
 import { createSources } from '../event/sources.ts'
-import { allowedBy } from '../journal/allowed.ts'
+import { permissionCheck } from '../journal/permission-check.ts'
 import { equip } from '../team/tools.ts'
 import { createPermission } from '../tool/permission.ts'
 import type { Round, Strategy } from '../run/strategy.ts'
@@ -394,14 +394,14 @@ function lookingEffects(permission: Permission): Effects {
     throw new Error(`a plan has no consequences, but ${what} was asked for`)
   }
   /** Each task reads the same files. */
-  const once = <T>(at: Place, { name, args, reads }: AskedCall, look: () => T): T => {
+  const once = <T>(at: Place, { name, args, reads }: CallRequest, look: () => T): T => {
     const key = JSON.stringify([reads === undefined ? placeText(at) : '', name, args])
     if (!known.has(key)) known.set(key, look())
     return known.get(key) as T
   }
   const effects: Effects = {
     observe: once,
-    observeAsync: (at, call, look) => once(at, call, () => look(allowedBy(permission))),
+    observeAsync: (at, call, look) => once(at, call, () => look(permissionCheck(permission))),
     answers: () => false,
     wasDone: () => false,
     requested: () => undefined,

@@ -1,7 +1,7 @@
 import { askAip } from '../agent/aip-prompt.ts'
 import { fallbackModels, givenOptions, mergeOptions, modelOf } from '../agent/options.ts'
-import { ownIssues } from '../agent/own-issues.ts'
-import { type OwnOptions, readOwnOptions } from '../agent/own-options.ts'
+import { declaredOptionIssues } from '../agent/declared-option-issues.ts'
+import { type DeclaredOptions, readDeclaredOptions } from '../agent/declared-options.ts'
 import { isBatonError } from '../base/error.ts'
 import { displayPath } from '../base/files.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
@@ -75,13 +75,13 @@ export async function planScript(call: ScriptCall, planner: Planner, context: Pl
 async function optionsOf(
   { agent, document, options }: Pick<ScriptCall, 'agent' | 'options'> & { readonly document: AipDocument | undefined },
   { plugins, serversOf }: Planner,
-): Promise<{ readonly options: JsonObject; readonly rules: OwnOptions['rules'] }> {
+): Promise<{ readonly options: JsonObject; readonly rules: DeclaredOptions['rules'] }> {
   const { inherited } = options
   const given = givenOptions(options.given, `"${agent.name}"`)
   if (document === undefined) return { options: mergeOptions(inherited, given), rules: [] }
-  const own = await readOwnOptions(agent, document)
+  const own = await readDeclaredOptions(agent, document)
   const { names: servers, leftOut } = await serversOf(agent.file)
-  throwIssues(await ownIssues(own, { plugins: async () => plugins, servers, leftOut }))
+  throwIssues(await declaredOptionIssues(own, { plugins: async () => plugins, servers, leftOut }))
   return { options: mergeOptions(inherited, own.values, given), rules: own.rules }
 }
 

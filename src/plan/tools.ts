@@ -3,7 +3,7 @@ import { usableAgents } from '../team/task/tools.ts'
 import { taskTool } from '../event/sub-agents.ts'
 import type { Agents, ContextWith, RunScope, Servers } from '../event/context.ts'
 import type { ToolFilter, ToolRule, Verdict } from '../event/permission.ts'
-import { mayLetThrough, mayMean, meansAll } from '../mcp/names.ts'
+import { mayPass, mayMatch, matchesAll } from '../mcp/names.ts'
 import { passesFilters, ruledTools, toolPattern } from '../tool/tool-filter.ts'
 import { toolVerdict, verdictOnAny } from '../tool/tool-rules.ts'
 import { isWriter, toolNames } from '../tool/toolbox/rows.ts'
@@ -58,12 +58,12 @@ function planServers({ tools = [], disallowed_tools }: ToolFilter, { verdictOf, 
   const { rights } = scope
   const rules = rights.rules.flat().filter(({ origin }) => origin !== 'default')
   return servers.flatMap((server): readonly ToolPlan[] => {
-    const meant = tools.filter((pattern) => mayMean(pattern, server))
+    const meant = tools.filter((pattern) => mayMatch(pattern, server))
     const names = meant.every((one) => !one.includes('*')) ? meant.map(withoutPrefix) : [`${server}__*`]
     return names.map((name) => {
       const isWhole = name.includes('*')
       const passes = (filter: ToolFilter): boolean =>
-        isWhole ? mayLetThrough(filter, server) : passesFilters(name, [filter])
+        isWhole ? mayPass(filter, server) : passesFilters(name, [filter])
       const any = verdictOnAny(name, scope)
       const reason = !passes({ disallowed_tools })
         ? 'disallowed_tools'
@@ -86,7 +86,7 @@ function withoutPrefix(name: string): string {
 /** Whether a rule matches some tools of a server, but not all of them. */
 function isAboutSomeOf(rule: ToolRule, server: string): boolean {
   const { tool } = ruledTools(rule)
-  return mayMean(tool, server) && !meansAll(tool, server)
+  return mayMatch(tool, server) && !matchesAll(tool, server)
 }
 
 /** Whether a rule decides about some calls of a tool. */

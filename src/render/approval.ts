@@ -1,6 +1,6 @@
 import { isJsonObject, type Json } from '../base/json.ts'
 import { harmlessName } from '../base/terminal-text.ts'
-import type { ApprovalView, AskedAction } from '../event/asked-action.ts'
+import type { ApprovalView, ActionView } from '../event/action-view.ts'
 import { agentOf } from '../event/sub-agents.ts'
 import type { Grant } from '../event/permission.ts'
 import { type Paint, paintDiff } from './style.ts'
@@ -23,7 +23,7 @@ const indent = '  '
  * is not shown may decide the judgement, because no diff says it.
  */
 export function callLines(
-  { input, diff, ...read }: Omit<AskedAction, 'tool'>,
+  { input, diff, ...read }: Omit<ActionView, 'tool'>,
   paint: Paint,
   { lines = Infinity, columns = Infinity }: Extent = {},
 ): { readonly lines: readonly string[]; readonly isCut: boolean; readonly hides: boolean } {
@@ -53,7 +53,7 @@ function readLines({
   commands = [],
   unread,
   folder,
-}: Omit<AskedAction, 'tool' | 'input' | 'diff'>): readonly string[] {
+}: Omit<ActionView, 'tool' | 'input' | 'diff'>): readonly string[] {
   return [
     ...(target === undefined ? [] : [`-> ${visible(target)} (the path leads there through a link)`]),
     ...(runs.length === 0 ? [] : ['package managers then run by themselves:']),

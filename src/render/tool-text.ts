@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { harmlessName } from '../base/terminal-text.ts'
-import { withUsualNames } from '../event/collab.ts'
+import { withCanonicalNames } from '../event/collab.ts'
 import type { McpProgress } from '../event/mcp.ts'
 import { formatCount, oneLine } from './format.ts'
 
@@ -29,7 +29,7 @@ function shownLine(text: string): string {
  */
 export function teamCallText(name: string, input: Json, nameOf: (id: string) => string): string | undefined {
   if (!isJsonObject(input)) return undefined
-  const { id, ids, message } = withUsualNames(name, input)
+  const { id, ids, message } = withCanonicalNames(name, input)
   const who = [ids ?? id].flat().filter((one) => typeof one === 'string')
   if (!['wait', 'send_input', 'close_agent'].includes(name) || who.length === 0) return undefined
   const text = name === 'send_input' && typeof message === 'string' ? `: ${message}` : ''
@@ -39,7 +39,7 @@ export function teamCallText(name: string, input: Json, nameOf: (id: string) => 
 function aboutOf(name: string, input: JsonObject): string {
   const { todos, pattern, path, code } = input
   if (isProgram(name) && typeof code === 'string') return beginning(code)
-  if (name === 'spawn_agent') return spawnText(withUsualNames(name, input))
+  if (name === 'spawn_agent') return spawnText(withCanonicalNames(name, input))
   if (name === 'todo' && Array.isArray(todos)) return stepsText(todos)
   if (typeof pattern === 'string') {
     const where = typeof path === 'string' && path !== '.' ? ` ${path}` : ''

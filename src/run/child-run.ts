@@ -8,7 +8,7 @@ import type { Json } from '../base/json.ts'
 import type { Settings } from '../config/settings.ts'
 import type { PromptAgent, PromptInput, PromptRequest, PromptResult } from '../event/agent.ts'
 import { below, emit, type RunContext, withServices } from '../event/context.ts'
-import { givenWithoutLimits } from '../event/limits.ts'
+import { sectionInputWithoutLimits } from '../event/limits.ts'
 import type { Spent } from '../event/meter.ts'
 import { task } from '../event/place.ts'
 import type { ChildSurroundings } from '../load/child-target.ts'
@@ -99,7 +99,7 @@ async function runChildPrompt(
         if (inputs.length === 1) return runOnce({ agent, target, strategies, given }, at)
         const place = below(at, task(index))
         return services.effects.boundary(place.scope.at, () => runOnce({ agent, target, strategies, given }, place), {
-          inputs: givenWithoutLimits({ given, options, agent: agent.text }),
+          inputs: sectionInputWithoutLimits({ given, options, agent: agent.text }),
           ownInputs: hasOwnText(agent.text) ? ['agent'] : [],
         })
       }),

@@ -1,5 +1,5 @@
 import type { Json } from '../base/json.ts'
-import type { ApprovalView } from '../event/asked-action.ts'
+import type { ApprovalView } from '../event/action-view.ts'
 import { BatonError, isBatonError, isSuspension, isWaitingForApproval, StopSignal } from '../base/error.ts'
 import type { RunTotal } from '../event/meter.ts'
 import type { Repeated } from '../journal/resumed-effects.ts'

@@ -18,7 +18,7 @@ import type { ReadLog } from '../base/reads.ts'
 import { createMeter, type Meter } from '../event/meter.ts'
 import type { RunSources } from '../event/sources.ts'
 import { canonicalJson, isObject, type Json } from '../base/json.ts'
-import type { AskedCall, FileChangeRecord, PlanChange } from '../event/effects.ts'
+import type { CallRequest, FileChangeRecord, PlanChange } from '../event/effects.ts'
 import { entryHash, startHash } from '../tool/file-hash.ts'
 import { isFolder, statusAt } from '../watch/prints.ts'
 
@@ -361,7 +361,7 @@ function leftAt(path: string): LeftFile {
 interface OwnFiles {
   readonly isAsLeft: (path: string) => boolean
   /** See `VerifyOptions`. */
-  readonly isOwnRead: (call: AskedCall, readings: { readonly before: unknown; readonly now: unknown }) => boolean
+  readonly isOwnRead: (call: CallRequest, readings: { readonly before: unknown; readonly now: unknown }) => boolean
   readonly whyChangeAgain: (record: FileChangeRecord, plan: PlanChange) => string | undefined
   readonly found: LeftFiles
 }
@@ -413,7 +413,7 @@ function createOwnFiles(
   }
 
   function isOwnRead(
-    { name, args }: AskedCall,
+    { name, args }: CallRequest,
     { before, now }: { readonly before: unknown; readonly now: unknown },
   ): boolean {
     const [first, ...others] = Array.isArray(args) ? (args as readonly Json[]) : []

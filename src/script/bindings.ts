@@ -1,7 +1,7 @@
 import { stopsRun } from '../base/error.ts'
 import { finishInTurns, finishSteps, type Steps } from '../base/concurrency.ts'
 import { callPlace } from '../event/place.ts'
-import { attempt, attemptAsync, unwrap, type Attempt } from '../journal/attempt.ts'
+import { capture, captureAsync, unwrap, type WorkResult } from '../journal/work-result.ts'
 import { type HostFunction, limitOf, type LuaChunk, type LuaValue } from './engine.ts'
 import { ActCall, HostCall } from './host/call.ts'
 import type { HostModule, ModuleFunction, Section } from './host/module.ts'
@@ -134,9 +134,9 @@ function recorded(name: string, definition: ModuleFunction): UnboundFunction['ca
         }
         const asked = { name, args: argumentsToJson(args) }
         if (effects.answers(at)) return effects.observe(at, asked, () => finishSteps(definition.steps(call)))
-        const read = attempt(() => finishInTurns(clocked(definition.steps(call), section), signal))
+        const read = capture(() => finishInTurns(clocked(definition.steps(call), section), signal))
         if (read.status === 'failed' || !(read.value instanceof Promise)) {
-          return effects.observe(at, asked, () => unwrap(read as Attempt<Values>))
+          return effects.observe(at, asked, () => unwrap(read as WorkResult<Values>))
         }
         return later(read.value, (result) => effects.observe(at, asked, () => unwrap(result)), signal)
       }
@@ -152,10 +152,10 @@ function recorded(name: string, definition: ModuleFunction): UnboundFunction['ca
 /** Records what was read in turns as an observation. A read that was stopped is not recorded. */
 async function later(
   reading: Promise<Values>,
-  observe: (result: Attempt<Values>) => Values,
+  observe: (result: WorkResult<Values>) => Values,
   signal: AbortSignal,
 ): Promise<Values> {
-  const result = await attemptAsync(() => reading)
+  const result = await captureAsync(() => reading)
   signal.throwIfAborted()
   if (result.status === 'failed' && limitOf(result.error) !== undefined) throw result.error
   return observe(result)

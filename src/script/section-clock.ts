@@ -1,6 +1,6 @@
 import { type BusyTime, createBusyTime } from '../base/busy-time.ts'
 import { stopsRun } from '../base/error.ts'
-import { attemptAsync, unwrap } from '../journal/attempt.ts'
+import { captureAsync, unwrap } from '../journal/work-result.ts'
 import { limitMessage, limitOf, LuaError, type LuaLimits } from './engine.ts'
 
 /**
@@ -50,7 +50,7 @@ export function startSectionClock(limits: LuaLimits, busy: BusyTime = mainThread
     leftMs: () => Math.max(1, Math.ceil(limits.timeMs - used())),
     async working(work) {
       workingSince = busy.shareMs()
-      const result = await attemptAsync(() => work)
+      const result = await captureAsync(() => work)
       usedMs = used()
       workingSince = undefined
       const isEnded = result.status === 'failed' && (stopsRun(result.error) || limitOf(result.error) !== undefined)

@@ -1,6 +1,6 @@
 import { part } from '../event/place.ts'
 import type { Json } from '../base/json.ts'
-import { givenWithoutLimits } from '../event/limits.ts'
+import { sectionInputWithoutLimits } from '../event/limits.ts'
 import { bindFunctions, type HostBindings } from './bindings.ts'
 import { stopsRun } from '../base/error.ts'
 import { limitOf, type LuaChunk, type LuaEngine, LuaError, type LuaLimits, type LuaValue } from './engine.ts'
@@ -61,7 +61,7 @@ export async function runSection(host: ScriptHost, source: SectionSource, sectio
       if (context.services.signal.aborted) await ended()
     }
   }
-  const inputs = givenWithoutLimits({ code: source.chunk.text, ...source.variables })
+  const inputs = sectionInputWithoutLimits({ code: source.chunk.text, ...source.variables })
   return context.services.effects.boundary(context.scope.at, work, { inputs })
 }
 

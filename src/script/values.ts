@@ -1,4 +1,4 @@
-import type { AskedCall } from '../event/effects.ts'
+import type { CallRequest } from '../event/effects.ts'
 import type { Json } from '../base/json.ts'
 import { isObject } from '../base/json.ts'
 import type { LuaValue } from './engine.ts'
@@ -26,7 +26,7 @@ export function luaToJson(value: LuaValue, where = 'the value'): Json {
 }
 
 /** The recorded form of a host call that reads one file, which is its first argument. */
-export function readingCall(name: string, args: readonly LuaValue[]): AskedCall {
+export function readingCall(name: string, args: readonly LuaValue[]): CallRequest {
   const [file] = args
   return { name, args: argumentsToJson(args), ...(typeof file === 'string' && { reads: file }) }
 }

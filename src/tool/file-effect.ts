@@ -4,7 +4,14 @@ import { entryStatus } from '../base/entries.ts'
 import { BatonError, isBatonError, messageOf } from '../base/error.ts'
 import { displayPath } from '../base/files.ts'
 import { type ContextWith, emit, type Events, type Gate } from '../event/context.ts'
-import type { Disk, FileChangeRecord, ChangeSnapshot, KeptContent, PathState, PlannedChange } from '../event/effects.ts'
+import type {
+  Disk,
+  FileChangeRecord,
+  ChangeSnapshot,
+  ContentToStore,
+  PathState,
+  PlannedChange,
+} from '../event/effects.ts'
 import type { NewFileContent } from '../event/permission.ts'
 import type { Place } from '../event/place.ts'
 import { entryHash, startHash } from './file-hash.ts'
@@ -301,7 +308,7 @@ function hashIfReadable(path: string): string | undefined {
   }
 }
 
-function* contentsAt(path: string, which: 'itself' | 'all' = 'all'): Iterable<KeptContent> {
+function* contentsAt(path: string, which: 'itself' | 'all' = 'all'): Iterable<ContentToStore> {
   const status = entryStatus(path)
   if (status?.isFile() === true) yield { file: path }
   if (status?.isDirectory() !== true || which === 'itself') return

@@ -5,7 +5,7 @@ import { BatonError } from '../base/error.ts'
 import { entryPath, type FilePart, isInside, newTemporaryName, realPath, replaceFile } from '../base/files.ts'
 import { sha256 } from '../base/hash.ts'
 import { defined } from '../base/json.ts'
-import { type Disk, keptContent } from '../event/effects.ts'
+import { type Disk, storedContentMarker } from '../event/effects.ts'
 import type { NewFileContent } from '../event/permission.ts'
 import * as entries from './entries.ts'
 import { startHash } from './file-hash.ts'
@@ -76,7 +76,7 @@ export function saveFileOver(
     const made: NewContent = hash === undefined ? inMemory(content) : { kind: 'bytes', bytes: content, hash }
     const planned = wholeWrite(target, made, { call, present })
     if (over !== undefined && planned.record.before !== over) return undefined
-    return isOnlyKept ? { ...planned, record: { ...planned.record, content: keptContent } } : planned
+    return isOnlyKept ? { ...planned, record: { ...planned.record, content: storedContentMarker } } : planned
   })
 }
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { sha256 } from '../base/hash.ts'
 import { nodeFiles } from '../journal/file-port.ts'
-import { findKept } from '../journal/kept.ts'
+import { findStoredContent } from '../journal/content-store.ts'
 import type { SecretMask } from '../journal/secrets.ts'
 import { startHash } from '../tool/file-hash.ts'
 import type { FileState } from './changes.ts'
@@ -37,7 +37,7 @@ export function openContents(folder: string, mask: Pick<SecretMask, 'unmask'>): 
   }
 
   function kept(hash: string, bytes: number): Content | NoContent {
-    const found = findKept(folder, hash, mask, nodeFiles)
+    const found = findStoredContent(folder, hash, mask, nodeFiles)
     switch (found.kind) {
       case 'bytes':
         return found

@@ -6,7 +6,7 @@ import type { Events, Surroundings } from '../event/context.ts'
 import { allRights } from '../event/permission.ts'
 import { part } from '../event/place.ts'
 import { createEffects } from '../journal/effects.ts'
-import { glance, undoneRun } from '../journal/glance.ts'
+import { readRunState, undoneRun } from '../journal/run-state.ts'
 import { finishHistory } from '../journal/index-file.ts'
 import type { RunJournal } from '../journal/journal.ts'
 import { createMemoryJournal } from '../journal/memory.ts'
@@ -15,7 +15,7 @@ import { newRunId } from '../journal/run-id.ts'
 import type { LiveMask, SecretMask } from '../journal/secrets.ts'
 import type { SigningKey } from '../journal/signing.ts'
 import { openRun } from '../journal/store.ts'
-import { noteUndone } from '../journal/undone.ts'
+import { recordUndo } from '../journal/undo-mark.ts'
 import { ownChangesHook } from '../tool/own-changes.ts'
 import { createPermission } from '../tool/permission.ts'
 import { version } from '../version.ts'
@@ -25,7 +25,7 @@ import { type PathPlan, planUndo } from './plan.ts'
 import { indexRun } from '../journal/run-index.ts'
 import { runIds } from '../journal/find-run.ts'
 import { openFileRecords } from '../journal/source.ts'
-import { unendedEffects } from '../journal/uncertain.ts'
+import { findUnfinishedEffects } from '../journal/uncertain.ts'
 import { presentText, settleChange } from '../tool/change-state.ts'
 import type { EntryState } from './changes.ts'
 
@@ -66,7 +66,7 @@ export interface UndoReport {
 export async function undoRun(options: UndoOptions): Promise<UndoReport> {
   const { folder, workspace, env, home, mask, key, signal, files, merges, dry, listener } = options
   const run = basename(folder)
-  if ((await glance(folder))?.isRunning === true) {
+  if ((await readRunState(folder))?.isRunning === true) {
     throw new BatonError('USAGE', `run ${run} is running`, {
       hint: 'Wait until it has ended, or stop it, and then undo it.',
     })
@@ -99,7 +99,7 @@ export async function undoRun(options: UndoOptions): Promise<UndoReport> {
   if (dry || !plans.some(isToDo)) return { run, by: undefined, items: plans.map(itemOf) }
 
   const journal = await openRun({ folder: join(dirname(folder), id), now: () => new Date(), mask, key })
-  await noteUndone(folder, id)
+  await recordUndo(folder, id)
   const items = await recorded(journal, { run, id, workspace }, () =>
     performUndo(plans, { context: contextOf(journal), at: [part('undo')] }),
   )
@@ -177,7 +177,7 @@ async function earlierUndos(folder: string, run: string, key: SigningKey): Promi
   const ids = runIds(runs)
   const found: EarlierUndo[] = []
   for (const id of ids.slice(0, Math.max(0, ids.indexOf(run)))) {
-    const seen = await glance(join(runs, id))
+    const seen = await readRunState(join(runs, id))
     if (seen?.start === undefined || undoneRun(seen.start) !== run) continue
     if (!(await isOwnRun(join(runs, id), key))) continue
     found.push({ folder: join(runs, id), isUnfinished: seen.end === undefined && !seen.isRunning })
@@ -195,7 +195,7 @@ async function settleUndos(
     const source = openFileRecords(folder, { mask, key })
     try {
       const index = await indexRun(source, { keeps: 'everything' })
-      unendedEffects(index, {
+      findUnfinishedEffects(index, {
         stateOf: (change, added) => settleChange(change, workspace, added),
         presentText: (change) => presentText(change, workspace),
       })

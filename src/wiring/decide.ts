@@ -2,9 +2,9 @@ import { basename } from 'node:path'
 import { readlinkSync } from 'node:fs'
 import { BatonError, exitCodes } from '../base/error.ts'
 import { defined } from '../base/json.ts'
-import type { ApprovalView } from '../event/asked-action.ts'
+import type { ApprovalView } from '../event/action-view.ts'
 import { withoutDetails, type Decision, grantFor } from '../event/permission.ts'
-import { glance } from '../journal/glance.ts'
+import { readRunState } from '../journal/run-state.ts'
 import type { RunJournal } from '../journal/journal.ts'
 import { decidedApproval, findApproval, type OpenApproval, openApprovals } from '../journal/open-approvals.ts'
 import { refuseForeign } from '../journal/own-run.ts'
@@ -74,7 +74,7 @@ export async function decide({ folder, env, home, call, verdict }: DecideOptions
 }
 
 async function refuseRunning(folder: string): Promise<void> {
-  const seen = await glance(folder)
+  const seen = await readRunState(folder)
   if (seen?.isRunning !== true) return
   const { owner } = seen
   const terminal = owner && terminalOf(owner)

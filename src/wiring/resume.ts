@@ -12,13 +12,13 @@ import { withdrawEpoch } from '../journal/segment.ts'
 import { openSigningKey } from '../journal/signing.ts'
 import { openFileRecords, type RecordSource } from '../journal/source.ts'
 import { openRun } from '../journal/store.ts'
-import { askAgain, readChoice, recordChoices, refuseUncertain, unendedEffects } from '../journal/uncertain.ts'
-import { undoneRun } from '../journal/glance.ts'
+import { askAgain, readChoice, recordChoices, refuseUncertain, findUnfinishedEffects } from '../journal/uncertain.ts'
+import { undoneRun } from '../journal/run-state.ts'
 import type { RunJournal } from '../journal/journal.ts'
 import type { KnownEnd } from '../journal/record.ts'
 import type { Repeated } from '../journal/resumed-effects.ts'
 import { createPathTokens } from '../journal/portable.ts'
-import { undoneBy } from '../journal/undone.ts'
+import { undoneBy } from '../journal/undo-mark.ts'
 import { environmentOf, type Invocation, invocationOf, recordSources, withOverrides } from '../run/record.ts'
 import { recordedTools } from '../run/recorded-tools.ts'
 import { type ChangedSource, changedSources, reopenChanged, type StoredSources, storedSources } from '../run/sources.ts'
@@ -29,7 +29,7 @@ import { conduct, type OpenedRun, type RunPlan, type RunReport, type Surrounding
 import { strategies } from '../strategies/strategies.ts'
 import { endGroup } from '../base/process-group.ts'
 import { processOwners } from '../journal/owner.ts'
-import type { LeftProcess } from '../journal/process-list.ts'
+import type { LeftoverProcess } from '../journal/process-list.ts'
 
 export interface ResumeOptions extends Surroundings {
   /** The folder of the run; see `findRun`. */
@@ -247,7 +247,7 @@ interface Choosing {
 
 /** @throws BatonError USAGE, UNCERTAIN */
 function chosen(index: RunIndex, workspace: string, { given, contentOf }: Choosing): readonly Choice[] {
-  const { found, uncertain } = unendedEffects(index, {
+  const { found, uncertain } = findUnfinishedEffects(index, {
     stateOf: (change, added) => settleChange(change, workspace, added),
     presentText: (change) => presentText(change, workspace),
     contentOf,
@@ -349,21 +349,21 @@ function iterationPlace(from: string): string {
  * Terminates the process groups that a killed process of the run left running: those on this machine whose leader still
  * exists, identified by its pid and start time. Returns those that were terminated.
  */
-async function endLeftProcesses({ processes }: Pick<RunIndex, 'processes'>): Promise<readonly LeftProcess[]> {
+async function endLeftProcesses({ processes }: Pick<RunIndex, 'processes'>): Promise<readonly LeftoverProcess[]> {
   const here = processes().filter(({ writer }) => processOwners.isVisible(writer))
   const ended = await Promise.all(here.map(async (left) => ((await endGroup(left)) ? [left] : [])))
   return ended.flat()
 }
 
 /** One line about the terminated processes; undefined: none. */
-function leftProcessesText(ended: readonly LeftProcess[]): string | undefined {
+function leftProcessesText(ended: readonly LeftoverProcess[]): string | undefined {
   if (ended.length === 0) return undefined
   const shown = ended.map(({ pid, place }) => `process ${pid} of ${place}`)
   return `the killed run left ${whatRan(ended)} running, which ${ended.length === 1 ? 'was' : 'were'} terminated: ${shown.join(', ')}`
 }
 
 /** A server is recorded at its own place (src/wiring/servers.ts): no agent and no task is called `mcp`. */
-function whatRan(ended: readonly LeftProcess[]): string {
+function whatRan(ended: readonly LeftoverProcess[]): string {
   const isServer = ended.map(({ place }) => place.startsWith('mcp/'))
   const [one, many] = isServer.every(Boolean)
     ? ['an MCP server', 'MCP servers']

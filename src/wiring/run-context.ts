@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path'
 import { systemClock } from '../base/clock.ts'
 import { createAgentExecutor } from '../agent/executor.ts'
-import { holdToPack } from '../agent/hold-to-pack.ts'
+import { restrictToPack } from '../agent/restrict-to-pack.ts'
 import type { Plugins } from '../agent/plugins/plugin.ts'
 import { defined } from '../base/json.ts'
 import { createPool, manyListeners } from '../base/concurrency.ts'
@@ -28,7 +28,7 @@ import type { EffectHook } from '../journal/effects.ts'
 import { createOpenQuestions } from '../journal/open-questions.ts'
 import { createPlacedBudgets } from '../journal/placed-budgets.ts'
 import type { RunJournal } from '../journal/journal.ts'
-import { keptTexts } from '../journal/kept-texts.ts'
+import { openTextStore } from '../journal/text-store.ts'
 import { worktreesFolder } from '../journal/worktrees.ts'
 import { createMask, type LiveMask } from '../journal/secrets.ts'
 import { secretsOf } from '../model/choice.ts'
@@ -199,7 +199,7 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
       env,
       ...defined({
         reads: log,
-        texts: keptTexts(journal),
+        texts: openTextStore(journal),
         ...(run.folder === undefined ? {} : { ownFiles: { folder: run.folder, ...journal.mask } }),
         questions: asking?.questions,
         mcp: run.servers.ofRun,
@@ -230,7 +230,9 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
     async context() {
       const usual = dry === 'changes' ? await withOverlay(context, run.past) : context
       const given = parts.plugins === undefined ? usual : withTools(usual, await parts.plugins())
-      return target.kind === 'prompt' && target.spec.source === 'file' ? holdToPack(target.spec, parts, given) : given
+      return target.kind === 'prompt' && target.spec.source === 'file'
+        ? restrictToPack(target.spec, parts, given)
+        : given
     },
     async checkModels() {
       if (dry === 'req') return

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { modelText } from '../../src/base/model-text.ts'
 import { type Message, textMessage } from '../../src/event/message.ts'
-import { asRecorded, type OfferedTools } from '../../src/agent/message-log.ts'
+import { withRecordedWording, type OfferedTools } from '../../src/agent/message-log.ts'
 
 const parameters = { type: 'object' }
 const rule = modelText`Answer in the language of the question.`
@@ -21,35 +21,35 @@ function recorded(said: object, more: { sources?: 'current'; files?: 'current' }
 
 it('a resumed conversation is offered the recorded tools, including those that no longer exist', () => {
   const now = { messages: [], tools: [read, { ...read, name: 'glob' }], isOwn: () => false }
-  expect(asRecorded(now, recorded({ messages: [], tools: older })).tools).toEqual(older)
+  expect(withRecordedWording(now, recorded({ messages: [], tools: older })).tools).toEqual(older)
 })
 
 it('a replay uses the recorded tools unless the author has added or removed one', () => {
   const then = recorded({ messages: [], tools: older }, { sources: 'current' })
   const added = [read, { ...read, name: 'glob' }]
   const removed = recorded({ messages: [], tools: [...older, { ...read, name: 'glob' }] }, { sources: 'current' })
-  expect(asRecorded({ messages: [], tools: [read], isOwn: () => false }, then).tools).toEqual(older)
-  expect(asRecorded({ messages: [], tools: added, isOwn: () => false }, then).tools).toBe(added)
-  expect(asRecorded({ messages: [], tools: [read], isOwn: () => false }, removed).tools).toEqual([read])
+  expect(withRecordedWording({ messages: [], tools: [read], isOwn: () => false }, then).tools).toEqual(older)
+  expect(withRecordedWording({ messages: [], tools: added, isOwn: () => false }, then).tools).toBe(added)
+  expect(withRecordedWording({ messages: [], tools: [read], isOwn: () => false }, removed).tools).toEqual([read])
 })
 
 it('a tool of an author is compared in all its parts', () => {
   const own = { name: 'mine', description: 'Does it.', parameters }
   const now = { messages: [], tools: [own], isOwn: () => false }
   const other = recorded({ messages: [], tools: [{ ...own, parameters: { type: 'object', required: ['a'] } }] })
-  expect(asRecorded(now, other).tools).toEqual([own])
+  expect(withRecordedWording(now, other).tools).toEqual([own])
 })
 
 it('messages that differ only in texts of Baton are accepted, and words of the author are kept', () => {
   const messages = [textMessage('system', rule), textMessage('user', 'Wash it.')]
   const then = [textMessage('system', 'Answer briefly.'), textMessage('user', 'Dry it.')]
-  const said = asRecorded({ messages, tools: undefined, isOwn: () => false }, recorded({ messages: then }))
+  const said = withRecordedWording({ messages, tools: undefined, isOwn: () => false }, recorded({ messages: then }))
   expect(said.messages).toEqual([then[0], messages[1]])
 })
 
 it('tool results are used as recorded, but compared if files are read now', () => {
   const now = { messages: [result('two lines')], tools: undefined, isOwn: () => true }
   const then = { messages: [result('2 lines')] }
-  expect(asRecorded(now, recorded(then)).messages).toEqual(then.messages)
-  expect(asRecorded(now, recorded(then, { files: 'current' })).messages).toEqual(now.messages)
+  expect(withRecordedWording(now, recorded(then)).messages).toEqual(then.messages)
+  expect(withRecordedWording(now, recorded(then, { files: 'current' })).messages).toEqual(now.messages)
 })

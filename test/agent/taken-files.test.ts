@@ -1,6 +1,6 @@
 import { PDFDocument, StandardFonts } from '@cantoo/pdf-lib'
 import { expect, it } from 'vitest'
-import { takenMessages } from '../../src/agent/taken-files.ts'
+import { adaptMessages } from '../../src/agent/supported-files.ts'
 import type { FilePart, Message } from '../../src/event/message.ts'
 
 const { signal } = new AbortController()
@@ -25,7 +25,7 @@ function messagesWith(...files: readonly FilePart[]): readonly Message[] {
 it('a fallback model that does not support documents or images gets text and names of files from tools', async () => {
   const damaged: FilePart = { ...image, name: 'b.pdf', mediaType: 'application/pdf' }
   const messages = messagesWith(image, await pdf('The report of the year'), damaged)
-  const given = await takenMessages(messages, { image: false, document: false }, signal)
+  const given = await adaptMessages(messages, { image: false, document: false }, signal)
   expect(given.slice(0, 2)).toEqual(messages.slice(0, 2))
   expect(given[2]?.parts).toEqual([
     {
@@ -39,7 +39,7 @@ it('a fallback model that does not support documents or images gets text and nam
       ],
     },
   ])
-  expect(await takenMessages(messages, { image: true, document: false }, signal)).toMatchObject([
+  expect(await adaptMessages(messages, { image: true, document: false }, signal)).toMatchObject([
     {},
     {},
     { parts: [{ parts: [{}, image, { type: 'text' }, { type: 'text' }] }] },
@@ -48,9 +48,9 @@ it('a fallback model that does not support documents or images gets text and nam
 
 it('other models get the files unchanged', async () => {
   const messages = messagesWith(image)
-  expect(await takenMessages(messages, { image: true, document: true }, signal)).toBe(messages)
-  expect(await takenMessages(messages, undefined, signal)).toBe(messages)
-  expect((await takenMessages(messages, { image: true, document: false }, signal))[2]).toBe(messages[2])
+  expect(await adaptMessages(messages, { image: true, document: true }, signal)).toBe(messages)
+  expect(await adaptMessages(messages, undefined, signal)).toBe(messages)
+  expect((await adaptMessages(messages, { image: true, document: false }, signal))[2]).toBe(messages[2])
 })
 
 it('a resource of a prompt is named if a model does not support it', async () => {
@@ -63,8 +63,8 @@ it('a resource of a prompt is named if a model does not support it', async () =>
       ],
     },
   ]
-  expect(await takenMessages(messages, { image: true, document: false }, signal)).toEqual(messages)
-  const [given] = await takenMessages(messages, { image: false, document: false }, signal)
+  expect(await adaptMessages(messages, { image: true, document: false }, signal)).toEqual(messages)
+  const [given] = await adaptMessages(messages, { image: false, document: false }, signal)
   expect(given?.parts[1]).toEqual({
     type: 'text',
     text: '[a.png is an image (image/png), and this model takes only text]',

@@ -4,7 +4,7 @@ import { costBelow } from '../../src/journal/paid-calls.ts'
 import { indexRun } from '../../src/journal/run-index.ts'
 import type { RecordSource } from '../../src/journal/source.ts'
 import { noMask } from '../../src/journal/secrets.ts'
-import { begunEffects } from '../../src/journal/uncertain.ts'
+import { startedEffects } from '../../src/journal/uncertain.ts'
 import { begin, call, done, ended, obs, started } from '../journal/fixtures/records.ts'
 import type { StoreFactory } from './journal-store.ts'
 
@@ -90,7 +90,7 @@ export function describeRecordSource(name: string, factory: StoreFactory): void 
       expect(index.tree.find('a')?.done).toBeDefined()
       expect(index.tree.find('b#0')).toEqual({ answer: expect.any(Number) as number })
       expect(index.tree.find('b#1')).toEqual({ returned: expect.any(Number) as number })
-      expect(begunEffects(index).map(({ place, started: { e, n } }) => [place, e, n])).toEqual([['b#2', 2, 4]])
+      expect(startedEffects(index).map(({ place, started: { e, n } }) => [place, e, n])).toEqual([['b#2', 2, 4]])
       expect(costBelow(index)).toEqual({ calls: 2, tokens: 12, usd: 0.75 })
       source.close()
     })

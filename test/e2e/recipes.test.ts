@@ -148,7 +148,7 @@ it('a command is a description, a row and a file', async () => {
 })
 
 function addMode(): void {
-  const table = 'agent/modes/known.ts'
+  const table = 'agent/modes/registry.ts'
   addAfter(table, "import { codeMode } from './code/code.ts'", "import { twice } from './twice.ts'\n")
   addAfter(table, '  code: codeMode,', '  twice: () => twice,\n')
   add(

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { BatonError } from '../../src/base/error.ts'
-import { formerly, isRoundLimit, roundLimit, withoutLimits } from '../../src/event/limits.ts'
+import { legacyInputs, isRoundLimit, roundLimit, withoutLimits } from '../../src/event/limits.ts'
 import { boundaryKey } from '../../src/journal/matching.ts'
 import { noMask } from '../../src/journal/secrets.ts'
 
@@ -17,7 +17,7 @@ describe('the inputs of a part', () => {
   it('match records of an older version, in which some limits were inputs', () => {
     const { workflow: _, ...others } = { workflow: 1, ...withoutLimits(settings) }
     const inputs = { definition: { settings: Object.freeze(others) }, list: [withoutLimits({ max_turns: 1 })], n: 1 }
-    expect(formerly(inputs)).toEqual({
+    expect(legacyInputs(inputs)).toEqual({
       definition: { settings: { model: 'm', max_turns: 5, max_rounds: 9 } },
       list: [{ max_turns: 1 }],
       n: 1,

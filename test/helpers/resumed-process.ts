@@ -5,7 +5,7 @@ import type { JournalRecord } from '../../src/journal/record.ts'
 import { createResumedEffects } from '../../src/journal/resumed-effects.ts'
 import { indexRun } from '../../src/journal/run-index.ts'
 import { noMask } from '../../src/journal/secrets.ts'
-import { recordChoices, unendedEffects } from '../../src/journal/uncertain.ts'
+import { recordChoices, findUnfinishedEffects } from '../../src/journal/uncertain.ts'
 import { settleChange } from '../../src/tool/change-state.ts'
 import { testContext, type TestContext, type TestContextOptions } from './context.ts'
 import { openGate } from './effects.ts'
@@ -57,7 +57,7 @@ export async function resumedProcess(
   }
   const live = createEffects({ ...openGate, journal, signal: new AbortController().signal, hooks: [{ change }] })
   const index = await indexRun(openMemoryRecords(before, noMask), { keeps: 'unfinished' })
-  const { found, uncertain } = unendedEffects(index, {
+  const { found, uncertain } = findUnfinishedEffects(index, {
     stateOf: (change, added) => settleChange(change, workspace, added),
     presentText: () => '',
   })

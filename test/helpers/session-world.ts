@@ -19,7 +19,7 @@ import type { JournalRecord, UncertainChoice } from '../../src/journal/record.ts
 import { createResumedEffects, type Repeated } from '../../src/journal/resumed-effects.ts'
 import { indexRun, type RunIndex } from '../../src/journal/run-index.ts'
 import { noMask } from '../../src/journal/secrets.ts'
-import { recordChoices, refuseUncertain, type Uncertain, unendedEffects } from '../../src/journal/uncertain.ts'
+import { recordChoices, refuseUncertain, type Uncertain, findUnfinishedEffects } from '../../src/journal/uncertain.ts'
 import { createCoolDown } from '../../src/model/cool-down.ts'
 import { loadPrices } from '../../src/model/prices.ts'
 import type { ModelProvider } from '../../src/model/provider.ts'
@@ -120,7 +120,7 @@ export async function sessionWorld(options: SessionWorldOptions): Promise<Sessio
         settleChange(record, workspace, added),
       presentText: () => 'something else',
     }
-    const { found, uncertain } = unendedEffects(index, looks)
+    const { found, uncertain } = findUnfinishedEffects(index, looks)
     const { onUncertain } = options
     if (onUncertain === undefined) refuseUncertain(uncertain)
     const chosen = uncertain.flatMap((one) => (onUncertain === undefined ? [] : [{ ...one, choice: onUncertain(one) }]))

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { isWaitingForApproval } from '../../src/base/error.ts'
-import type { ApprovalView } from '../../src/event/asked-action.ts'
+import type { ApprovalView } from '../../src/event/action-view.ts'
 import type { EventBody } from '../../src/event/event.ts'
 import { type Action, type Decision, grantFor } from '../../src/event/permission.ts'
 import { parsePlace } from '../../src/event/place.ts'

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
 import { sha256 } from '../../src/base/hash.ts'
-import { keptTexts } from '../../src/journal/kept-texts.ts'
+import { openTextStore } from '../../src/journal/text-store.ts'
 
-type Parts = Parameters<typeof keptTexts>[0]
+type Parts = Parameters<typeof openTextStore>[0]
 
 it('a journal that stores contents stores texts, and finds them by their hash', () => {
   const kept = new Map<string, Buffer>()
@@ -15,12 +15,12 @@ it('a journal that stores contents stores texts, and finds them by their hash', 
     keepAhead: async () => {},
     findKept: (hash) => kept.get(hash),
   }
-  const texts = keptTexts(parts)
+  const texts = openTextStore(parts)
   texts?.keep('Grüße 🎉')
   expect(texts?.find(sha256('Grüße 🎉'))).toBe('Grüße 🎉')
   expect(texts?.find('0'.repeat(64))).toBeUndefined()
 })
 
 it('a journal that stores no contents stores no texts', () => {
-  expect(keptTexts({ keep: undefined, keepAhead: undefined, findKept: undefined })).toBeUndefined()
+  expect(openTextStore({ keep: undefined, keepAhead: undefined, findKept: undefined })).toBeUndefined()
 })

@@ -2,7 +2,7 @@ import { cpSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { type FilePort, nodeFiles } from '../../src/journal/file-port.ts'
-import { hasBegun } from '../../src/journal/begun.ts'
+import { hasBegun } from '../../src/journal/has-begun.ts'
 import { isOwnRun } from '../../src/journal/own-run.ts'
 import { openRun } from '../../src/journal/store.ts'
 import { newRunFolder } from './fixtures/run-folder.ts'

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { BatonError } from '../../src/base/error.ts'
 import { createEffects } from '../../src/journal/effects.ts'
-import { glance } from '../../src/journal/glance.ts'
+import { readRunState } from '../../src/journal/run-state.ts'
 import type { OwnerPort } from '../../src/journal/owner.ts'
 import { processOwners } from '../../src/journal/owner.ts'
 import { openRun } from '../../src/journal/store.ts'
@@ -44,7 +44,7 @@ describe('a run of a process that is not visible from here', () => {
       message: `the run in ${folder} is being executed by process 7 on host7, in another container or on another machine`,
       hint: expect.stringMatching(/^If it is gone, resume in (29|30) seconds: /),
     })
-    expect(await glance(folder, { owners: container(8) })).toMatchObject({ isRunning: true })
+    expect(await readRunState(folder, { owners: container(8) })).toMatchObject({ isRunning: true })
     age(folder, 20)
     await expect(open()).rejects.toMatchObject({ code: 'USAGE' })
     expect(readdirSync(folder)).toEqual(['j-000001.jsonl'])
@@ -53,7 +53,7 @@ describe('a run of a process that is not visible from here', () => {
   it('is taken over without one, and the process is fenced: files, commands and answers', async () => {
     const { folder, journal, open } = await written()
     age(folder, 31)
-    expect(await glance(folder, { owners: container(8) })).toMatchObject({ isRunning: false })
+    expect(await readRunState(folder, { owners: container(8) })).toMatchObject({ isRunning: false })
     const next = await open()
     onTestFinished(() => next.close())
     expect(next.epoch).toBe(2)

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { BatonError } from '../../src/base/error.ts'
-import { type Effects, keptContent } from '../../src/event/effects.ts'
+import { type Effects, storedContentMarker } from '../../src/event/effects.ts'
 import { createEffects } from '../../src/journal/effects.ts'
 import { openFileRecords } from '../../src/journal/source.ts'
 import { indexRun } from '../../src/journal/run-index.ts'
@@ -130,7 +130,7 @@ describe('file changes', () => {
   })
 
   it('that are missing in the replay are a difference, unless only their content was stored', async () => {
-    const kept = () => ({ record: { ...plan('1')().record, content: keptContent }, act: () => undefined })
+    const kept = () => ({ record: { ...plan('1')().record, content: storedContentMarker }, act: () => undefined })
     const { effects } = await replayOf(async (live) => {
       live.changeFile(placeAt('a'), asked, kept)
       live.changeFile(placeAt('b'), asked, plan('1'))

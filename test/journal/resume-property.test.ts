@@ -7,7 +7,7 @@ import type { JournalRecord } from '../../src/journal/record.ts'
 import { createResumedEffects, type Repeated } from '../../src/journal/resumed-effects.ts'
 import { indexRun } from '../../src/journal/run-index.ts'
 import { noMask } from '../../src/journal/secrets.ts'
-import { recordChoices, unendedEffects } from '../../src/journal/uncertain.ts'
+import { recordChoices, findUnfinishedEffects } from '../../src/journal/uncertain.ts'
 import { type Part, randomProgram, type Value } from './fixtures/random-program.ts'
 import { createRandom, type Random } from '../helpers/random.ts'
 import { Killed, runPart, stateIn, type World } from './fixtures/random-run.ts'
@@ -66,7 +66,7 @@ async function live({ program, world, records, lives, random }: Process): Promis
   const index = await indexRun(openMemoryRecords(before, noMask), { keeps: 'unfinished' })
 
   try {
-    const { found, uncertain } = unendedEffects(index, { stateOf: stateIn(world), presentText: () => '' })
+    const { found, uncertain } = findUnfinishedEffects(index, { stateOf: stateIn(world), presentText: () => '' })
     const chosen = uncertain.map(({ id, place: at }) => {
       const choice = world.done.includes(`command ${at}`) ? ('done' as const) : ('redo' as const)
       return { id, place: at, choice }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../../src/base/json.ts'
-import type { Effects, PlannedChange, AskedCall } from '../../src/event/effects.ts'
+import type { Effects, PlannedChange, CallRequest } from '../../src/event/effects.ts'
 import { createEffects } from '../../src/journal/effects.ts'
 import { boundaryKey, fingerprint } from '../../src/journal/matching.ts'
 import { createMemoryJournal } from '../../src/journal/memory.ts'
@@ -9,7 +9,7 @@ import { createResumedEffects, type ResumeOptions } from '../../src/journal/resu
 import { placeText } from '../../src/event/place.ts'
 import { createMask, noMask, type SecretMask } from '../../src/journal/secrets.ts'
 import type { ChangeState } from '../../src/journal/tree.ts'
-import { recordChoices, unendedEffects } from '../../src/journal/uncertain.ts'
+import { recordChoices, findUnfinishedEffects } from '../../src/journal/uncertain.ts'
 import { begin, call, done, ended, failed, failure, indexOf, obs, started } from './fixtures/records.ts'
 import { placeAt, type AnyEffect, openGate, effectOf } from '../helpers/effects.ts'
 
@@ -46,7 +46,7 @@ async function resume(
   const stale: string[] = []
   const journal = createMemoryJournal({ epoch: epochs.length + 1, mask, keep: (record) => records.push(record) })
   const live = createEffects({ ...openGate, journal, signal: new AbortController().signal })
-  const { found } = unendedEffects(index, { stateOf, presentText: () => '' })
+  const { found } = findUnfinishedEffects(index, { stateOf, presentText: () => '' })
   recordChoices(found, journal, index)
   const effects = createResumedEffects({
     index,
@@ -188,7 +188,7 @@ it('reports how a program of an agent ended before it is run again', async () =>
 it('asks about interrupted programs of agents before the run continues, but not about failed ones', async () => {
   const other = { ...agentStart, p: 's#1' }
   const index = await indexOf([[begin('s'), agentStart, failed('s#0', 2), other]])
-  const { uncertain } = unendedEffects(index, { stateOf: () => 'before', presentText: () => '' })
+  const { uncertain } = findUnfinishedEffects(index, { stateOf: () => 'before', presentText: () => '' })
   expect(uncertain.map(({ place }) => place)).toEqual(['s#1'])
 })
 
@@ -489,7 +489,7 @@ function fail(): never {
 describe('a file that is answered from the record', () => {
   const load = { name: 'aip.file.load', args: ['a.md'], reads: 'a.md' }
   const file = (content: string, mtime: number): Json => [{ path: 'a.md', content, mtime }]
-  const read = async (call: AskedCall, now: () => Json): Promise<readonly string[]> => {
+  const read = async (call: CallRequest, now: () => Json): Promise<readonly string[]> => {
     const recorded = { name: call.name, args: call.args, status: 'ok', value: file('one', 1) } as const
     const { effects, stale } = await resume([[begin('s'), { k: 'obs', p: 's#0', ...recorded }]])
     expect(await effects.boundary(placeAt('s'), async () => effects.observe(at, call, now))).toEqual(file('one', 1))

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Location } from '../../src/journal/tree.ts'
 import type { RunIndex } from '../../src/journal/run-index.ts'
-import { begunEffects } from '../../src/journal/uncertain.ts'
+import { startedEffects } from '../../src/journal/uncertain.ts'
 import { begin, call, done, ended, failed, failure, indexOf, obs, started } from './fixtures/records.ts'
 
 function valueAt({ source }: RunIndex, location: Location | undefined): unknown {
@@ -112,7 +112,7 @@ describe('an effect', () => {
 })
 
 describe('effects with an unknown end', () => {
-  const placesOf = (index: RunIndex): readonly string[] => begunEffects(index).map(({ place }) => place)
+  const placesOf = (index: RunIndex): readonly string[] => startedEffects(index).map(({ place }) => place)
   const failedCall = (p: string): ReturnType<typeof obs> => ({
     k: 'call',
     p,

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { BatonError } from '../../src/base/error.ts'
-import type { AskedCall, Effects, FileChangeRecord } from '../../src/event/effects.ts'
+import type { CallRequest, Effects, FileChangeRecord } from '../../src/event/effects.ts'
 import type { Spent } from '../../src/event/meter.ts'
 import type { Place } from '../../src/event/place.ts'
 import { openFileRecords } from '../../src/journal/source.ts'
@@ -111,7 +111,7 @@ const changing =
   (effects, at) =>
     effects.changeFile(at('save#0'), { op: 'write', path }, () => record && { record, act: () => {} })
 
-function loadOf(path: string): AskedCall {
+function loadOf(path: string): CallRequest {
   return { name: 'aip.file.load', args: [path], reads: path }
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { unknownDisallowed, unknownTools } from '../../src/agent/tool-names.ts'
 import type { McpTool } from '../../src/event/mcp.ts'
-import { mayLetThrough, nameTools, serverNamed, writtenServer } from '../../src/mcp/names.ts'
+import { mayPass, nameTools, serverNamed, writtenServer } from '../../src/mcp/names.ts'
 import { passesFilters } from '../../src/tool/tool-filter.ts'
 
 function named(server: string, ...tools: readonly string[]): readonly string[] {
@@ -72,7 +72,7 @@ describe('a filter', () => {
     [['*'], ['mcp__*'], false],
     [['*'], ['github__delete*'], true],
   ])('with tools %j without %j may allow tools of github: %s', (tools, disallowed_tools, may) => {
-    expect(mayLetThrough({ tools, disallowed_tools }, 'github')).toBe(may)
+    expect(mayPass({ tools, disallowed_tools }, 'github')).toBe(may)
   })
 
   it('can apply to one server, or to several', () => {

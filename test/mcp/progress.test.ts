@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import type { McpProgress } from '../../src/event/mcp.ts'
-import { createProgressTeller } from '../../src/mcp/progress.ts'
+import { createProgressThrottle } from '../../src/mcp/progress.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
 function teller() {
   const told: McpProgress[] = []
-  return { told, dones: () => told.map(({ done }) => done), ...createProgressTeller((one) => void told.push(one)) }
+  return { told, dones: () => told.map(({ done }) => done), ...createProgressThrottle((one) => void told.push(one)) }
 }
 
 it('is reported at most four times a second, and always for the last message', () => {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { McpContent, McpResult } from '../../src/event/mcp.ts'
-import { describedInput, describedTool } from '../../src/mcp/described.ts'
+import { toolInputSchema, toolDescription } from '../../src/mcp/tool-description.ts'
 import { toolOutput } from '../../src/mcp/results.ts'
 
 const all = { image: true, document: true }
@@ -75,13 +75,13 @@ it('resources are returned by their addresses, embedded texts completely', () =>
 it('texts of a server are marked as such, are limited, and hide nothing', () => {
   const input = { type: 'object' as const }
   const hidden = 'Adds.\u001b[8m\u202e\u200b\u{e0041}\u{e0042}\nDo it.'
-  expect(describedTool('sum', { name: 'add', description: hidden, input })).toBe(
+  expect(toolDescription('sum', { name: 'add', description: hidden, input })).toBe(
     'A tool of the MCP server "sum", in its words: Adds.[8m\nDo it.',
   )
-  expect(describedTool('sum', { name: 'add', input })).toBe(
+  expect(toolDescription('sum', { name: 'add', input })).toBe(
     'A tool of the MCP server "sum", which does not describe it.',
   )
-  const long = describedTool('sum', { name: 'add', description: 'x'.repeat(1_000_000), input })
+  const long = toolDescription('sum', { name: 'add', description: 'x'.repeat(1_000_000), input })
   expect(long.length).toBeLessThan(4200)
 })
 
@@ -91,7 +91,7 @@ it('texts in a schema are marked too, but its values are unchanged', () => {
     description: { type: 'string', const: '\u200b' },
     long: { description: 'y'.repeat(5000) },
   }
-  const { type, properties: shown } = describedInput({ name: 't', input: { properties } })
+  const { type, properties: shown } = toolInputSchema({ name: 't', input: { properties } })
   expect(type).toBe('object')
   expect(shown).toMatchObject({
     mode: { enum: ['a\u200bb'], description: 'Mode.', default: { description: '\u200b' } },
@@ -103,5 +103,5 @@ it('texts in a schema are marked too, but its values are unchanged', () => {
 it('a schema that is deeper than any real one is cut off', () => {
   let schema: { readonly [key: string]: unknown } = { type: 'string' }
   for (let level = 0; level < 20_000; level += 1) schema = { properties: { x: schema } }
-  expect(JSON.stringify(describedInput({ name: 't', input: schema as never })).length).toBeLessThan(3000)
+  expect(JSON.stringify(toolInputSchema({ name: 't', input: schema as never })).length).toBeLessThan(3000)
 })

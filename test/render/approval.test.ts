@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { askedAction } from '../../src/event/asked-action.ts'
+import { actionView } from '../../src/event/action-view.ts'
 import type { Action } from '../../src/event/permission.ts'
 import { callLines, grantText } from '../../src/render/approval.ts'
 import { createPaint } from '../../src/render/style.ts'
@@ -12,7 +12,7 @@ function bash(command: string, more: { readonly [field: string]: string } = {}):
 }
 
 it('a call is shown with its command first, and each command that was parsed from it', () => {
-  const { lines } = callLines(askedAction(bash('ls | xargs -n1 rm -f; env A=1 make', { description: 'Look' })), paint)
+  const { lines } = callLines(actionView(bash('ls | xargs -n1 rm -f; env A=1 make', { description: 'Look' })), paint)
   expect(lines).toEqual([
     '  command: ls | xargs -n1 rm -f; env A=1 make',
     '  description: Look',
@@ -26,20 +26,20 @@ it('a call is shown with its command first, and each command that was parsed fro
 })
 
 it('a single command is not repeated, unless its text differs', () => {
-  expect(callLines(askedAction(bash('echo "a  b"')), paint).lines).toEqual(['  command: echo "a  b"'])
-  const { lines } = callLines(askedAction(bash(String.raw`$'\x72m' -rf x`)), paint)
+  expect(callLines(actionView(bash('echo "a  b"')), paint).lines).toEqual(['  command: echo "a  b"'])
+  const { lines } = callLines(actionView(bash(String.raw`$'\x72m' -rf x`)), paint)
   expect(lines).toEqual([String.raw`  command: $'\x72m' -rf x`, '  commands in it:', '    rm -rf x'])
 })
 
 it('a shortened call keeps its beginning and its end, and says that text is hidden', () => {
   const extent = { lines: 30, columns: 400 }
-  const { lines, hides } = callLines(askedAction(bash(`ls ${'a '.repeat(6_000)}; touch end`)), paint, extent)
+  const { lines, hides } = callLines(actionView(bash(`ls ${'a '.repeat(6_000)}; touch end`)), paint, extent)
   expect(hides).toBe(true)
   expect(lines[0]).toMatch(/^ {2}command: ls a a .* … 11\d+ more … .* a ; touch end$/)
   expect(lines.at(-1)).toBe('    touch end')
   // what fits is shown whole
   const shorter = `ls ${'a '.repeat(3_000)}; touch end`
-  const whole = callLines(askedAction(bash(shorter)), paint, extent)
+  const whole = callLines(actionView(bash(shorter)), paint, extent)
   expect([whole.lines[0], whole.hides]).toEqual([`  command: ${shorter}`, false])
   const many = callLines({ input: { text: Array.from({ length: 100 }, (_, at) => `line ${at}`).join('\n') } }, paint, {
     lines: 8,
@@ -77,7 +77,7 @@ it('invisible characters are shown in the input, the diff, the commands and the 
 it('a change of a manifest names the install scripts that it adds', () => {
   const diff = '--- a/package.json\n+++ b/package.json\n@@ -1 +1 @@\n-{}\n+{"scripts":{"postinstall":"node x"}}\n'
   const action: Action = { kind: 'write', path: '/w/package.json', named: '/w/package.json', diff }
-  expect(callLines({ ...askedAction(action), input: {} }, paint).lines.slice(0, 2)).toEqual([
+  expect(callLines({ ...actionView(action), input: {} }, paint).lines.slice(0, 2)).toEqual([
     '  package managers then run by themselves:',
     '    postinstall: node x',
   ])

@@ -8,7 +8,7 @@ import type { Spent } from '../../event/meter.ts'
 import { callPlace, placeText } from '../../event/place.ts'
 import { type ProgramReport, listenToEvents, listenToText } from './listen.ts'
 import { type Preset, presets } from './presets/preset.ts'
-import { estimateOf, type Pricing, spentOf } from './spent.ts'
+import { estimateOf, type Pricing, usageAndCost } from './program-cost.ts'
 import { durationText } from '../../base/clock.ts'
 import { cutText } from '../../base/cut-text.ts'
 import { BatonError, type ErrorReason } from '../../base/error.ts'
@@ -153,7 +153,7 @@ async function perform(
   listener.end()
   const heard = listener.heard()
   const answered = { ...heard, model: heard.model ?? model }
-  const spent = await spentOf(agent, answered, { before: session?.used, loadPrices: prices, ownPrices })
+  const spent = await usageAndCost(agent, answered, { before: session?.used, loadPrices: prices, ownPrices })
   const limit = ms === undefined ? undefined : { ms, isUsual: timeoutMs === undefined }
   const problem = commandProblem({ agent, end, heard, limit })
   if (problem !== undefined) {

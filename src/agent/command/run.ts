@@ -2,13 +2,13 @@ import { defined, type Json } from '../../base/json.ts'
 import { BatonError } from '../../base/error.ts'
 import type { CommandAgent, CommandSession, PromptInput, PromptRequest, PromptResult } from '../../event/agent.ts'
 import { below, emit, type RunContext, withServices } from '../../event/context.ts'
-import { givenWithoutLimits } from '../../event/limits.ts'
+import { sectionInputWithoutLimits } from '../../event/limits.ts'
 import { nothingSpent } from '../../event/meter.ts'
 import { task } from '../../event/place.ts'
 import { mapSiblings } from '../../base/concurrency.ts'
 import { askCommand, type CommandAnswer, type CommandQuestion } from './ask.ts'
 import { type CommandOptions, commandOptions } from './options.ts'
-import type { Pricing } from './spent.ts'
+import type { Pricing } from './program-cost.ts'
 
 /** Default number of programs that one request runs at the same time. */
 const usualAtOnce = 4
@@ -40,7 +40,7 @@ export async function runCommandAgent(
       const place = below(at, task(index))
       const work = async (): Promise<string> => (await runOnce({ agent, given, read }, place, parts)).text
       return services.effects.boundary(place.scope.at, work, {
-        inputs: givenWithoutLimits({ given, options, agent: agent.text }),
+        inputs: sectionInputWithoutLimits({ given, options, agent: agent.text }),
       })
     }),
   )

@@ -1,5 +1,5 @@
 import { BatonError } from '../../base/error.ts'
-import { callItMessage, WrittenCall, writtenCall } from './written-call.ts'
+import { makeCallMessage, WrittenCall, writtenCall } from './written-call.ts'
 import type { Mode } from './mode.ts'
 
 /**
@@ -25,7 +25,7 @@ export const classic: Mode = {
         if (isTold) return { kind: 'fail', error: notCalled(written, text) }
         isTold = true
         const warning = `the model wrote a call of ${written} as text, which is not run: asking it to call the tool`
-        return { kind: 'again', message: callItMessage(written), warning }
+        return { kind: 'again', message: makeCallMessage(written), warning }
       },
     }
   },

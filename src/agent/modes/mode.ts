@@ -19,7 +19,7 @@ interface ModeRow {
 /** A mode that comes with Baton: the loop (`agent/loop.ts`) asks the model and makes its calls. */
 export interface Mode extends ModeRow {
   /** Called for each prompt. */
-  readonly open: (given: ModeGiven) => OpenMode | Promise<OpenMode>
+  readonly open: (given: ModeInput) => OpenMode | Promise<OpenMode>
 }
 
 /** A mode of a plug-in: its executor does all the work of a prompt. */
@@ -30,7 +30,7 @@ export interface ExecutionMode extends ModeRow {
 export type KnownMode = Mode | ExecutionMode
 
 /** What a mode is opened with, for one prompt. */
-export interface ModeGiven extends Pick<PromptWork, 'signal' | 'tools' | 'offered' | 'output' | 'say'> {
+export interface ModeInput extends Pick<PromptWork, 'signal' | 'tools' | 'offered' | 'output' | 'say'> {
   /** The limit of rounds that the model is told. */
   readonly rounds: number
   /** The options of the mode, which match its schema. */

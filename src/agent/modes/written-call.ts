@@ -111,7 +111,7 @@ function nameIn(value: unknown): string | undefined {
 }
 
 /** Asks a model that wrote a call as text to make it. */
-export function callItMessage(tool: string): string {
+export function makeCallMessage(tool: string): string {
   return `Your last answer contains a call of the tool "${tool}" as text. It was not run: text is never run. If you mean it, call the tool now, as a tool call of this API and not in your text. If not, answer without such a text.`
 }
 

@@ -6,7 +6,7 @@ import { isJsonObject, isObject, type Json } from '../../base/json.ts'
 import type { ReadLog } from '../../base/reads.ts'
 import { isFreeName } from '../../script/javascript/tool-functions.ts'
 import { toolNames } from '../../tool/toolbox/rows.ts'
-import { takenNames } from '../modes/code/built-ins.ts'
+import { reservedNames } from '../modes/code/built-ins.ts'
 import type { PluginFunction } from '../../event/plugin-tool.ts'
 import type { ExecutionMode } from '../modes/mode.ts'
 import { noPlugins, type Plugin, type Plugins, type PluginTool } from './plugin.ts'
@@ -103,7 +103,7 @@ function checkedTool(tool: PluginTool, known: ReadonlyMap<string, PluginTool>): 
 function checkedFunction(added: PluginFunction, known: ReadonlyMap<string, PluginFunction>): PluginFunction {
   const { name, description } = added
   if (typeof name !== 'string') throw new Error('a function needs a name')
-  if (takenNames([]).includes(name)) throw new Error(`programs already have a function "${name}"`)
+  if (reservedNames([]).includes(name)) throw new Error(`programs already have a function "${name}"`)
   if (!isFreeName(name)) {
     throw new Error(`a function cannot be named "${name}": the name must be an identifier that programs do not use yet`)
   }

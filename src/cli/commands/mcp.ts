@@ -13,7 +13,7 @@ import { openServersHere, type ServersHere } from '../servers-here.ts'
 import { defined, isJsonObject, type Json, type JsonObject, parseSentJson } from '../../base/json.ts'
 import { harmlessName, safeJson } from '../../base/terminal-text.ts'
 import { cutEnd } from '../../base/width.ts'
-import { createProgressTeller } from '../../mcp/progress.ts'
+import { createProgressThrottle } from '../../mcp/progress.ts'
 import { questionsTo } from '../../mcp/questions.ts'
 import { progressText } from '../../render/tool-text.ts'
 import { shownServer } from '../../config/shown-server.ts'
@@ -135,7 +135,7 @@ export async function callTool(
   const { args, output } = flags
   const input = readArguments(args)
   const shown = progressLine(flags, io)
-  const progress = createProgressTeller((told) => shown.write(progressText(told)))
+  const progress = createProgressThrottle((told) => shown.write(progressText(told)))
   const asked: AskPerson | undefined = person && ((...question) => person(...question).finally(shown.hold()))
   const onQuestion = asked && questionsTo(asked, server, io.signal)
   const result = await service

@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { displayPath } from '../../base/files.ts'
 import { readValue } from '../../journal/cassette.ts'
 import { findAnyRun } from '../../journal/find-run.ts'
-import { glance } from '../../journal/glance.ts'
+import { readRunState } from '../../journal/run-state.ts'
 import { unfinishedRun } from '../../journal/index-file.ts'
 import { createMask } from '../../journal/secrets.ts'
 import { invocationOf } from '../../run/record.ts'
@@ -65,7 +65,7 @@ async function startedWith(
   given: Flags<'resume'>,
   { cwd, env }: Surroundings,
 ): Promise<Pick<Flags<'resume'>, 'output' | 'record' | 'onAsk'>> {
-  const seen = await glance(folder)
+  const seen = await readRunState(folder)
   const mask = createMask(env, { names: Object.keys(env) })
   const facts = seen?.start && (await readValue(seen.start.facts, { folder, mask }).catch(() => undefined))
   const { output, record, onAsk } = invocationOf(facts) ?? {}

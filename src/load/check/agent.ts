@@ -16,8 +16,8 @@ import { serversOfAgent } from '../pack-servers.ts'
 import { createGlobCounter, type GlobCounter } from './globs.ts'
 import { checkModel, type NamedModel } from './models.ts'
 import { type Problem, problemOf, problemsOfError } from './problem.ts'
-import { ownIssues } from '../../agent/own-issues.ts'
-import { type OwnOptions, readOwnOptions } from '../../agent/own-options.ts'
+import { declaredOptionIssues } from '../../agent/declared-option-issues.ts'
+import { type DeclaredOptions, readDeclaredOptions } from '../../agent/declared-options.ts'
 import { mayGiveTools } from '../../agent/tool-names.ts'
 import type { Plugins } from '../../agent/plugins/plugin.ts'
 import { editDistance } from '../../base/suggest.ts'
@@ -240,9 +240,9 @@ async function checkOptions(
   { trail, plugins, servers, workspace }: Pick<ScriptSurroundings, 'trail' | 'plugins' | 'servers' | 'workspace'>,
 ): Promise<Pick<CheckedScript, 'problems' | 'models'>> {
   try {
-    const own = await readOwnOptions({ file, text }, document)
+    const own = await readDeclaredOptions({ file, text }, document)
     const { values, unknown, placeOf } = own
-    const issues = await ownIssues(own, { plugins, servers: servers.names, leftOut: servers.leftOut })
+    const issues = await declaredOptionIssues(own, { plugins, servers: servers.names, leftOut: servers.leftOut })
     const problems = [
       ...issues.map((issue) => problemOf(issue, { severity: 'error', file, trail })),
       ...unknown.map((issue) => problemOf(issue, { severity: 'warning', file, trail })),
@@ -262,7 +262,7 @@ async function checkOptions(
 }
 
 /** The pattern parsers are only loaded for agents with rules. */
-async function ruleWarnings({ rules }: OwnOptions, workspace: string): Promise<readonly Issue[]> {
+async function ruleWarnings({ rules }: DeclaredOptions, workspace: string): Promise<readonly Issue[]> {
   if (rules.length === 0) return []
   return (await import('../rule-problems.ts')).agentRuleProblems(rules, workspace)
 }

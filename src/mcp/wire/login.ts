@@ -4,7 +4,7 @@ import { messageOf } from '../../base/error.ts'
 import { createBoundedFetch } from '../bounded-fetch.ts'
 import { type Authorizing, ConnectionFailure } from '../connection.ts'
 import { createLoginFetch } from '../login-addresses.ts'
-import { keepHeaders } from '../own-headers.ts'
+import { sameOriginHeaders } from '../same-origin-headers.ts'
 import { failureOf, hasCause, ownError } from './failures.ts'
 import { Client, StreamableHTTPClientTransport, UnauthorizedError } from './sdk.ts'
 import { knownIssuer, type McpAuthProvider } from './wire.ts'
@@ -24,7 +24,7 @@ export async function authorize({
 }: Authorizing<McpAuthProvider>): Promise<'done' | 'not_needed'> {
   const bounded = createBoundedFetch(mostLoginBytes, env)
   const address = new URL(url)
-  const { fetch, refused } = createLoginFetch(keepHeaders(bounded.fetch, address, headers), address, {
+  const { fetch, refused } = createLoginFetch(sameOriginHeaders(bounded.fetch, address, headers), address, {
     known: () => knownIssuer(provider),
     hosts: authHosts,
   })

@@ -6,7 +6,7 @@ import type { McpQuestion, McpTransport } from '../../event/mcp.ts'
 import { createBoundedFetch } from '../bounded-fetch.ts'
 import { createLoginFetch } from '../login-addresses.ts'
 import { createFloodLimit } from '../flood-limit.ts'
-import { keepHeaders } from '../own-headers.ts'
+import { sameOriginHeaders } from '../same-origin-headers.ts'
 import { brokenStream, causeText, failureOf, statusOf, tooLarge } from './failures.ts'
 import {
   Client,
@@ -61,7 +61,7 @@ export async function openHttp(
 ): Promise<Wire> {
   const bounded = createBoundedFetch(maxBytes, environment)
   const address = new URL(url)
-  const { fetch, refused } = createLoginFetch(keepHeaders(bounded.fetch, address, headers), address, {
+  const { fetch, refused } = createLoginFetch(sameOriginHeaders(bounded.fetch, address, headers), address, {
     known: async () => knownIssuer(authProvider),
     hosts: authHosts,
   })

@@ -9,7 +9,7 @@ import {
   type Usage,
 } from '../../event/message.ts'
 import type { FinishReason, ModelRequest, ToolDefinition } from '../provider.ts'
-import { type AnswerParser, type Emit, nothingFound, type WireFormat } from './format.ts'
+import { type AnswerParser, type Emit, noMetadata, type WireFormat } from './format.ts'
 import { callInput, callName, isConversation, namedParts, providerData, schemaInstruction } from './request-parts.ts'
 import type { ModelFault } from '../errors.ts'
 import { faultOfErrorObject, reportedError, unfinished } from '../faults.ts'
@@ -22,7 +22,7 @@ import {
   finishReasons,
   garbled,
   listAt,
-  madeUpId,
+  generatedId,
   objectAt,
   parseJson,
   readFields,
@@ -381,7 +381,7 @@ interface ContentBlock {
 
 /** Reads one message. Unknown kinds of events and blocks are ignored. */
 export function parseMessage(emit: Emit): AnswerParser {
-  const found = nothingFound()
+  const found = noMetadata()
   const blocks: ContentBlock[] = []
   /** The server's own token counts; later ones replace earlier ones. */
   const counts: Record<string, unknown> = {}
@@ -462,7 +462,7 @@ export function parseMessage(emit: Emit): AnswerParser {
       case 'tool_use': {
         const begun = isObject(content) ? content['input'] : undefined
         const input = isObject(begun) && Object.keys(begun).length === 0 ? '' : argumentsText(begun)
-        const id = textAt(content, 'id') || madeUpId(answerId, block)
+        const id = textAt(content, 'id') || generatedId(answerId, block)
         emit({ type: 'tool_call', block, id, name: textAt(content, 'name'), input })
         if (input !== '') complete(block)
       }

@@ -3,7 +3,7 @@ import type { Usage } from '../../event/message.ts'
 import type { ModelFault } from '../errors.ts'
 import { faultOfErrorObject, reportedError, unfinished } from '../faults.ts'
 import type { SseEvent } from '../sse.ts'
-import { type AnswerParser, type Emit, nothingFound } from './format.ts'
+import { type AnswerParser, type Emit, noMetadata } from './format.ts'
 import {
   argumentsText,
   countAt,
@@ -11,7 +11,7 @@ import {
   finishReasons,
   garbled,
   listAt,
-  madeUpId,
+  generatedId,
   objectAt,
   parseJson,
   readFields,
@@ -26,7 +26,7 @@ export interface ChatReasoning extends JsonObject {
 
 /** Reads one chat completion: text, reasoning and tool calls are emitted immediately. */
 export function parseChat(emit: Emit): AnswerParser {
-  const found = nothingFound()
+  const found = noMetadata()
   const reasoned: number[] = []
   const details: JsonObject[] = []
   const calls = createChatCalls(emit, { begin: () => begin(undefined), answerId: () => id })
@@ -325,7 +325,7 @@ function createChatCalls(emit: Emit, { begin, answerId }: Answer): ChatCalls {
     upcoming = ''
     // ids must be unique, because results refer to them
     const ownId = calls.some((call) => call.givenId === id) ? '' : id
-    const givenId = ownId || madeUpId(answerId(), calls.length)
+    const givenId = ownId || generatedId(answerId(), calls.length)
     const call: ChatCall = {
       block: begin(),
       index,

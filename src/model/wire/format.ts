@@ -6,7 +6,7 @@ import type { Send, SendOptions } from '../send.ts'
 import type { SseEvent } from '../sse.ts'
 
 /** Metadata of an answer, as far as received. */
-export interface Found {
+export interface AnswerMetadata {
   /** Why the model stopped, once known. */
   finish: FinishReason | undefined
   usage: Usage | undefined
@@ -18,7 +18,7 @@ export interface Found {
 
 /** Reads one answer. Every method returns the fault that ends the answer, if there is one. */
 export interface AnswerParser {
-  readonly found: Readonly<Found>
+  readonly found: Readonly<AnswerMetadata>
   read(event: SseEvent): ModelFault | undefined
   /** Reads a complete answer, which some servers send instead of a stream. */
   readBody(body: string): ModelFault | undefined
@@ -45,7 +45,7 @@ export interface WireFormat {
   parser(emit: Emit): AnswerParser
 }
 
-export function nothingFound(): Found {
+export function noMetadata(): AnswerMetadata {
   return { finish: undefined, usage: undefined, costUsd: undefined, done: false }
 }
 

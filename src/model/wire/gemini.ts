@@ -8,7 +8,7 @@ import {
   type Usage,
 } from '../../event/message.ts'
 import type { FinishReason, ModelRequest } from '../provider.ts'
-import { type AnswerParser, type Emit, nothingFound, type Quirks, type WireFormat } from './format.ts'
+import { type AnswerParser, type Emit, noMetadata, type Quirks, type WireFormat } from './format.ts'
 import { callInput, callName, namedParts, providerData, schemaInstruction } from './request-parts.ts'
 import type { ModelFault } from '../errors.ts'
 import { faultOfErrorObject, reportedError, unfinished } from '../faults.ts'
@@ -20,7 +20,7 @@ import {
   finishReasons,
   garbled,
   listAt,
-  madeUpId,
+  generatedId,
   objectAt,
   parseJson,
   readFields,
@@ -231,7 +231,7 @@ function level(effort: string, model: string): JsonObject {
 
 /** Reads one answer: every event is a whole response object with the next parts. */
 export function parseGemini(emit: Emit): AnswerParser {
-  const found = nothingFound()
+  const found = noMetadata()
   let id = ''
   let calls = 0
   let blocks = 0
@@ -295,7 +295,13 @@ export function parseGemini(emit: Emit): AnswerParser {
     blocks += 1
     open = undefined
     const input = argumentsText(call['args']) || '{}'
-    emit({ type: 'tool_call', block, id: textAt(call, 'id') || madeUpId(id, calls), name: textAt(call, 'name'), input })
+    emit({
+      type: 'tool_call',
+      block,
+      id: textAt(call, 'id') || generatedId(id, calls),
+      name: textAt(call, 'name'),
+      input,
+    })
     calls += 1
     // the arguments are already in the tool call part
     const bare = call['args'] === undefined ? call : { ...call, args: {} }

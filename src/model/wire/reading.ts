@@ -91,6 +91,6 @@ export function countAt(from: unknown, key: string): number {
 }
 
 /** An id for a call that has none, because its result has to refer to it, in later turns too. */
-export function madeUpId(answer: string, index: number): string {
+export function generatedId(answer: string, index: number): string {
   return ['call', ...(answer === '' ? [] : [answer]), index].join('_')
 }

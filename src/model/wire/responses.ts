@@ -2,7 +2,7 @@ import { modelText } from '../../base/model-text.ts'
 import { defined, isObject, type JsonObject } from '../../base/json.ts'
 import { type Message, type MessagePart, textOf, type Usage } from '../../event/message.ts'
 import type { FinishReason, ModelRequest, ToolDefinition } from '../provider.ts'
-import { type AnswerParser, type Emit, nothingFound, type Quirks, type WireFormat } from './format.ts'
+import { type AnswerParser, type Emit, noMetadata, type Quirks, type WireFormat } from './format.ts'
 import {
   cacheKey,
   callArguments,
@@ -24,7 +24,7 @@ import {
   type Fields,
   garbled,
   listAt,
-  madeUpId,
+  generatedId,
   objectAt,
   parseJson,
   readFields,
@@ -207,7 +207,7 @@ interface OutputItem {
 
 /** Reads one response. Unknown kinds of events and items are ignored. */
 export function parseResponse(emit: Emit): AnswerParser {
-  const found = nothingFound()
+  const found = noMetadata()
   const items: OutputItem[] = []
   let refused = false
   let answerId = ''
@@ -359,7 +359,7 @@ export function parseResponse(emit: Emit): AnswerParser {
     if (input !== '') added.written.add('*')
     const block = items.indexOf(added)
     // the result of a call has to refer to it
-    const id = textAt(item, 'call_id') || textAt(item, 'id') || madeUpId(answerId, block)
+    const id = textAt(item, 'call_id') || textAt(item, 'id') || generatedId(answerId, block)
     emit({ type: 'tool_call', block, id, name: textAt(item, 'name'), input })
   }
 

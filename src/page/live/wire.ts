@@ -1,4 +1,4 @@
-import type { ApprovalView } from '../../event/asked-action.ts'
+import type { ApprovalView } from '../../event/action-view.ts'
 import type { Difference } from '../../history/run-diff.ts'
 import type { PlaceView } from '../../history/place-detail.ts'
 import type { RunSummary } from '../../journal/summary.ts'

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { part } from '../../event/place.ts'
 import { appendToFile, saveFile } from '../../tool/workspace-files.ts'
 import { decodeText, fileStatus, readBytes, readPieces, readText } from '../../tool/workspace-reads.ts'
-import { attemptAsync, unwrap } from '../../journal/attempt.ts'
+import { captureAsync, unwrap } from '../../journal/work-result.ts'
 import type { LuaValue } from '../engine.ts'
 import { type ActCall, type HostCall, isTable, keyedTable, type LuaTable, luaTypeName, Options } from './call.ts'
 import { converted } from './apart.ts'
@@ -127,7 +127,7 @@ function markdownOf(call: ActCall, { isSlim }: { readonly isSlim: boolean }): Pr
 /** Observes the Markdown, so that a replay does not need the document. */
 async function docxMarkdown(call: ActCall): Promise<string> {
   const path = call.file(0)
-  const read = await attemptAsync(async () => {
+  const read = await captureAsync(async () => {
     const bytes = readBytes(path, call.context)
     return converted('markdownOfDocx', [bytes, call.shown(path)], call.section)
   })

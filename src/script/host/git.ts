@@ -5,7 +5,7 @@ import { entryStatus } from '../../base/entries.ts'
 import { defined } from '../../base/json.ts'
 import { makeTemporaryFolder } from '../../base/temporary-folder.ts'
 import { item, part } from '../../event/place.ts'
-import { type Attempt, attemptAsync, unwrap } from '../../journal/attempt.ts'
+import { type WorkResult, captureAsync, unwrap } from '../../journal/work-result.ts'
 import { allowedEntry, allowedPath, allowOf, type FileWriter } from '../../tool/guard.ts'
 import { deleteEntry, makeLink, saveMadeFile, setMode } from '../../tool/workspace-files.ts'
 import { argumentsToJson } from '../values.ts'
@@ -51,7 +51,7 @@ async function restore(call: ActCall): Promise<string> {
     const missing = some.filter(
       ({ to, number }) => to === undefined && !effects.answers(stepOf(call, number, 'put').at),
     )
-    const taken = await attemptAsync(() => takeOut(missing, open))
+    const taken = await captureAsync(() => takeOut(missing, open))
     signal.throwIfAborted()
     try {
       for (const one of some) {
@@ -222,7 +222,7 @@ function stepOf(call: ActCall, number: number, step: (typeof steps)[number]): Ac
 
 function putBack(
   { path, to, isExecutable, inWay, number }: Changed & { readonly number: number },
-  taken: Attempt<Taken>,
+  taken: WorkResult<Taken>,
   call: ActCall,
 ): void {
   const { workspace } = call.context.scope.folders
@@ -245,7 +245,7 @@ function putBack(
  * Git compares times and sizes first: without a refresh, its plumbing commands would report restored files as changed.
  */
 async function refreshIndex(git: WorkspaceGit): Promise<void> {
-  await attemptAsync(() => git.run(['update-index', '-q', '--refresh'], 'cut'))
+  await captureAsync(() => git.run(['update-index', '-q', '--refresh'], 'cut'))
 }
 
 const timeLimitMs = 5 * 60_000

@@ -1,7 +1,14 @@
 import { isJsonObject, type JsonObject } from '../../base/json.ts'
 import type { McpServer, McpTool } from '../../event/mcp.ts'
 import { nameTools } from '../../mcp/names.ts'
-import { callTool, findServer, listPlace, recordedName, refuseUse, listTools as toolsOf } from '../../mcp/recorded.ts'
+import {
+  callTool,
+  findServer,
+  listPlace,
+  recordedName,
+  refuseUse,
+  listTools as toolsOf,
+} from '../../mcp/recorded-calls.ts'
 import type { LuaValue } from '../engine.ts'
 import { luaToJson } from '../values.ts'
 import type { ActCall } from './call.ts'

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { item } from '../../event/place.ts'
-import { attempt, attemptAsync, unwrap } from '../../journal/attempt.ts'
+import { capture, captureAsync, unwrap } from '../../journal/work-result.ts'
 import { saveMadeFile } from '../../tool/workspace-files.ts'
 import { readBytes } from '../../tool/workspace-reads.ts'
 import type { LuaValue } from '../engine.ts'
@@ -24,7 +24,7 @@ export const pdfModule: HostModule = {
      */
     page_count: acting(async (call) => {
       const path = call.file(0)
-      const counted = await attemptAsync(async () => (await pdfAt(path, call, { count: 0 })).pageCount)
+      const counted = await captureAsync(async () => (await pdfAt(path, call, { count: 0 })).pageCount)
       return call.observeFile(() => unwrap(counted))
     }),
     /**
@@ -61,13 +61,13 @@ async function splitPages(call: ActCall): Promise<LuaValue> {
   const source = call.file(0)
   const target = call.resolve(folder)
 
-  let part = await attemptAsync(() => pdfAt(source, call, { count: atOnce }))
+  let part = await captureAsync(() => pdfAt(source, call, { count: atOnce }))
   const count = call.observeBefore(() => unwrap(part).pageCount)
   const infos: LuaValue[] = []
   for (let index = 0; index < count; index += 1) {
     if (index > 0 && index % atOnce === 0)
-      part = await attemptAsync(() => pdfAt(source, call, { first: index, count: atOnce }))
-    const page = attempt(() => pageOf(unwrap(part), index))
+      part = await captureAsync(() => pdfAt(source, call, { first: index, count: atOnce }))
+    const page = capture(() => pageOf(unwrap(part), index))
     call.context.services.signal.throwIfAborted()
     const file = `${stem}-page-${String(index + 1).padStart(4, '0')}.pdf`
     const absolute = join(target, file)

@@ -9,7 +9,7 @@ import { checkArchiveFile, checkZip, openZip, readZipEntry, type ZipArchive } fr
 import type { ZipEntry } from '../../base/zip-directory.ts'
 import type { ZipInput } from '../../base/zip-write.ts'
 import { item } from '../../event/place.ts'
-import { attemptAsync, unwrap } from '../../journal/attempt.ts'
+import { captureAsync, unwrap } from '../../journal/work-result.ts'
 import { allowedPath, allowOf, readablePath } from '../../tool/guard.ts'
 import { makeFolder, saveMadeFile } from '../../tool/workspace-files.ts'
 import {
@@ -91,7 +91,7 @@ async function createZip(call: ActCall): Promise<LuaValue> {
   const source = call.file(0, 'the folder')
   const target = call.resolve(path)
   const wants = wantedPaths(call, 2)
-  const packed = await attemptAsync(async () => {
+  const packed = await captureAsync(async () => {
     const archive = allowedPath('write', target, { context, allow: allowOf(context) })
     const { writeZip } = await import('../../base/zip-write.ts')
     return writeZip(folderEntries(source, { call, wants, archive }))
@@ -193,7 +193,7 @@ async function extractZip(call: ActCall): Promise<LuaValue> {
   const target = call.resolve(folder)
   const wants = wantedPaths(call, 2)
 
-  const examined = await attemptAsync(() => examine({ source, target }, wants, call))
+  const examined = await captureAsync(() => examine({ source, target }, wants, call))
   context.services.signal.throwIfAborted()
   const entries = call.observeBefore(() => unwrap(examined).entries.map(({ path, kind }) => ({ path, kind })))
 

@@ -2,7 +2,7 @@ import { createPool } from '../../base/concurrency.ts'
 import { isRunTooLarge, isSuspension } from '../../base/error.ts'
 import type { Json } from '../../base/json.ts'
 import { below, type RunContext } from '../../event/context.ts'
-import type { AskedCall } from '../../event/effects.ts'
+import type { CallRequest } from '../../event/effects.ts'
 import { callPlace, part, type Place } from '../../event/place.ts'
 
 /**
@@ -45,7 +45,7 @@ interface Timed {
 const callsAtOnce = 8
 
 /** `context` is at the place of the program; `asked` gives the call under which its seed or a time is recorded. */
-export function createRecordedCalls(context: RunContext, asked: (what: 'seed' | 'time') => AskedCall): RecordedCalls {
+export function createRecordedCalls(context: RunContext, asked: (what: 'seed' | 'time') => CallRequest): RecordedCalls {
   const { at } = context.scope
   const { effects, now, signal } = context.services
   const pool = createPool(callsAtOnce)

@@ -4,7 +4,7 @@ import { entryPath } from '../../base/files.ts'
 import { defined } from '../../base/json.ts'
 import { overridesOf } from '../../config/request-overrides.ts'
 import { approvalsIn } from '../../history/waiting.ts'
-import { glance } from '../../journal/glance.ts'
+import { readRunState } from '../../journal/run-state.ts'
 import { nodeFiles } from '../../journal/file-port.ts'
 import { epochsIn } from '../../journal/segment.ts'
 import { openSigningKey } from '../../journal/signing.ts'
@@ -68,7 +68,8 @@ export function createRunActions(served: Served, held: ActiveRuns): RunActions {
     },
     async undo(id, paths) {
       const folder = folderOf(served, id)
-      if (held.isHeld(id) || (await glance(folder))?.isRunning === true) throw new Refusal(409, `run ${id} is running`)
+      if (held.isHeld(id) || (await readRunState(folder))?.isRunning === true)
+        throw new Refusal(409, `run ${id} is running`)
       const { workspace, settings } = served
       const { by } = await undoRun({
         folder,
@@ -94,7 +95,7 @@ export function createRunActions(served: Served, held: ActiveRuns): RunActions {
           throw new Refusal(409, `run ${id} is not waiting for approval of call ${call}`)
         return (await approvalsIn(folder)).filter((one) => one.id !== call)
       }
-      if ((await glance(folder))?.isRunning === true) {
+      if ((await readRunState(folder))?.isRunning === true) {
         throw new Refusal(409, `run ${id} belongs to another process`, {
           hint: 'Answer it in the terminal or program that started it.',
         })

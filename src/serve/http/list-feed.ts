@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readRunSummary } from '../../history/run-list.ts'
 import { runIds } from '../../journal/find-run.ts'
-import { glance } from '../../journal/glance.ts'
+import { readRunState } from '../../journal/run-state.ts'
 import { summaryIn } from '../../journal/index-file.ts'
 import type { RunSummary } from '../../journal/summary.ts'
 import { eventText, type OpenSource } from './event-stream.ts'
@@ -38,7 +38,7 @@ export function createListFeed(runs: string): ListFeed {
       const folder = join(runs, id)
       const modified = statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? 0
       const isSame = before?.modified === modified && before.status !== undefined
-      if (isSame && (before.status !== 'running' || (await glance(folder))?.isRunning === true)) {
+      if (isSame && (before.status !== 'running' || (await readRunState(folder))?.isRunning === true)) {
         now.set(id, before)
         continue
       }

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { readRunSummary } from '../../history/run-list.ts'
 import { createRowTable, type RowTable } from '../../history/rows.ts'
 import { followJournal, type Position } from '../../journal/follow.ts'
-import { glance } from '../../journal/glance.ts'
+import { readRunState } from '../../journal/run-state.ts'
 import { summaryIn } from '../../journal/index-file.ts'
 import type { JournalRecord } from '../../journal/record.ts'
 import { noMask } from '../../journal/secrets.ts'
@@ -85,7 +85,7 @@ function createRunFeed(folder: string, { isHeld, onIdle }: FeedOptions): RunFeed
     }
     await reader.read(add)
     if (run === undefined || isTurn || hasEnded || isOver || reads % readsPerAsking === 0) {
-      const isRunning = isHeld(id) || (await glance(folder))?.isRunning === true
+      const isRunning = isHeld(id) || (await readRunState(folder))?.isRunning === true
       // records written just before the process ended
       if (!isRunning) await reader.read(add)
       if (run === undefined || isTurn || isRunning === isOver)

@@ -1,6 +1,6 @@
 import { messageOf, isBatonError } from '../../base/error.ts'
 import { type Json, type JsonObject, mapTexts, plainText } from '../../base/json.ts'
-import type { ApprovalView } from '../../event/asked-action.ts'
+import type { ApprovalView } from '../../event/action-view.ts'
 import type { RunReport } from '../../wiring/conduct.ts'
 import type { PendingQuestion, RunEnd } from './pending-calls.ts'
 import { answerValue, type Offer } from './offer.ts'

@@ -23,7 +23,7 @@ import type { CallEnd } from './call-end.ts'
 import type { Calling, PendingQuestion } from './pending-calls.ts'
 import type { Offer } from './offer.ts'
 import { cutText } from '../../base/cut-text.ts'
-import type { ApprovalView } from '../../event/asked-action.ts'
+import type { ApprovalView } from '../../event/action-view.ts'
 import type { ServerAnswer } from '../../library/server-questions.ts'
 
 /** What a server offers, with its handlers. */

@@ -4,7 +4,13 @@ import { defined, type Json, type JsonObject } from '../../base/json.ts'
 import { newUuid, uuidText } from '../../base/uuid.ts'
 import { sha256 } from '../../base/hash.ts'
 import type { AgentDefinition, Tool } from '../../event/agent.ts'
-import { type AgentStatus, type Collab, type CollabSettings, teamSpellings, type WaitEnd } from '../../event/collab.ts'
+import {
+  type AgentStatus,
+  type Collab,
+  type CollabSettings,
+  parameterAliases,
+  type WaitEnd,
+} from '../../event/collab.ts'
 import type { RunContext } from '../../event/context.ts'
 import type { ToolFilter } from '../../event/permission.ts'
 import { callPlace, type Place, placeText } from '../../event/place.ts'
@@ -58,7 +64,7 @@ function spawnKind({ collab, named, box }: TeamSurroundings): ToolKind {
     name: 'spawn_agent',
     description: descriptions.spawn(settings.roles),
     ...schemas.spawn,
-    spellings: teamSpellings.spawn_agent,
+    spellings: parameterAliases.spawn_agent,
     callsOthers: true,
     turn: 'shared',
     subject: ({ role, agent_type: alias }) => ({ kind: 'name', name: role ?? alias ?? usualRole }),
@@ -137,7 +143,7 @@ function sendKind({ collab }: TeamSurroundings): ToolKind {
     name: 'send_input',
     description: descriptions.send,
     ...schemas.send,
-    spellings: teamSpellings.send_input,
+    spellings: parameterAliases.send_input,
     callsOthers: true,
     turn: 'shared',
     async run({ id, message, interrupt = false }, call) {
@@ -177,7 +183,7 @@ function waitKind({ collab }: TeamSurroundings): ToolKind {
     name: 'wait',
     description: descriptions.wait(settings),
     ...schemas.wait,
-    spellings: teamSpellings.wait,
+    spellings: parameterAliases.wait,
     callsOthers: true,
     turn: 'after',
     async run({ ids: agents, return_when: returnWhen = settings.returnWhen, ...limit }, call) {
@@ -226,7 +232,7 @@ function closeKind({ collab }: TeamSurroundings): ToolKind {
     name: 'close_agent',
     description: descriptions.close,
     ...schemas.close,
-    spellings: teamSpellings.close_agent,
+    spellings: parameterAliases.close_agent,
     callsOthers: true,
     turn: 'after',
     async run({ id }, call) {

@@ -2,7 +2,7 @@ import { modelText } from '../../base/model-text.ts'
 import { defined, type JsonObject } from '../../base/json.ts'
 import type { AgentDefinition } from '../../event/agent.ts'
 import { type RunContext, withScope, withServices } from '../../event/context.ts'
-import { type AgentStatus, teamSpellings } from '../../event/collab.ts'
+import { type AgentStatus, parameterAliases } from '../../event/collab.ts'
 import type { Inbox } from '../../event/inbox.ts'
 import { callPlace, type Place, placeText } from '../../event/place.ts'
 import { agentIdAt } from '../../event/sub-agents.ts'
@@ -144,7 +144,7 @@ function spawnKind(team: Team): ToolKind {
       required: ['message', 'role'],
       additionalProperties: false,
     },
-    spellings: teamSpellings.spawn_agent,
+    spellings: parameterAliases.spawn_agent,
     subject: ({ role }) => ({ kind: 'name', name: role }),
     callsOthers: true,
     turn: 'shared',
@@ -258,7 +258,7 @@ function sendKind(team: Team): ToolKind {
       required: ['id', 'message'],
       additionalProperties: false,
     },
-    spellings: teamSpellings.send_input,
+    spellings: parameterAliases.send_input,
     callsOthers: true,
     turn: 'shared',
     async run({ id, message }, call) {
@@ -299,7 +299,7 @@ function closeKind(team: Team): ToolKind {
       required: ['id'],
       additionalProperties: false,
     },
-    spellings: teamSpellings.close_agent,
+    spellings: parameterAliases.close_agent,
     callsOthers: true,
     turn: 'after',
     async run({ id }, call) {
@@ -376,7 +376,7 @@ function waitKind(team: Team): ToolKind {
       required: ['ids'],
       additionalProperties: false,
     },
-    spellings: teamSpellings.wait,
+    spellings: parameterAliases.wait,
     callsOthers: true,
     turn: 'after',
     async run({ ids, timeout_seconds: seconds, return_when: when = 'all' }, call) {

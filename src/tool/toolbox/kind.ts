@@ -1,7 +1,7 @@
 import type { FileCall } from '../file-effect.ts'
 import type { JsonObject } from '../../base/json.ts'
 import type { OnToolProgress, ToolResult } from '../../event/agent.ts'
-import type { KeptTexts, RunContext } from '../../event/context.ts'
+import type { TextStore, RunContext } from '../../event/context.ts'
 import type { Permit, ToolSubject } from '../../event/permission.ts'
 import type { FileChange } from '../../event/event.ts'
 import type { ShellSession } from '../shell/session.ts'
@@ -29,11 +29,11 @@ export interface Toolbox {
 /** The full texts of truncated outputs of one conversation. Models refer to them by short ids. */
 export interface Outputs {
   /** Keeps a text: with the run if possible, otherwise in memory. */
-  readonly keep: (text: string, texts: KeptTexts | undefined) => KeptOutput
+  readonly keep: (text: string, texts: TextStore | undefined) => KeptOutput
   /** Registers a text that was kept by this process or an earlier one of the run. */
   readonly know: (kept: KeptOutput) => void
   /** The text for an id; undefined if the id is unknown or the text is no longer kept. */
-  readonly find: (id: string, texts: KeptTexts | undefined) => string | undefined
+  readonly find: (id: string, texts: TextStore | undefined) => string | undefined
 }
 
 export interface KeptOutput {

@@ -1,5 +1,5 @@
 import { modelText } from '../../base/model-text.ts'
-import type { KeptTexts } from '../../event/context.ts'
+import type { TextStore } from '../../event/context.ts'
 import type { ToolOutput, KeptOutput, Outputs } from './kind.ts'
 import { BatonError } from '../../base/error.ts'
 import { sha256 } from '../../base/hash.ts'
@@ -14,7 +14,7 @@ export const outputPrefix = 'output:'
 
 interface Keeping {
   readonly outputs: Outputs
-  readonly texts: KeptTexts | undefined
+  readonly texts: TextStore | undefined
 }
 
 /**

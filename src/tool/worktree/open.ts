@@ -32,7 +32,7 @@ import type { RunSources } from '../../event/sources.ts'
 import { createPermission } from '../permission.ts'
 import { pathHere, recordedPath } from './tree-paths.ts'
 import {
-  type AskedChange,
+  type ChangeRequest,
   checkedBefore,
   decorate,
   type Effects,
@@ -401,7 +401,7 @@ function treeEffects(effects: Effects, folders: TreeFolders, assertThere: () => 
         const change = plan(allow)
         return change && inTree(change, folders)
       }
-      return inner.changeFile(at, renamed<AskedChange>(asked, folders), planned, permit)
+      return inner.changeFile(at, renamed<ChangeRequest>(asked, folders), planned, permit)
     },
   }))
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { BatonError } from '../../../src/base/error.ts'
-import { knownModes, modeNamed } from '../../../src/agent/modes/known.ts'
+import { createModeRegistry, modeNamed } from '../../../src/agent/modes/registry.ts'
 import type { ExecutionMode, ModeLoop, PromptExecutor } from '../../../src/agent/modes/mode.ts'
 import { noPlugins } from '../../../src/agent/plugins/plugin.ts'
 import { createTimeline } from '../../../src/agent/modes/timeline.ts'
@@ -46,7 +46,11 @@ const says =
 
 describe('the registry', () => {
   it('returns modes by id and lists them in order; the same id replaces (R156, R157, R158, R159)', () => {
-    const modes = knownModes([mode('x', says('1'), 'first'), mode('y', says('2')), mode('x', says('3'), 'second')])
+    const modes = createModeRegistry([
+      mode('x', says('1'), 'first'),
+      mode('y', says('2')),
+      mode('x', says('3'), 'second'),
+    ])
     expect(modes.list().map(({ id, name }) => [id, name])).toEqual([
       ['classic', 'Classic (text + tools)'],
       ['code', 'Code (JavaScript sandbox)'],
@@ -57,7 +61,7 @@ describe('the registry', () => {
   })
 
   it('always has classic (R166)', () => {
-    expect(knownModes().get('classic')?.name).toBe('Classic (text + tools)')
+    expect(createModeRegistry().get('classic')?.name).toBe('Classic (text + tools)')
   })
 })
 
@@ -79,7 +83,7 @@ describe('a prompt', () => {
   it('with an unknown mode is refused, and nothing is published (R163, R201, TV24)', async () => {
     const { session, ask, sent } = await world(mode('steps', says('')))
     await expect(ask({ mode: 'nope' })).rejects.toThrow('Unknown execution mode: "nope"')
-    expect(() => modeNamed('clasic', knownModes())).toThrow(
+    expect(() => modeNamed('clasic', createModeRegistry())).toThrow(
       expect.objectContaining({ hint: 'Did you mean "classic"?' }),
     )
     expect([sent(), session.prompts()]).toEqual([[], []])

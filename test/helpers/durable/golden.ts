@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { attempt } from '../../../src/journal/attempt.ts'
+import { capture } from '../../../src/journal/work-result.ts'
 import { hasSystemCode } from '../../../src/base/error.ts'
 import { signRun } from '../sign-run.ts'
 import { openSigningKey } from '../../../src/journal/signing.ts'
@@ -111,7 +111,7 @@ export async function inPlace<T>(name: string, work: (place: string) => Promise<
     return await work(place)
   } finally {
     rmSync(place, { recursive: true, force: true })
-    attempt(() => rmdirSync(places))
+    capture(() => rmdirSync(places))
   }
 }
 

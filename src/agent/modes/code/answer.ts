@@ -4,9 +4,9 @@ import type { PluginFunction } from '../../../event/plugin-tool.ts'
 import { sharedBox } from '../../../script/javascript/box.ts'
 import { type Fence, fenceOf } from '../../../script/javascript/fence.ts'
 import { toolFunctions } from '../../../script/javascript/tool-functions.ts'
-import type { ModeGiven, OpenMode, ProgramStep, Reply, Step } from '../mode.ts'
-import { type BuiltInHost, createProgramState, takenNames } from './built-ins.ts'
-import { errorText, evalTypeOf, feedbackText, limitsOf, type Ran, runModelProgram } from './program.ts'
+import type { ModeInput, OpenMode, ProgramStep, Reply, Step } from '../mode.ts'
+import { type BuiltInHost, createProgramState, reservedNames } from './built-ins.ts'
+import { errorText, evalTypeOf, feedbackText, limitsOf, type ProgramRun, runModelProgram } from './program.ts'
 import { instructionsOf } from './instructions.ts'
 import { interpreterName } from './names.ts'
 
@@ -14,10 +14,10 @@ import { interpreterName } from './names.ts'
  * The model answers with programs until one calls `done()`; each is run, and the model gets its result.
  * Errors of a program are reported to the model.
  */
-export function openCodeMode(given: ModeGiven, added: readonly PluginFunction[]): OpenMode {
+export function openCodeMode(given: ModeInput, added: readonly PluginFunction[]): OpenMode {
   const { options, output, rounds, say, signal } = given
   const offered = given.tools.filter((tool) => isOffered(tool) && tool.name !== interpreterName)
-  const tools = toolFunctions(offered, takenNames(added))
+  const tools = toolFunctions(offered, reservedNames(added))
   const box = sharedBox()
   const state = createProgramState()
 
@@ -26,7 +26,7 @@ export function openCodeMode(given: ModeGiven, added: readonly PluginFunction[])
     const problem = problemOf(found, end)
     const code = found.kind === 'program' ? found.code : ''
     const logs: string[] = []
-    let ran: Ran | undefined
+    let ran: ProgramRun | undefined
     return {
       kind: 'program',
       function: 'code.execute',

@@ -132,7 +132,7 @@ const complete: BuiltIn = {
 export const builtIns: readonly BuiltIn[] = [output, done, store, recall, log, discoverTools, toolSchema, complete]
 
 /** Function names that tools cannot get; `others`: those of plug-ins. */
-export function takenNames(others: readonly { readonly name: string }[]): readonly string[] {
+export function reservedNames(others: readonly { readonly name: string }[]): readonly string[] {
   return [...builtIns, ...others].map(({ name }) => name)
 }
 

@@ -3,7 +3,7 @@ import type { Tool } from '../../../event/agent.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../base/json.ts'
 import type { BoxFunction } from '../../../script/javascript/program.ts'
 import { toolFunctions, type ToolFunctions } from '../../../script/javascript/tool-functions.ts'
-import { builtIns, takenNames } from './built-ins.ts'
+import { builtIns, reservedNames } from './built-ins.ts'
 import { isTextTool } from './program.ts'
 import type { PluginFunction } from '../../../event/plugin-tool.ts'
 
@@ -40,7 +40,7 @@ export function instructionsOf({ tools, added, output, rounds }: Told): string {
 
 /** The description of the tool that runs programs. The model already knows its other tools. */
 export function interpreterText(tools: readonly Tool[], added: readonly PluginFunction[]): string {
-  const { functions } = toolFunctions(tools, takenNames(added))
+  const { functions } = toolFunctions(tools, reservedNames(added))
   return [
     modelText`Run a JavaScript or TypeScript program in a sandbox, without modules, network, files or timers. You get what it passes to output() and log(), and the value of its last expression. Functions return their result directly; a call that fails throws an Error.`,
     block(modelText`These functions are available:`, ownFunctions(added)),

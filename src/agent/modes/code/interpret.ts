@@ -3,7 +3,7 @@ import type { Tool, ToolResult } from '../../../event/agent.ts'
 import type { Program } from '../../../script/javascript/program.ts'
 import { toolFunctions } from '../../../script/javascript/tool-functions.ts'
 import type { ProgramWork } from '../../program-work.ts'
-import { createProgramState, takenNames } from './built-ins.ts'
+import { createProgramState, reservedNames } from './built-ins.ts'
 import { evalTypeOf, feedbackText, limitsOf, runModelProgram } from './program.ts'
 import { sharedBox } from '../../../script/javascript/box.ts'
 import type { PluginFunction } from '../../../event/plugin-tool.ts'
@@ -29,7 +29,7 @@ export async function interpret(
     onOutput: (text: string) => void outputs.push(text),
     onLog: (text: string) => void logs.push(text),
   }
-  const functions = toolFunctions(tools, takenNames(added))
+  const functions = toolFunctions(tools, reservedNames(added))
   const program = { ...asked, tools: functions, added, host, limits: limitsOf(options), ...evalTypeOf(options) }
   const { end, files } = await runModelProgram(program, { box: sharedBox(), work, signal })
   const text = [...outputs, feedbackText(logs, end)].join('\n\n')

@@ -34,7 +34,7 @@ export interface ModelProgram {
 }
 
 /** How a program ended, and the files that its calls returned. */
-export interface Ran {
+export interface ProgramRun {
   readonly end: ProgramEnd
   readonly files: readonly FilePart[]
 }
@@ -59,7 +59,7 @@ interface RecordedCall {
 export async function runModelProgram(
   program: ModelProgram,
   { box, work, signal }: { readonly box: JavaScriptBox; readonly work: ProgramWork; readonly signal: AbortSignal },
-): Promise<Ran> {
+): Promise<ProgramRun> {
   const { code, input, evalType, limits } = program
   const functions = functionsOf(program, work)
   const byName = new Map(functions.map((one) => [one.name, one]))

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import { createProgramState } from '../../../../src/agent/modes/code/built-ins.ts'
-import { type Ran, runModelProgram } from '../../../../src/agent/modes/code/program.ts'
+import { type ProgramRun, runModelProgram } from '../../../../src/agent/modes/code/program.ts'
 import { createProgramWork } from '../../../../src/agent/program-work.ts'
 import type { Json } from '../../../../src/base/json.ts'
 import type { Tool, ToolResult } from '../../../../src/event/agent.ts'
@@ -24,7 +24,7 @@ interface Running {
 }
 
 interface Ended {
-  readonly ran: Promise<Ran>
+  readonly ran: Promise<ProgramRun>
   readonly outputs: readonly string[]
   readonly records: readonly JournalRecord[]
 }

@@ -1,9 +1,9 @@
 /** The result of some work, so that it can be recorded before it is passed on. */
-export type Attempt<T> =
+export type WorkResult<T> =
   | { readonly status: 'ok'; readonly value: T }
   | { readonly status: 'failed'; readonly error: unknown }
 
-export function attempt<T>(work: () => T): Attempt<T> {
+export function capture<T>(work: () => T): WorkResult<T> {
   try {
     return { status: 'ok', value: work() }
   } catch (error) {
@@ -11,7 +11,7 @@ export function attempt<T>(work: () => T): Attempt<T> {
   }
 }
 
-export async function attemptAsync<T>(work: () => Promise<T>): Promise<Attempt<T>> {
+export async function captureAsync<T>(work: () => Promise<T>): Promise<WorkResult<T>> {
   try {
     return { status: 'ok', value: await work() }
   } catch (error) {
@@ -20,7 +20,7 @@ export async function attemptAsync<T>(work: () => Promise<T>): Promise<Attempt<T
 }
 
 /** Returns or throws the result of the work. */
-export function unwrap<T>(result: Attempt<T>): T {
+export function unwrap<T>(result: WorkResult<T>): T {
   if (result.status === 'failed') throw result.error
   return result.value
 }

@@ -7,7 +7,7 @@ import type { PermissionRule } from '../config/permission-rules.ts'
 import type { ScriptAgent } from '../event/agent.ts'
 import { type AipDocument, readTable } from '../prompt/aip.ts'
 
-export interface OwnOptions {
+export interface DeclaredOptions {
   /** Known and valid options. */
   readonly values: JsonObject
   /** Rules of its `[permission]`, which further restrict it and the agents that it runs. */
@@ -24,10 +24,10 @@ export interface OwnOptions {
  * Reads the `# Options` of an agent.
  * @throws BatonError PROMPT_SYNTAX if they are not valid TOML
  */
-export async function readOwnOptions(
+export async function readDeclaredOptions(
   { file, text }: Pick<ScriptAgent, 'file' | 'text'>,
   { options: block }: AipDocument,
-): Promise<OwnOptions> {
+): Promise<DeclaredOptions> {
   if (block === undefined) return { values: {}, rules: [], issues: [], unknown: [], placeOf: async () => ({ file }) }
   const { data, locate } = await readTable(file, text, block)
   // tests are read by `baton test`

@@ -10,7 +10,7 @@ const mostOfParameter = 1000
 const mostLevels = 64
 
 /** The description of a tool for models. It is untrusted text, so it is attributed to the server. */
-export function describedTool(server: string, { title, description = '' }: McpTool): string {
+export function toolDescription(server: string, { title, description = '' }: McpTool): string {
   const text = [title, description].filter((one) => one !== undefined && one.trim() !== '').join('\n')
   const said = readable(text, mostOfTool)
   const whose = modelText`A tool of the MCP server "${server}"`
@@ -18,12 +18,12 @@ export function describedTool(server: string, { title, description = '' }: McpTo
 }
 
 /** The schema of its input, with descriptions cleaned as in `describedTool`. */
-export function describedInput({ input }: McpTool): JsonObject {
-  return { type: 'object', ...describedSchema(input) }
+export function toolInputSchema({ input }: McpTool): JsonObject {
+  return { type: 'object', ...schemaForModel(input) }
 }
 
 /** A schema with descriptions cleaned as in `describedTool`. */
-export function describedSchema(schema: JsonObject): JsonObject {
+export function schemaForModel(schema: JsonObject): JsonObject {
   return told(schema, 0) as JsonObject
 }
 

@@ -1,12 +1,12 @@
-import type { KeptTexts } from '../event/context.ts'
+import type { TextStore } from '../event/context.ts'
 import type { RunJournal } from './journal.ts'
 
 /** Texts that a journal keeps next to its records; undefined: this journal keeps nothing. */
-export function keptTexts({
+export function openTextStore({
   keep,
   keepAhead,
   findKept,
-}: Pick<RunJournal, 'keep' | 'keepAhead' | 'findKept'>): KeptTexts | undefined {
+}: Pick<RunJournal, 'keep' | 'keepAhead' | 'findKept'>): TextStore | undefined {
   if (keep === undefined || keepAhead === undefined || findKept === undefined) return undefined
   return {
     keep: (text) => keep({ bytes: text }),

@@ -11,7 +11,7 @@ import type { RunTimes } from './summary.ts'
 type RecordOf<Kind extends JournalRecord['k']> = Extract<JournalRecord, { readonly k: Kind }>
 
 /** What the first and the last records of a run say, whatever its length. */
-export interface Glance {
+export interface RunState {
   /** Undefined if the run was interrupted before it, or it cannot be read. */
   readonly start: RecordOf<'run.start'> | undefined
   /** The end in the newest epoch. */
@@ -23,16 +23,16 @@ export interface Glance {
   readonly owner?: Owner
 }
 
-export interface GlanceOptions {
+export interface RunStateOptions {
   readonly files?: FilePort
   readonly owners?: OwnerPort
 }
 
 /** Reads only the first and last records of a run folder; undefined if it has no journal. */
-export async function glance(
+export async function readRunState(
   folder: string,
-  { files = nodeFiles, owners = processOwners }: GlanceOptions = {},
-): Promise<Glance | undefined> {
+  { files = nodeFiles, owners = processOwners }: RunStateOptions = {},
+): Promise<RunState | undefined> {
   const epochs = epochsIn(folder, files)
   const [oldest, newest] = [epochs[0], epochs.at(-1)]
   if (oldest === undefined || newest === undefined) return undefined
@@ -52,7 +52,7 @@ export async function glance(
   const end = last?.k === 'run.end' ? last : undefined
   const claim = end === undefined && owner?.k === 'seg' ? { folder, epoch: newest, owner } : undefined
   const isRunning = claim !== undefined && (await lifeOf(claim, { files, owners, now: Date.now })) !== false
-  const start = await startIn(segmentFile(folder, oldest), files)
+  const start = await readStart(segmentFile(folder, oldest), files)
   const times = timesOf(spans, { start, epochs: epochs.length })
   return { start, end, times, isRunning, ...(owner?.k === 'seg' ? { owner } : {}) }
 }
@@ -79,10 +79,10 @@ function timesOf(
 const linesToStart = 3
 
 /** How a run was started, from its first file. */
-export async function startIn(file: string, files: FilePort): Promise<RecordOf<'run.start'> | undefined> {
+export async function readStart(file: string, files: FilePort): Promise<RecordOf<'run.start'> | undefined> {
   let looked = 0
   for await (const line of readLines(file, files)) {
-    const start = startAmong([line])
+    const start = startInLines([line])
     if (start !== undefined) return start
     looked += 1
     if (looked === linesToStart) return undefined
@@ -91,7 +91,7 @@ export async function startIn(file: string, files: FilePort): Promise<RecordOf<'
 }
 
 /** The same from the first lines of that file; undefined also if it is not among them. */
-export function startAmong(lines: readonly Line[]): RecordOf<'run.start'> | undefined {
+export function startInLines(lines: readonly Line[]): RecordOf<'run.start'> | undefined {
   for (const { bytes } of lines.slice(0, linesToStart)) {
     const record = decodeLine(bytes)
     if (record !== undefined && isKnownRecord(record) && record.k === 'run.start') return record

@@ -1,7 +1,7 @@
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeFileAtomic } from '../base/files.ts'
-import { glance, undoneRun } from './glance.ts'
+import { readRunState, undoneRun } from './run-state.ts'
 
 /** A file in the folder of a run whose changes were undone: the id of the run that did it. */
 const markName = 'undone'
@@ -10,10 +10,10 @@ const markName = 'undone'
  * Records that `by` is about to undo the run in `folder`, so that a run whose changes are gone is not resumed. Undoing
  * an undo restores the changes, so its run may be resumed again.
  */
-export async function noteUndone(folder: string, by: string): Promise<void> {
+export async function recordUndo(folder: string, by: string): Promise<void> {
   let [run, isUndone] = [folder, true]
   for (;;) {
-    const start = (await glance(run))?.start
+    const start = (await readRunState(run))?.start
     const before = start && undoneRun(start)
     if (before === undefined) break
     run = join(run, '..', before)

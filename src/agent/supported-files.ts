@@ -1,5 +1,5 @@
 import { runApart } from '../base/apart.ts'
-import type { FilePart, Message, MessagePart, TakenFiles, TextPart, ToolResultPart } from '../event/message.ts'
+import type { FilePart, Message, MessagePart, SupportedFiles, TextPart, ToolResultPart } from '../event/message.ts'
 import type { PdfWords } from '../tool/toolbox/pdf-words.ts'
 
 /**
@@ -7,9 +7,9 @@ import type { PdfWords } from '../tool/toolbox/pdf-words.ts'
  * accept become the text of their pages, or a note of what they are. `taken` undefined: what it accepts is unknown, so
  * nothing changes.
  */
-export async function takenMessages(
+export async function adaptMessages(
   messages: readonly Message[],
-  taken: TakenFiles | undefined,
+  taken: SupportedFiles | undefined,
   signal: AbortSignal,
 ): Promise<readonly Message[]> {
   if (taken === undefined || (taken.image && taken.document)) return messages
@@ -32,7 +32,7 @@ export async function takenMessages(
   )
 }
 
-function isTaken({ mediaType }: FilePart, { image, document }: TakenFiles): boolean {
+function isTaken({ mediaType }: FilePart, { image, document }: SupportedFiles): boolean {
   return mediaType.startsWith('image/') ? image : mediaType !== 'application/pdf' || document
 }
 
@@ -41,7 +41,7 @@ const texts = new WeakMap<FilePart, Promise<string>>()
 
 async function takenPart(
   part: TextPart | FilePart,
-  taken: TakenFiles,
+  taken: SupportedFiles,
   signal: AbortSignal,
 ): Promise<TextPart | FilePart> {
   if (part.type === 'text' || isTaken(part, taken)) return part

@@ -8,20 +8,22 @@ import {
   type Permit,
   type Verdict,
 } from '../event/permission.ts'
-import { type Attempt, unwrap } from './attempt.ts'
+import { type WorkResult, unwrap } from './work-result.ts'
 import { needsApproval } from './needs-approval.ts'
 
 /** Throws if the action is not allowed. A user's permit counts when the verdict is `ask`. */
-export function allowedBy(permission: Permission): (action: Action, content?: NewFileContent, permit?: Permit) => void {
+export function permissionCheck(
+  permission: Permission,
+): (action: Action, content?: NewFileContent, permit?: Permit) => void {
   return (action, content, permit) => {
     const verdict = permission.check(action, content)
     if (verdict.kind === 'ask' && permit === undefined) throw needsApproval(action)
-    if (verdict.kind === 'deny') throw denied(verdict)
+    if (verdict.kind === 'deny') throw denialError(verdict)
   }
 }
 
 /** The error for a refused action. */
-export function denied({ code, reason, hint }: Extract<Verdict, { readonly kind: 'deny' }>): BatonError {
+export function denialError({ code, reason, hint }: Extract<Verdict, { readonly kind: 'deny' }>): BatonError {
   return new BatonError(code, reason, { hint })
 }
 
@@ -29,7 +31,7 @@ export function denied({ code, reason, hint }: Extract<Verdict, { readonly kind:
  * The permit from a decided approval.
  * @throws BatonError UNTRUSTED if it was rejected or expired, with the decision as cause
  */
-export function permitOf(action: Action, answer: Attempt<unknown>): Permit {
+export function permitOf(action: Action, answer: WorkResult<unknown>): Permit {
   const decision = unwrap(answer) as Decision
   if (decision === 'allow' || (typeof decision === 'object' && 'always' in decision)) return { action }
   const isExpired = typeof decision === 'object' && 'expired' in decision

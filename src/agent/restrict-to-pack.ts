@@ -12,7 +12,7 @@ import type { AgentParts } from './parts.ts'
  * anything of it runs.
  * @throws BatonError CONFIG_INVALID for unreadable capabilities
  */
-export async function holdToPack(
+export async function restrictToPack(
   agent: Pick<ScriptAgent, 'file'>,
   {
     reads,

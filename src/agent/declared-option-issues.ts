@@ -1,7 +1,7 @@
 import { isBatonError } from '../base/error.ts'
 import { defined, isJsonObject, type JsonObject } from '../base/json.ts'
 import { type Issue, withPlace } from '../config/issue.ts'
-import type { OwnOptions } from './own-options.ts'
+import type { DeclaredOptions } from './declared-options.ts'
 import type { AgentParts } from './parts.ts'
 import { serverNamed } from '../mcp/names.ts'
 import type { OtherTools } from './tool-names.ts'
@@ -11,8 +11,8 @@ import { noPlugins, type Plugins } from './plugins/plugin.ts'
  * All problems of the options that a script agent sets itself, including unknown tools and modes. Plug-ins may provide
  * both, and are loaded if an agent names one.
  */
-export async function ownIssues(
-  own: OwnOptions,
+export async function declaredOptionIssues(
+  own: DeclaredOptions,
   {
     plugins = async () => noPlugins,
     servers,
@@ -34,7 +34,7 @@ export async function ownIssues(
 }
 
 /** `collab` has the keys of the table in prompt files; the code that checks it is loaded only if it is set. */
-async function teamIssues(table: JsonObject, { placeOf }: OwnOptions): Promise<readonly Issue[]> {
+async function teamIssues(table: JsonObject, { placeOf }: DeclaredOptions): Promise<readonly Issue[]> {
   const { collabFindings } = await import('../config/check-settings.ts')
   const findings = collabFindings(table)
   return Promise.all(findings.map(async (found) => withPlace(found, await placeOf(found.path, found.part))))
@@ -42,7 +42,7 @@ async function teamIssues(table: JsonObject, { placeOf }: OwnOptions): Promise<r
 
 async function toolIssues(
   named: readonly string[],
-  { placeOf }: OwnOptions,
+  { placeOf }: DeclaredOptions,
   others: OtherTools,
 ): Promise<readonly Issue[]> {
   const { unknownTools } = await import('./tool-names.ts')
@@ -61,10 +61,10 @@ function leftOutFile(tool: string, { leftOut = [] }: OtherTools): string | undef
   return leftOut.find(({ names }) => serverNamed(tool, names) !== undefined)?.file
 }
 
-async function modeIssues(mode: string, { placeOf }: OwnOptions, { modes }: Plugins): Promise<readonly Issue[]> {
-  const { knownModes, modeNamed } = await import('./modes/known.ts')
+async function modeIssues(mode: string, { placeOf }: DeclaredOptions, { modes }: Plugins): Promise<readonly Issue[]> {
+  const { createModeRegistry, modeNamed } = await import('./modes/registry.ts')
   try {
-    modeNamed(mode, knownModes(modes))
+    modeNamed(mode, createModeRegistry(modes))
     return []
   } catch (error) {
     if (!isBatonError(error)) throw error

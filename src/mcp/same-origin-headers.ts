@@ -5,7 +5,7 @@ type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>
  * also to the authorization server that the MCP server names. A header whose value has changed is not from the settings
  * and is kept.
  */
-export function keepHeaders(fetch: Fetch, server: URL, headers: Readonly<Record<string, string>>): Fetch {
+export function sameOriginHeaders(fetch: Fetch, server: URL, headers: Readonly<Record<string, string>>): Fetch {
   return (url, init) => {
     if (new URL(url).origin === server.origin) return fetch(url, init)
     const kept = new Headers(init?.headers)

@@ -15,7 +15,7 @@ import type {
 } from '../event/mcp.ts'
 import type { Action, Permit } from '../event/permission.ts'
 import { item, part, type Place } from '../event/place.ts'
-import { createProgressTeller } from './progress.ts'
+import { createProgressThrottle } from './progress.ts'
 import { fullName } from './names.ts'
 import { withQuestions } from './questions.ts'
 
@@ -106,7 +106,7 @@ export function callTool(
     { kind: 'mcp', request, action, repeat, assumed },
     async (stop) => {
       await tellDifference(server, context)
-      const progress = onProgress && createProgressTeller(onProgress)
+      const progress = onProgress && createProgressThrottle(onProgress)
       try {
         return await underBoth(stop, signal, (either) =>
           withQuestions({ server, at, context }, either, (call) =>

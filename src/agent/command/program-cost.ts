@@ -35,7 +35,7 @@ async function willBePriced(
  * The usage and cost of a run: the cost that the program reports, else its tokens at the user's prices or those of its
  * provider, else unknown (null). `before`: what its session had used before.
  */
-export async function spentOf(
+export async function usageAndCost(
   { name, line }: { readonly name: string; readonly line: CommandLine },
   { usage, costUsd, model }: Pick<ProgramReport, 'usage' | 'costUsd' | 'model'>,
   {

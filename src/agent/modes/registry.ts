@@ -13,7 +13,7 @@ const builtIn: Readonly<Record<string, (functions: readonly PluginFunction[]) =>
 }
 
 /** The registered modes, by id. */
-export interface ExecutionModes {
+export interface ModeRegistry {
   /** A mode with a known id replaces the earlier one, at the same position. */
   register(mode: KnownMode): void
   get(id: string): KnownMode | undefined
@@ -22,12 +22,12 @@ export interface ExecutionModes {
 }
 
 /** The modes of a run: those that come with Baton, and those of plug-ins. */
-export function knownModes(
+export function createModeRegistry(
   brought: readonly ExecutionMode[] = [],
   functions: readonly PluginFunction[] = [],
-): ExecutionModes {
+): ModeRegistry {
   const known = new Map<string, KnownMode>()
-  const modes: ExecutionModes = {
+  const modes: ModeRegistry = {
     register: (mode) => void known.set(mode.id, mode),
     get: (id) => known.get(id),
     list: () => [...known.values()],
@@ -38,7 +38,7 @@ export function knownModes(
 }
 
 /** @throws BatonError CONFIG_INVALID for an unknown mode */
-export function modeNamed(id: string, modes: ExecutionModes): KnownMode {
+export function modeNamed(id: string, modes: ModeRegistry): KnownMode {
   const mode = modes.get(id)
   if (mode !== undefined) return mode
   const known = modes.list().map((one) => one.id)
@@ -51,7 +51,7 @@ export function modeNamed(id: string, modes: ExecutionModes): KnownMode {
  * Checks the options of a mode against its schema, if it has one.
  * @throws BatonError CONFIG_INVALID for invalid options
  */
-export async function refuseOptions(id: string, options: JsonObject, modes: ExecutionModes): Promise<void> {
+export async function refuseOptions(id: string, options: JsonObject, modes: ModeRegistry): Promise<void> {
   const schema = modes.get(id)?.options
   if (schema === undefined) return
   const { compileSchema } = await import('../../base/json-schema.ts')

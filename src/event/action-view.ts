@@ -3,7 +3,7 @@ import { runsAfterChange } from './install-scripts.ts'
 import type { Action, ToolSubject } from './permission.ts'
 
 /** An action that needs approval, for display and for programs: a tool call, or its equivalent. */
-export interface AskedAction {
+export interface ActionView {
   readonly tool: string
   readonly input: Json
   /** The change to be made, as a unified diff. */
@@ -21,7 +21,7 @@ export interface AskedAction {
 }
 
 /** A question that is waiting for an answer. */
-export interface ApprovalView extends AskedAction {
+export interface ApprovalView extends ActionView {
   /** Its number in the run, as used by `baton approve`. */
   readonly id: string
   readonly place: string
@@ -31,7 +31,7 @@ export interface ApprovalView extends AskedAction {
 }
 
 /** The displayed form of an action; if it is not a tool call, its kind and its subject. */
-export function askedAction(action: Action): AskedAction {
+export function actionView(action: Action): ActionView {
   switch (action.kind) {
     case 'read':
     case 'write':
@@ -56,13 +56,13 @@ export function askedAction(action: Action): AskedAction {
   }
 }
 
-function runsOf(path: string, diff: string | undefined): Pick<AskedAction, 'runs'> {
+function runsOf(path: string, diff: string | undefined): Pick<ActionView, 'runs'> {
   const runs = diff === undefined ? [] : runsAfterChange(path, diff)
   return runs.length === 0 ? {} : { runs }
 }
 
 /** The commands of a line, and those that other commands in it start: `env A=1 rm x` and `rm x`. */
-function commandsOf(subject: ToolSubject | undefined): Pick<AskedAction, 'commands' | 'unread'> {
+function commandsOf(subject: ToolSubject | undefined): Pick<ActionView, 'commands' | 'unread'> {
   if (subject?.kind !== 'command') return {}
   const { line, commands, unread } = subject
   const all = commands.map(({ texts: [{ text, isOpen }] }) => (isOpen ? `${text.trimEnd()} …` : text))

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { hasSystemCode } from '../base/error.ts'
 import { createHash, sha256 } from '../base/hash.ts'
 import { randomName } from '../base/random-name.ts'
-import { attempt, unwrap } from './attempt.ts'
+import { capture, unwrap } from './work-result.ts'
 import { createSlices } from '../base/concurrency.ts'
-import type { HashedContent, KeptContent } from '../event/effects.ts'
+import type { HashedContent, ContentToStore } from '../event/effects.ts'
 import { blobFolder, growth, writeBlob } from './blobs.ts'
 import type { FilePort } from './file-port.ts'
 import type { PendingSyncs } from './pending-syncs.ts'
@@ -19,7 +19,7 @@ const chunkBytes = 1024 * 1024
 const overlapBytes = 16 * 1024
 
 interface Keeper {
-  readonly keep: (content: KeptContent) => void
+  readonly keep: (content: ContentToStore) => void
   /**
    * Keeps a content in slices, unless it contains a secret or its hash has changed. Rejects with the reason of the
    * signal.
@@ -32,7 +32,7 @@ interface Keeper {
  * value, it is stored with the secret's name instead, under its own hash plus `.masked`, which shows whether it can be
  * restored; a large file with a secret is not kept. `admit` throws if that many more bytes are not allowed.
  */
-export function createKeeper(
+export function createContentStore(
   runFolder: string,
   { mask }: SecretMask,
   {
@@ -73,7 +73,7 @@ export function createKeeper(
     const hash = hashUnlessSecret(temporary, mask, files)
     if (hash === undefined || !isNew(hash)) return files.remove(temporary)
     const file = join(folder, hash)
-    const admitted = attempt(() => admit(growth(files, file, files.size(temporary) ?? 0)))
+    const admitted = capture(() => admit(growth(files, file, files.size(temporary) ?? 0)))
     if (admitted.status === 'failed') files.remove(temporary)
     unwrap(admitted)
     files.rename(temporary, file)
@@ -194,7 +194,7 @@ async function copyUnlessSecret(
   to: string,
   { mask, files, signal }: Copying,
 ): Promise<string | undefined> {
-  const from = 'file' in content ? attempt(() => files.openToRead(content.file)) : undefined
+  const from = 'file' in content ? capture(() => files.openToRead(content.file)) : undefined
   if (from?.status === 'failed') return undefined
   const descriptor = files.create(to)
   try {
@@ -241,7 +241,7 @@ function forChunks(
 }
 
 /** A kept content: the file with its bytes, or the bytes with secrets restored. */
-export type FoundContent =
+export type StoredContent =
   | { readonly kind: 'file'; readonly file: string }
   | { readonly kind: 'bytes'; readonly bytes: Buffer }
   /** It contained secrets that are not set now, or have changed since. */
@@ -249,12 +249,12 @@ export type FoundContent =
   | { readonly kind: 'missing' }
 
 /** Looks for a kept content by its hash. The caller has to verify the content against the hash. */
-export function findKept(
+export function findStoredContent(
   runFolder: string,
   hash: string,
   { unmask }: Pick<SecretMask, 'unmask'>,
   files: FilePort,
-): FoundContent {
+): StoredContent {
   const file = join(blobFolder(runFolder), hash)
   if (files.size(file) !== undefined) return { kind: 'file', file }
   try {
@@ -271,7 +271,7 @@ export function findKept(
 }
 
 /** The bytes of a kept content as stored, with secrets by name; undefined: it does not exist. */
-export function readMasked(runFolder: string, hash: string, files: FilePort): Buffer | undefined {
+export function readMaskedContent(runFolder: string, hash: string, files: FilePort): Buffer | undefined {
   const file = join(blobFolder(runFolder), hash)
   const found = [file, `${file}${maskedEnd}`].find((one) => files.size(one) !== undefined)
   return found === undefined ? undefined : readFile(found, files)
@@ -281,13 +281,13 @@ export function readMasked(runFolder: string, hash: string, files: FilePort): Bu
  * The bytes of a kept content, which must fit into memory; secrets that have changed are left as names. Undefined: it
  * does not exist.
  */
-export function readKept(
+export function readStoredContent(
   runFolder: string,
   hash: string,
   mask: Pick<SecretMask, 'unmask'>,
   files: FilePort,
 ): Buffer | undefined {
-  const found = findKept(runFolder, hash, mask, files)
+  const found = findStoredContent(runFolder, hash, mask, files)
   switch (found.kind) {
     case 'file': {
       const bytes = readFile(found.file, files)
