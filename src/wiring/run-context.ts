@@ -318,6 +318,7 @@ function agentParts(
   const { isAttended = false } = run
   const clock = systemClock
   const reads = bothReads(run.log, run.sources.reads)
+  const tableFile = join(builtInDir, 'models.toml')
   let prices: Promise<PriceList> | undefined
   let changed: Promise<ReturnType<typeof createChangeFinder>> | undefined
   let plugins: ReturnType<typeof pluginsOf> | undefined
@@ -334,7 +335,7 @@ function agentParts(
     prices: settings.prices,
     timeouts: timeoutsOf(settings),
     files: settings.model_files,
-    tableFile: join(builtInDir, 'models.toml'),
+    tableFile,
     signal,
     isAttended,
     onKey: run.onSecret,
@@ -362,7 +363,7 @@ function agentParts(
     retry: { policy: policyOf(settings), ...patienceOf(target, run), clock },
     reads,
     coolDown: replay === undefined ? createCoolDown({ clock }) : noCoolDown,
-    prices: () => (prices ??= import('../model/prices.ts').then(({ loadPrices }) => loadPrices())),
+    prices: () => (prices ??= import('../model/prices.ts').then(({ loadPrices }) => loadPrices({ tableFile }))),
     limitsCost,
     ownPrices: settings.prices,
     ...defined({ openedChanges: settings.changes.allow }),
