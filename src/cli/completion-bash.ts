@@ -54,6 +54,10 @@ _baton_modes() {
   _baton_words "$(command baton list modes --names 2>/dev/null </dev/null)"
 }
 
+_baton_models() {
+  _baton_words "$(command baton models --names 2>/dev/null </dev/null)"
+}
+
 _baton_servers() {
   _baton_words "$(command baton mcp list --names 2>/dev/null </dev/null)"
 }
@@ -164,6 +168,7 @@ const actions = {
   waiting: '_baton_waiting',
   calls: '_baton_calls',
   modes: '_baton_modes',
+  models: '_baton_models',
   servers: '_baton_servers',
   files: '_baton_files files',
   folders: '_baton_files folders',

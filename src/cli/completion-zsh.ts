@@ -37,6 +37,12 @@ _baton_servers() {
   compadd "$@" -a servers
 }
 
+_baton_models() {
+  local -a models
+  models=(\${(f)"$(_call_program models command baton models --names 2>/dev/null)"})
+  compadd "$@" -a models
+}
+
 _baton_modes() {
   local -a modes
   modes=(\${(f)"$(_call_program modes command baton list modes --names 2>/dev/null)"})
@@ -131,6 +137,7 @@ const actions = {
   waiting: '_baton_waiting',
   calls: '_baton_calls',
   modes: '_baton_modes',
+  models: '_baton_models',
   servers: '_baton_servers',
   files: '_files',
   folders: '_files -/',

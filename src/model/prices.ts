@@ -32,7 +32,20 @@ export interface PriceList {
   windowOf(model: PricedModel): number | undefined
   /** The models with a price at the own address of a built-in provider. */
   modelsOf(provider: string): readonly string[]
+  readonly source: PriceSource
 }
+
+/** Where the prices come from. */
+export interface PriceSource {
+  /** The day on which the prices of the table of models were checked. */
+  readonly checked: string
+  /** The npm package with the other prices. */
+  readonly package: string
+  readonly version: string
+}
+
+/** The package that comes with Baton. */
+export const packageOfPrices = { package: '@pydantic/genai-prices', version: '0.1.8' } as const
 
 /** US dollars for one token. */
 export interface TokenPrices {
@@ -56,7 +69,8 @@ export interface PriceSources {
  */
 export async function loadPrices({ tableFile, now = () => new Date() }: PriceSources = {}): Promise<PriceList> {
   const { calcPrice, waitForUpdate } = await import('@pydantic/genai-prices')
-  const table = tableFile === undefined ? {} : (await loadModelTable(tableFile)).prices
+  const { prices: table, pricesChecked: checked } =
+    tableFile === undefined ? { prices: {}, pricesChecked: '' } : await loadModelTable(tableFile)
   const providers = (await waitForUpdate()) ?? []
   const lookUp = createLookUp({ calcPrice, providers, table, now })
 
@@ -96,6 +110,7 @@ export async function loadPrices({ tableFile, now = () => new Date() }: PriceSou
       const ids = models.filter(({ prices, deprecated = false }) => !deprecated && hasPrice(prices)).map(({ id }) => id)
       return [...new Set([...listed.map((label) => label.slice(provider.length + 2)), ...ids])]
     },
+    source: { checked, ...packageOfPrices },
   }
 }
 

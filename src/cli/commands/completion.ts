@@ -21,11 +21,23 @@ export async function completionCommand(
 
 /**
  * What completes a value: fixed words, a runnable file or an agent, a run of the workspace, a run that waits for
- * approvals, a pending call of the run named before it, a mode, an MCP server, a file, a folder.
+ * approvals, a pending call of the run named before it, a mode, a model, an MCP server, a file, a folder.
  */
 export type Values =
   | { readonly kind: 'words'; readonly words: readonly string[] }
-  | { readonly kind: 'targets' | 'runs' | 'waiting' | 'calls' | 'modes' | 'servers' | 'files' | 'folders' | 'unknown' }
+  | {
+      readonly kind:
+        | 'targets'
+        | 'runs'
+        | 'waiting'
+        | 'calls'
+        | 'modes'
+        | 'models'
+        | 'servers'
+        | 'files'
+        | 'folders'
+        | 'unknown'
+    }
 
 export interface CompletedFlag {
   /** `--model`, `-m`. */
@@ -71,9 +83,11 @@ export function completionModel(table: readonly Command[], from: readonly string
         values:
           answers.has(name) && word.name === 'run'
             ? waiting
-            : name === 'mcp' && word.name === 'words'
-              ? servers
-              : valuesOf(word.name, choicesOf(name, commandNames) ?? word.choices, pipelines),
+            : name === 'models'
+              ? models
+              : name === 'mcp' && word.name === 'words'
+                ? servers
+                : valuesOf(word.name, choicesOf(name, commandNames) ?? word.choices, pipelines),
       })),
     }
   })
@@ -95,6 +109,7 @@ function toolNames(): readonly string[] {
 const answers: ReadonlySet<string> = new Set(['approve', 'reject'])
 const waiting = { kind: 'waiting' } as const
 const servers = { kind: 'servers' } as const
+const models = { kind: 'models' } as const
 
 const help = { kind: 'switch', short: 'h', describe: 'show help' } as const
 
@@ -112,6 +127,7 @@ const known: { readonly [name: string]: Exclude<Values['kind'], 'words'> } = {
   run: 'runs',
   call: 'calls',
   mode: 'modes',
+  model: 'models',
 }
 
 function valuesOf(name: string, choices: readonly string[] | undefined, pipelines: readonly string[]): Values {

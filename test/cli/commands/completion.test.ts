@@ -28,7 +28,7 @@ done`,
   })
   // replaces the command: it only has to list agents and runs
   const names =
-    'if [ "$1 $2 $3" = "list modes --names" ]; then printf "classic\\ntwice\\n"; elif [ "$1 $2" = "approve 20261121-9" ]; then printf "1\\n2\\n"; elif [ "$1" = runs ]; then printf "20261122-1\\n20261121-9\\n"; else printf "finder\\ndemo@short\\ndemo@short/check\\nzz\\$(>ran)\\nzz\\`>ran\\`\\n"; fi'
+    'if [ "$1 $2 $3" = "list modes --names" ]; then printf "classic\\ntwice\\n"; elif [ "$1 $2" = "models --names" ]; then printf "sonnet\\nopus\\n"; elif [ "$1 $2" = "approve 20261121-9" ]; then printf "1\\n2\\n"; elif [ "$1" = runs ]; then printf "20261122-1\\n20261121-9\\n"; else printf "finder\\ndemo@short\\ndemo@short/check\\nzz\\$(>ran)\\nzz\\`>ran\\`\\n"; fi'
   writeFileSync(join(folder, 'baton'), `#!/bin/sh\n${names}\n`, { mode: 0o755 })
 
   const cases: readonly (readonly [string, readonly string[]])[] = [
@@ -59,6 +59,8 @@ done`,
     ['baton list mo', ['modes']],
     ['baton list com', ['commands']],
     ['baton ask.md --mode ', ['classic', 'twice']],
+    ['baton models so', ['sonnet']],
+    ['baton -m so', ['sonnet']],
     ['baton plan ask.md --mode=cl', ['classic']],
     ['baton config --permission web', ['webfetch']],
     ['baton help appr', ['approve']],
