@@ -291,6 +291,23 @@ export const commandSpecs = {
       names: { kind: 'switch', describe: 'print names only: of agents, or of the tools, modes or commands asked for' },
     },
   },
+  models: {
+    summary: 'list models with their prices, context windows and keys',
+    words: [
+      {
+        name: 'word',
+        count: 'optional',
+        describe: 'all known models whose name contains this word (default: those with a short name)',
+      },
+    ],
+    flags: {
+      names: { kind: 'switch', describe: 'print names only' },
+    },
+    examples: [
+      ['baton models', 'the models behind names such as sonnet and flash'],
+      ['baton models gpt-6', 'every known model whose name contains gpt-6'],
+    ],
+  },
   install: {
     summary: 'install a pack, or everything in packs.lock',
     words: [

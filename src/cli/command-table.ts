@@ -27,6 +27,7 @@ const runs: { readonly [Name in CommandName]: (flags: Flags<Name>, io: CommandIo
   new: async (flags, io) => (await import('./commands/new.ts')).newCommand(flags, io),
   init: async (flags, io) => (await import('./commands/new.ts')).initCommand(flags, io),
   list: async (flags, io) => (await import('./commands/list.ts')).listCommand(flags, io),
+  models: async (flags, io) => (await import('./commands/models.ts')).modelsCommand(flags, io),
   install: async (flags, io) => (await import('./commands/install.ts')).installCommand(flags, io),
   pack: async (flags, io) => (await import('./commands/pack.ts')).packCommand(flags, io),
   unpack: async (flags, io) => (await import('./commands/pack.ts')).unpackCommand(flags, io),

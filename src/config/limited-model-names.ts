@@ -26,9 +26,11 @@ export async function limitedModelNames(
   const file = join(packageRoot(), 'agents/models.toml')
   const text = readFileSync(file, 'utf8')
   const { data } = await parseToml({ file, text, block: text, firstLine: 1, what: file, code: 'CONFIG_INVALID' })
-  const named = isJsonObject(data['aliases']) ? data['aliases'] : {}
+  const { aliases: namedBefore = {}, providers = {}, prices = {} } = data
+  const named = isJsonObject(namedBefore) ? namedBefore : {}
+  const priced = isJsonObject(prices) ? Object.keys(prices) : []
   const models = new Map<string, Layer>([
-    ...textsIn(data).map((name) => [name, defaultLayer] as const),
+    ...textsIn([named, providers, priced]).map((name) => [name, defaultLayer] as const),
     ...own.flatMap((set) => textsIn(modelsOf(set)).map((name) => [name, set.layer] as const)),
   ])
   const builtIn = new Map<string, Json>([

@@ -1,8 +1,9 @@
-import type { calcPrice as CalcPrice, findProvider as FindProvider, PriceCalculation } from '@pydantic/genai-prices'
+import type { calcPrice as CalcPrice, ModelInfo, ModelPrice, PriceCalculation, Provider } from '@pydantic/genai-prices'
 import type { Usage } from '../event/message.ts'
 import { builtInProviders } from './builtin.ts'
 import { isSameHost } from './choice.ts'
 import { costByOwnPrice, type OwnPrice } from './own-price.ts'
+import { type ListedPrice, loadModelTable, type ModelTable, type Rates } from './table.ts'
 
 /** What identifies the price of a model. */
 export interface PricedModel {
@@ -25,7 +26,26 @@ export interface PriceList {
    * cost more, the rate depends on `inputTokens`; if omitted, the highest rate applies.
    */
   perToken(model: PricedModel, inputTokens?: number): TokenPrices | undefined
+  /** What a short request costs now; undefined if the price is not known. */
+  rates(model: PricedModel): ShownRates | undefined
+  /** Tokens of its context window, if known. */
+  windowOf(model: PricedModel): number | undefined
+  /** The models with a price at the own address of a built-in provider. */
+  modelsOf(provider: string): readonly string[]
+  readonly source: PriceSource
 }
+
+/** Where the prices come from. */
+export interface PriceSource {
+  /** The day on which the prices of the table of models were checked. */
+  readonly checked: string
+  /** The npm package with the other prices. */
+  readonly package: string
+  readonly version: string
+}
+
+/** The package that comes with Baton. */
+export const packageOfPrices = { package: '@pydantic/genai-prices', version: '0.1.8' } as const
 
 /** US dollars for one token. */
 export interface TokenPrices {
@@ -33,14 +53,26 @@ export interface TokenPrices {
   readonly output: number
 }
 
+/** US dollars for a million tokens. */
+export type ShownRates = Pick<Rates, 'input' | 'cached' | 'output'>
+
+export interface PriceSources {
+  /** `agents/models.toml`, absolute: its prices go before those of the package of prices, which is older. */
+  readonly tableFile?: string
+  readonly now?: () => Date
+}
+
 /**
- * Loads the bundled prices; nothing is fetched. The list is large: load it only if a paid host is called. The provider
- * is found by the base URL, otherwise by its name, but only at its own host; `now` selects among prices that change
- * over time.
+ * Loads the prices that come with Baton; nothing is fetched. The list is large: load it only if a paid host is called.
+ * The provider is found by the base URL, otherwise by its name, but only at its own host; `now` selects among prices
+ * that change over time.
  */
-export async function loadPrices({ now = () => new Date() }: { readonly now?: () => Date } = {}): Promise<PriceList> {
-  const { calcPrice, findProvider } = await import('@pydantic/genai-prices')
-  const lookUp = createLookUp({ calcPrice, findProvider }, now)
+export async function loadPrices({ tableFile, now = () => new Date() }: PriceSources = {}): Promise<PriceList> {
+  const { calcPrice, waitForUpdate } = await import('@pydantic/genai-prices')
+  const { prices: table, pricesChecked: checked } =
+    tableFile === undefined ? { prices: {}, pricesChecked: '' } : await loadModelTable(tableFile)
+  const providers = (await waitForUpdate()) ?? []
+  const lookUp = createLookUp({ calcPrice, providers, table, now })
 
   return {
     costOf(model, usage) {
@@ -62,6 +94,23 @@ export async function loadPrices({ now = () => new Date() }: { readonly now?: ()
         output: dearest('output_mtok', 'output_reasoning_mtok'),
       }
     },
+    rates(model) {
+      if (model.isFree) return { input: 0, cached: 0, output: 0 }
+      if (model.own !== undefined) return { ...model.own, cached: model.own.cached ?? model.own.input }
+      const prices = lookUp(model, oneToken)?.model_price
+      if (prices === undefined) return undefined
+      const [input, output] = [rate(prices['input_mtok'], 0), rate(prices['output_mtok'], 0)]
+      const cached = prices['cache_read_mtok']
+      return { input, cached: cached === undefined ? input : rate(cached, 0), output }
+    },
+    windowOf: (model) => lookUp(model, oneToken)?.model.context_window,
+    modelsOf(provider) {
+      const listed = Object.keys(table).filter((label) => label.startsWith(`${provider}::`))
+      const { models = [] } = providers.find(({ id }) => id === listNameOf(provider)) ?? {}
+      const ids = models.filter(({ prices, deprecated = false }) => !deprecated && hasPrice(prices)).map(({ id }) => id)
+      return [...new Set([...listed.map((label) => label.slice(provider.length + 2)), ...ids])]
+    },
+    source: { checked, ...packageOfPrices },
   }
 }
 
@@ -70,26 +119,50 @@ const oneToken: Usage = { calls: 1, input: 1, output: 1, cached: 0, reasoning: 0
 /** Providers that have a different name in the list. */
 const listNames: { readonly [provider: string]: string } = { gemini: 'google', xai: 'x-ai', moonshot: 'moonshotai' }
 
-function createLookUp(
-  { calcPrice, findProvider }: { readonly calcPrice: typeof CalcPrice; readonly findProvider: typeof FindProvider },
-  now: () => Date,
-): (model: PricedModel, usage: Usage) => PriceCalculation | undefined {
-  function providerId({ provider, baseUrl }: PricedModel): string | undefined {
-    const byUrl = baseUrl === undefined ? undefined : findProvider({ providerApiUrl: baseUrl })
-    if (byUrl !== undefined) return byUrl.id
+function listNameOf(provider: string): string {
+  return (Object.hasOwn(listNames, provider) ? listNames[provider] : undefined) ?? provider
+}
+
+interface Lists {
+  readonly calcPrice: typeof CalcPrice
+  /** The package of prices. */
+  readonly providers: readonly Provider[]
+  readonly table: ModelTable['prices']
+  readonly now: () => Date
+}
+
+function createLookUp({
+  calcPrice,
+  providers,
+  table,
+  now,
+}: Lists): (model: PricedModel, usage: Usage) => PriceCalculation | undefined {
+  const byAddress = providers.map((provider) => [new RegExp(`^(?:${provider.api_pattern})`), provider] as const)
+
+  function providerOf({ provider: name, baseUrl }: PricedModel): Provider | undefined {
+    const [, byUrl] = byAddress.find(([address]) => baseUrl !== undefined && address.test(baseUrl)) ?? []
+    if (byUrl !== undefined) return byUrl
     // a server at another address that uses a provider's name has its own prices
-    const home = Object.hasOwn(builtInProviders, provider) ? builtInProviders[provider]?.baseUrl : undefined
+    const home = Object.hasOwn(builtInProviders, name) ? builtInProviders[name]?.baseUrl : undefined
     if (baseUrl !== undefined && (home === undefined || !isSameHost(baseUrl, home))) return undefined
-    const id = Object.hasOwn(listNames, provider) ? listNames[provider] : provider
-    // the list also matches names that merely contain a provider's name, which does not identify the provider
-    return id !== undefined && findProvider({ providerId: id })?.id === id ? id : undefined
+    return providers.find(({ id }) => id === listNameOf(name))
+  }
+
+  /** The price in the table of models; a date at the end of a name is a version of the same model. */
+  function tabledPrice({ id }: Provider, model: string): ListedPrice | undefined {
+    const provider = Object.keys(builtInProviders).find((name) => listNameOf(name) === id)
+    const names = [model, model.replace(/-(?:\d{8}|\d{4}-\d\d-\d\d)$/, '')].map((name) => `${provider ?? id}::${name}`)
+    const found = names.find((name) => Object.hasOwn(table, name))
+    return found === undefined ? undefined : table[found]
   }
 
   return (model, usage) => {
-    const id = providerId(model)
-    if (id === undefined) return undefined
+    const listed = providerOf(model)
+    if (listed === undefined) return undefined
+    const tabled = tabledPrice(listed, model.model.toLowerCase())
+    const provider = tabled === undefined ? listed : { ...listed, models: [modelInfo(model.model, tabled)] }
     try {
-      const found = calcPrice(listUsage(usage), model.model, { providerId: id, timestamp: now() })
+      const found = calcPrice(listUsage(usage), model.model, { provider, timestamp: now() })
       return found !== null && isPriced(found) ? found : undefined
     } catch {
       // an answer must not be lost because its price cannot be calculated
@@ -98,10 +171,42 @@ function createLookUp(
   }
 }
 
+/** A price of the table in the form of the package, which calculates with both. */
+function modelInfo(id: string, { window, long, later, peak, ...rates }: ListedPrice): ModelInfo {
+  const rows = [
+    { prices: modelPrice(rates, long) },
+    ...(later === undefined
+      ? []
+      : [{ constraint: { type: 'start_date', start_date: later.from } as const, prices: modelPrice(later) }]),
+    ...(peak?.hours ?? []).map((span) => {
+      const [start = '', end = ''] = span.split('-').map((time) => `${time}:00Z`)
+      const constraint = { type: 'time_of_date', start_time: start, end_time: end } as const
+      return { constraint, prices: peak === undefined ? {} : modelPrice(peak) }
+    }),
+  ]
+  return { id, match: { contains: '' }, context_window: window, prices: rows }
+}
+
+function modelPrice(rates: Rates, long?: ListedPrice['long']): ModelPrice {
+  const price = (name: keyof Rates): ModelPrice[string] => {
+    return long === undefined ? rates[name] : { base: rates[name], tiers: [{ start: long.above, price: long[name] }] }
+  }
+  return {
+    input_mtok: price('input'),
+    cache_read_mtok: price('cached'),
+    cache_write_mtok: price('cacheWrite'),
+    output_mtok: price('output'),
+  }
+}
+
 /** The list contains models without a price, and calculates 0 for them. Only those marked as free are free. */
 function isPriced({ model, model_price: prices }: PriceCalculation): boolean {
-  if (model.id.endsWith(':free')) return true
-  return prices['input_mtok'] !== undefined && prices['output_mtok'] !== undefined
+  return model.id.endsWith(':free') || hasPrice(prices)
+}
+
+function hasPrice(prices: ModelInfo['prices']): boolean {
+  const rows = Array.isArray(prices) ? prices.map((row) => row.prices) : [prices]
+  return rows.some((row) => row['input_mtok'] !== undefined && row['output_mtok'] !== undefined)
 }
 
 /** Cached and cache-written tokens are part of the input, and reasoning of the output, so they are capped by it. */

@@ -76,7 +76,7 @@ export function createModelPlanner({ env, settings, tableFile, onNote }: ModelPl
         return { label: name ?? 'the default model', kind: 'unknown', priced: undefined }
       }
     },
-    prices: () => (prices ??= import('../model/prices.ts').then(({ loadPrices }) => loadPrices())),
+    prices: () => (prices ??= import('../model/prices.ts').then(({ loadPrices }) => loadPrices({ tableFile }))),
   }
 }
 

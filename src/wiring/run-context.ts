@@ -320,6 +320,7 @@ function agentParts(
   const { isAttended = false } = run
   const clock = systemClock
   const reads = bothReads(run.log, run.sources.reads)
+  const tableFile = join(builtInDir, 'models.toml')
   let prices: Promise<PriceList> | undefined
   let changed: Promise<ReturnType<typeof createChangeFinder>> | undefined
   let plugins: ReturnType<typeof pluginsOf> | undefined
@@ -336,7 +337,7 @@ function agentParts(
     prices: settings.prices,
     timeouts: timeoutsOf(settings),
     files: settings.model_files,
-    tableFile: join(builtInDir, 'models.toml'),
+    tableFile,
     signal,
     isAttended,
     onKey: run.onSecret,
@@ -364,7 +365,7 @@ function agentParts(
     retry: { policy: policyOf(settings), ...patienceOf(target, run), clock },
     reads,
     coolDown: replay === undefined ? createCoolDown({ clock }) : noCoolDown,
-    prices: () => (prices ??= import('../model/prices.ts').then(({ loadPrices }) => loadPrices())),
+    prices: () => (prices ??= import('../model/prices.ts').then(({ loadPrices }) => loadPrices({ tableFile }))),
     limitsCost,
     ownPrices: settings.prices,
     ...defined({ openedChanges: settings.changes.allow }),

@@ -1,11 +1,17 @@
+import { join } from 'node:path'
 import { calcPrice } from '@pydantic/genai-prices'
 import { describe, expect, it } from 'vitest'
 import type { Usage } from '../../src/event/message.ts'
 import { builtInProviders } from '../../src/model/builtin.ts'
-import { loadPrices, type PricedModel } from '../../src/model/prices.ts'
+import { loadPrices, type PricedModel, type PriceList } from '../../src/model/prices.ts'
+import { root } from '../helpers/baton.ts'
 
 const now = (): Date => new Date('2026-10-01T12:00:00Z')
 const prices = await loadPrices({ now })
+
+const tableFile = join(root, 'agents/models.toml')
+const at = async (time: string): Promise<PriceList> => loadPrices({ tableFile, now: () => new Date(time) })
+const tabled = await at('2026-11-29T12:00:00Z')
 
 /** At the provider's own address unless one is given. */
 function priced(
@@ -81,6 +87,38 @@ describe('costOf', () => {
     const atNight = await loadPrices({ now: () => new Date('2026-10-01T20:00:00Z') })
     const byDay = prices.costOf(model, usage(1000, 500)) ?? 0
     expect(atNight.costOf(model, usage(1000, 500))).toBeCloseTo(byDay / 2, 12)
+  })
+
+  it('takes a price of the table of models before that of the package, and for dated names too', () => {
+    const model = priced('anthropic', 'claude-sonnet-5-5')
+    const cached = usage(1e6, 0, { cached: 1e6 })
+    expect(prices.costOf(model, cached)).toBeCloseTo(0.2, 12)
+    expect(tabled.costOf(model, cached)).toBeCloseTo(0.1, 12)
+    expect(tabled.costOf(priced('anthropic', 'claude-sonnet-5-5-20260928'), cached)).toBeCloseTo(0.1, 12)
+    expect(tabled.costOf(priced('openai', 'gpt-6.2-sol'), usage(1000, 0, { cache_write: 1000 }))).toBeCloseTo(
+      0.0025,
+      12,
+    )
+    expect(prices.costOf(priced('openai', 'gpt-6.2-sol'), usage(1000, 500))).toBeUndefined()
+  })
+
+  it('takes a price of the table at the own address of a provider only, whatever its name in the config', () => {
+    const elsewhere = priced('openai', 'gpt-6.2-sol', 'http://127.0.0.1:9/v1')
+    expect(tabled.costOf(elsewhere, usage(1000, 500))).toBeUndefined()
+    const named = priced('work', 'gpt-6.2-sol', 'https://api.openai.com/v1')
+    expect(tabled.costOf(named, usage(1000, 500))).toBeCloseTo(0.007, 12)
+  })
+
+  it('takes rates of the table for long inputs, from a day on, and in the hours in which they are higher', async () => {
+    const haiku = priced('anthropic', 'claude-haiku-5-5')
+    expect(tabled.costOf(haiku, usage(100_000, 0))).toBeCloseTo(0.01, 12)
+    expect(tabled.costOf(haiku, usage(100_001, 1000))).toBeCloseTo(0.0525005, 12)
+    const [carbon, flash] = [priced('gemini', 'gemini-4-carbon'), priced('deepseek', 'deepseek-flash')]
+    const [before, after] = await Promise.all([at('2026-11-30T23:59:59Z'), at('2026-12-01T02:00:00Z')])
+    expect(before.rates(carbon)).toEqual({ input: 2, cached: 0.1, output: 10 })
+    expect(after.rates(carbon)).toEqual({ input: 4, cached: 0.2, output: 20 })
+    expect(before.rates(flash)).toEqual({ input: 0.15, cached: 0.003, output: 0.6 })
+    expect(after.rates(flash)).toEqual({ input: 0.3, cached: 0.006, output: 1.2 })
   })
 
   it('looks up the provider by the base URL first, then by its name', () => {

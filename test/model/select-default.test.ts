@@ -40,19 +40,19 @@ function local(model: string): HostModel {
 
 describe('the default model', () => {
   it.each([
-    [{ OPENAI_API_KEY: 'k' }, {}, `openai::gpt-6-sol | ${openai}`],
-    [{ OPENAI_API_KEY: 'k', LAB_KEY: 'l' }, { lab }, `openai::gpt-6-sol | ${openai}`],
+    [{ OPENAI_API_KEY: 'k' }, {}, `openai::gpt-6.2-sol | ${openai}`],
+    [{ OPENAI_API_KEY: 'k', LAB_KEY: 'l' }, { lab }, `openai::gpt-6.2-sol | ${openai}`],
     [{ OPENAI_API_KEY: '  ', LAB_KEY: 'l' }, { lab }, 'lab::llama | chat https://lab.test/v1 LAB_KEY!'],
     [{}, { lab: { base_url: 'http://lab/v1', default_model: 'm' } }, 'lab::m | chat http://lab/v1 undefined'],
     [
       { GROQ_API_KEY: 'k', ANTHROPIC_API_KEY: 'k' },
       {},
-      'anthropic::claude-sonnet-5 | anthropic https://api.anthropic.com/v1 ANTHROPIC_API_KEY!',
+      'anthropic::claude-sonnet-5-5 | anthropic https://api.anthropic.com/v1 ANTHROPIC_API_KEY!',
     ],
     [
       { GOOGLE_API_KEY: 'k' },
       {},
-      'gemini::gemini-3.8-flash | gemini https://generativelanguage.googleapis.com/v1beta GOOGLE_API_KEY!',
+      'gemini::gemini-4-hydrogen | gemini https://generativelanguage.googleapis.com/v1beta GOOGLE_API_KEY!',
     ],
     [
       { OPENAI_API_KEY: 'k' },
@@ -105,10 +105,10 @@ describe('the default model', () => {
 
 describe('normal, high and fast', () => {
   it.each([
-    ['normal', 'anthropic::claude-sonnet-5', undefined],
+    ['normal', 'anthropic::claude-sonnet-5-5', undefined],
     ['high', 'anthropic::claude-opus-5-5', undefined],
-    ['fast', 'anthropic::claude-haiku-4-5', undefined],
-    ['fast-high', 'anthropic::claude-haiku-4-5', 'high'],
+    ['fast', 'anthropic::claude-haiku-5-5', undefined],
+    ['fast-high', 'anthropic::claude-haiku-5-5', 'high'],
     ['mine', 'anthropic::claude-opus-5-5', 'low'],
   ])('%s is a model of the provider whose key is set: %s', async (name, label, reasoningEffort) => {
     const given = { env: { ANTHROPIC_API_KEY: 'k', XAI_API_KEY: 'k' }, aliases: { mine: 'high-low' } }

@@ -3,11 +3,20 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createMask } from '../../src/journal/secrets.ts'
 import { builtInProviders, gatewayKeyEnv, providerPrefixes } from '../../src/model/builtin.ts'
-import { loadPrices } from '../../src/model/prices.ts'
+import { loadPrices, type PricedModel } from '../../src/model/prices.ts'
 import { loadModelTable } from '../../src/model/table.ts'
 import { root } from '../helpers/baton.ts'
 import { choiceFor, modelTable } from '../helpers/choice.ts'
 import { tempTree } from '../helpers/temp.ts'
+
+const now = (): Date => new Date('2026-11-29T12:00:00Z')
+const prices = await loadPrices({ tableFile: join(root, 'agents/models.toml'), now })
+
+function pricedAs(name: string): PricedModel {
+  const { provider, model } = choiceFor(name)
+  if (provider.kind === 'offline') throw new Error(`${name} is no model of a host`)
+  return { provider: provider.name, baseUrl: provider.baseUrl, model, isFree: false }
+}
 
 const remote = Object.entries(builtInProviders).filter(([, row]) => row.isLocal !== true)
 
@@ -32,24 +41,39 @@ describe('the table of models', () => {
   // for Together, the price list knows only models that it no longer serves
   it.each(remote.map(([name]) => name).filter((name) => name !== 'together'))(
     'has only models with a known price at %s',
-    async (name) => {
-      const prices = await loadPrices()
-      const unpriced = Object.values(modelTable.providers[name] ?? {}).filter((written) => {
-        const { provider, model } = choiceFor(`${name}::${written}`)
-        if (provider.kind === 'offline') return true
-        return prices.perToken({ provider: name, baseUrl: provider.baseUrl, model, isFree: false }) === undefined
-      })
-      expect(unpriced).toEqual([])
+    (name) => {
+      const names = Object.values(modelTable.providers[name] ?? {}).map((written) => `${name}::${written}`)
+      expect(names.filter((written) => prices.perToken(pricedAs(written)) === undefined)).toEqual([])
     },
   )
 
-  it.each(['', 'aliases = 1', '[aliases]\na = 1\n[providers]', '[aliases]\n[providers]\nx = { normal = "a" }'])(
-    'that is damaged is an error: %j',
-    async (text) => {
-      const file = join(tempTree({ 'models.toml': text }), 'models.toml')
-      await expect(loadModelTable(file)).rejects.toMatchObject({ code: 'CONFIG_INVALID', place: { file } })
-    },
-  )
+  it('has only aliases of models whose price and context window are known', () => {
+    const aliases = Object.keys(modelTable.aliases)
+    expect(aliases.filter((alias) => prices.perToken(pricedAs(alias)) === undefined)).toEqual([])
+    expect(aliases.filter((alias) => prices.windowOf(pricedAs(alias)) === undefined)).toEqual([])
+  })
+
+  it('has no price that the package of prices has too', async () => {
+    const listed = await loadPrices({ now })
+    const same = Object.keys(modelTable.prices).filter((label) => {
+      const model = pricedAs(label)
+      const [ours, theirs] = [prices, listed].map((list) => [list.rates(model), list.perToken(model)])
+      return JSON.stringify(ours) === JSON.stringify(theirs)
+    })
+    expect(same).toEqual([])
+  })
+
+  it.each([
+    '',
+    'aliases = 1',
+    '[aliases]\na = 1\n[providers]',
+    '[aliases]\n[providers]\nx = { normal = "a" }',
+    '[aliases]\n[providers]\n[prices]\na = { input = 1 }',
+    '[aliases]\n[providers]\n[prices]\na = { input = 1, output = 2, windows = 3 }',
+  ])('that is damaged is an error: %j', async (text) => {
+    const file = join(tempTree({ 'models.toml': text }), 'models.toml')
+    await expect(loadModelTable(file)).rejects.toMatchObject({ code: 'CONFIG_INVALID', place: { file } })
+  })
 })
 
 describe('the table of providers', () => {

@@ -23,18 +23,18 @@ function errorOf(name: string, given: Partial<ModelSources> = {}): BatonError {
 describe('a bare name', () => {
   it.each([
     ['gpt-5', openai],
-    ['gpt-6-sol', openai],
+    ['gpt-6.2-sol', openai],
     ['chatgpt-4o-latest', openai],
     ['codex-mini', openai],
     ['o3', openai],
     ['o4-mini', openai],
     ['ft:gpt-4o:lab', openai],
     ['claude-opus-5-5', anthropic],
-    ['gemini-3.8-flash', 'gemini https://generativelanguage.googleapis.com/v1beta GEMINI_API_KEY!'],
+    ['gemini-4-carbon', 'gemini https://generativelanguage.googleapis.com/v1beta GEMINI_API_KEY!'],
     ['deepseek-v4-pro', 'chat https://api.deepseek.com DEEPSEEK_API_KEY!'],
-    ['grok-4.6', 'chat https://api.x.ai/v1 XAI_API_KEY!'],
+    ['grok-4.7', 'chat https://api.x.ai/v1 XAI_API_KEY!'],
     ['codestral-2508', 'chat https://api.mistral.ai/v1 MISTRAL_API_KEY!'],
-    ['kimi-k3', 'chat https://api.moonshot.ai/v1 MOONSHOT_API_KEY!'],
+    ['kimi-k3.1-pro', 'chat https://api.moonshot.ai/v1 MOONSHOT_API_KEY!'],
     ['glm-5.3', 'chat https://api.z.ai/api/paas/v4 ZAI_API_KEY!'],
     ['llama3.3:70b', ollama],
     ['gpt-oss:20b', ollama],
@@ -64,7 +64,7 @@ describe('a bare name', () => {
 describe('a name with its provider', () => {
   it.each([
     ['openai::anything', `openai::anything | ${openai}`],
-    ['openai::', `openai::gpt-6-sol | ${openai}`],
+    ['openai::', `openai::gpt-6.2-sol | ${openai}`],
     ['openai_resp::gpt-5-high', `openai::gpt-5 | ${openai} | high`],
     ['anthropic::claude-haiku-4-5', `anthropic::claude-haiku-4-5 | ${anthropic}`],
     ['open_router::z-ai/glm-5', `openrouter::z-ai/glm-5 | ${openrouter}`],
@@ -198,12 +198,12 @@ describe('the address of a provider', () => {
 describe('an alias', () => {
   it.each([
     ['opus', 'anthropic::claude-opus-5-5', undefined],
-    ['flash-low', 'gemini::gemini-3.8-flash', 'low'],
+    ['flash-low', 'gemini::gemini-4-hydrogen', 'low'],
     ['glm', 'zai::glm-5.3', undefined],
     ['f-kimi', 'fireworks::kimi-k3', undefined],
     ['mine', 'openai::gpt-5-mini', 'low'],
     ['haiku', 'openai::gpt-5-mini', 'low'],
-    ['second', 'anthropic::claude-sonnet-5', 'high'],
+    ['second', 'anthropic::claude-sonnet-5-5', 'high'],
   ])('%s stands for %s, with those of the config before the built-in ones', (name, label, reasoningEffort) => {
     const aliases = { mine: 'gpt-5-mini-low', haiku: 'gpt-5-mini-low', second: 'sonnet-high' }
     const { label: actual, reasoningEffort: effort } = choiceFor(name, { aliases })

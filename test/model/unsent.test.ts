@@ -58,11 +58,18 @@ describe('settings that are not sent', () => {
 
   it('are those that a model refuses or that do not fit its name', () => {
     const effort = { reasoning_effort: 'high' }
-    expect(unsent(anthropicFormat, { model: 'claude-sonnet-5', ...effort, temperature: 0.3 })).toEqual([
+    expect(unsent(anthropicFormat, { model: 'claude-sonnet-5-5', ...effort, temperature: 0.3 })).toEqual([
       `temperature ${unknown}`,
     ])
     expect(unsent(anthropicFormat, { model: 'claude-2.1', ...effort })).toEqual([`reasoning_effort ${unknown}`])
     expect(unsent(geminiFormat, { model: 'tunedModels/mine', ...effort })).toEqual([`reasoning_effort ${unknown}`])
+    for (const model of ['gpt-6.1-sol', 'gpt-6.2-sol', 'gpt-6.2-astra']) {
+      const sampling = { temperature: 0.3, top_p: 0.5 }
+      const expected = [`temperature ${unknown}`, `top_p ${unknown}`]
+      expect(unsent(responsesFormat, { model, ...sampling })).toEqual(expected)
+      expect(unsent(chatFormat, { model: `openai/${model}`, ...sampling })).toEqual(expected)
+    }
+    expect(unsent(responsesFormat, { model: 'gpt-6.1-terra', temperature: 0.3 })).toEqual([])
     expect(unsent(responsesFormat, { model: 'gpt-6', seed: 7 })).toEqual([`seed ${unknown}`])
     expect(unsent(chatFormat, { model: 'm', seed: 7 }, { refusesExtras: true })).toEqual([`seed ${unknown}`])
     expect(unsent(chatFormat, { model: 'm', ...effort }, { reasoning: 'none' })).toEqual([

@@ -296,6 +296,8 @@ function valuesOf(
       return { load: printed('approve', { words: given.slice(0, 1), flags: { ids: true } }) }
     case 'mode':
       return { load: printed('list', { words: ['modes'], flags: { names: true } }) }
+    case 'model':
+      return { load: modelNames }
     case 'permission':
       return { load: toolNames }
     case 'from':
@@ -303,7 +305,9 @@ function valuesOf(
     case 'command':
       return { names: plain(commandTable.map((one) => one.name)) }
     case 'word':
-      return { names: plain(['tools', 'modes', 'commands']), load: toolNames }
+      return command === 'models'
+        ? { load: modelNames }
+        : { names: plain(['tools', 'modes', 'commands']), load: toolNames }
     case 'words':
       return command === 'mcp' ? { load: printed('mcp', { words: ['list'], flags: { names: true } }) } : {}
     default:
@@ -314,6 +318,9 @@ function valuesOf(
 function plain(texts: readonly string[]): readonly Name[] {
   return texts.map((text) => ({ text, says: '' }))
 }
+
+/** Only names that need no provider before them. */
+const modelNames = printed('models', { flags: { names: true } })
 
 async function toolNames(): Promise<readonly string[]> {
   const { listTeamTools, listTools } = await import('../../authoring/tools.ts')

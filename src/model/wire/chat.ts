@@ -15,6 +15,7 @@ import {
   isConversation,
   providerData,
   schemaInstruction,
+  takenSettings,
 } from './request-parts.ts'
 
 /** Chat completions of OpenAI and of the many servers that are compatible with it. */
@@ -30,7 +31,8 @@ export const chatFormat: WireFormat = {
  * The body of a streaming chat completion. Settings that are not given are left to the server. This
  * API does not support `reasoning_summary`; fields that a host is known to refuse are omitted.
  */
-function chatBody(request: ModelRequest, quirks: Quirks): JsonObject {
+function chatBody(asked: ModelRequest, quirks: Quirks): JsonObject {
+  const request = takenSettings(asked)
   const { model, max_tokens: limit, temperature, top_p, seed, tools = [] } = request
   const key = quirks.cacheKey ? cacheKey(request) : undefined
   return {

@@ -223,7 +223,7 @@ function level(effort: string, model: string): JsonObject {
       return { thinkingLevel: /gemini-3-pro/i.test(model) ? 'high' : 'medium' }
     case 'xhigh':
     case 'max':
-      return { thinkingLevel: 'high' }
+      return { thinkingLevel: /gemini-4-(?:hydrogen|neon)/i.test(model) ? 'xhigh' : 'high' }
     default:
       return { thinkingLevel: effort }
   }

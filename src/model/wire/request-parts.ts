@@ -4,6 +4,17 @@ import type { FilePart, Message, MessagePart, TextPart, WireFormatName } from '.
 import type { ModelRequest, OutputFormat } from '../provider.ts'
 import { parseJson } from './reading.ts'
 
+/**
+ * The settings of a request that its model takes: OpenAI's models that always reason refuse an effort below `low`, and
+ * `temperature` and `top_p`.
+ */
+export function takenSettings(request: ModelRequest): ModelRequest {
+  if (!/(?:^|[/:])gpt-6\.(?:1-sol|2-)/.test(request.model)) return request
+  const { temperature: _, top_p: __, ...taken } = request
+  const { reasoning_effort: effort } = request
+  return effort === 'none' || effort === 'minimal' ? { ...taken, reasoning_effort: 'low' } : taken
+}
+
 /** Requests an answer that matches the schema in words, for hosts that cannot enforce it. */
 export function schemaInstruction({ schema }: OutputFormat): string {
   return [

@@ -13,6 +13,7 @@ import {
   namedParts,
   providerData,
   schemaInstruction,
+  takenSettings,
 } from './request-parts.ts'
 import type { ModelFault } from '../errors.ts'
 import { faultOfErrorObject, reportedError, unfinished } from '../faults.ts'
@@ -45,7 +46,8 @@ export const responsesFormat: WireFormat = {
  * for encrypted reasoning, which later requests send back. Settings that are not given are left to the server; this API
  * does not support `seed`, so it is omitted.
  */
-function responsesBody(request: ModelRequest, quirks: Quirks): JsonObject {
+function responsesBody(asked: ModelRequest, quirks: Quirks): JsonObject {
+  const request = takenSettings(asked)
   const { model, messages, max_tokens: limit, temperature, top_p, tools = [] } = request
   const from = afterInstructions(messages)
   const instructions = messages.slice(0, from).map(textOf).join('\n\n')

@@ -113,6 +113,8 @@ describe('completion', () => {
     ['baton list com', ['commands']],
     ['baton ask.md --mode ', ['classic', 'code']],
     ['baton plan ask.md --mode=cl', ['classic']],
+    ['baton models so', ['sol', 'sonnet']],
+    ['baton -m son', ['sonnet']],
     ['baton config --permission web', ['webfetch']],
     ['baton help appr', ['approve']],
     ['baton new prompt x --from quick', ['quickstart']],

@@ -165,7 +165,13 @@ describe('the thinking of a Gemini model', () => {
     ['xhigh', 'high'],
     ['max', 'high'],
   ])('is a level from version 3 on: %s is %s', (effort, level) => {
-    for (const model of ['gemini-3.8-flash', 'gemini-3.1-pro-preview', 'gemini-4-argon', 'gemini-pro-latest']) {
+    for (const model of [
+      'gemini-3.8-flash',
+      'gemini-3.1-pro-preview',
+      'gemini-4-argon',
+      'gemini-4-carbon',
+      'gemini-pro-latest',
+    ]) {
       expect(thinking(model, { reasoning_effort: effort })).toHaveProperty('thinkingLevel', level)
     }
   })
@@ -173,6 +179,9 @@ describe('the thinking of a Gemini model', () => {
   it('considers that some models have fewer or more levels', () => {
     expect(thinking('gemini-3.5-flash-lite', { reasoning_effort: 'none' })).toHaveProperty('thinkingLevel', 'minimal')
     expect(thinking('gemini-3-pro-preview', { reasoning_effort: 'medium' })).toHaveProperty('thinkingLevel', 'high')
+    for (const model of ['gemini-4-hydrogen', 'gemini-4-neon']) {
+      expect(thinking(model, { reasoning_effort: 'max' })).toHaveProperty('thinkingLevel', 'xhigh')
+    }
   })
 
   it('is not requested from models without thinking', () => {
