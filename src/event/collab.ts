@@ -92,6 +92,11 @@ export interface SpawnOrder {
   readonly role: string
   readonly message: Mail
   readonly work: AgentWork
+  /**
+   * What its spawner is told when it has ended, if it works only once. Default: its status, with an id for each piece of
+   * its work.
+   */
+  readonly notice?: { readonly id: string; readonly text: () => string }
 }
 
 export interface TeamMember {

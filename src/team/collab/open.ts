@@ -1,21 +1,11 @@
 import { type Clock, systemClock } from '../../base/clock.ts'
-import {
-  type Collab,
-  type CollabSettings,
-  leaderId,
-  type Team,
-  type TeamBudget,
-  type TeamEvent,
-} from '../../event/collab.ts'
+import { type Collab, type CollabSettings, leaderId, type TeamBudget, type TeamEvent } from '../../event/collab.ts'
 import { emit, type RunContext, withServices } from '../../event/context.ts'
-import { tellStatus } from '../core/events.ts'
+import { announceStall, tellStatus } from '../core/events.ts'
+import { watchProgress } from '../core/stalls.ts'
 import { createCoordinator } from '../core/coordinator.ts'
-import type { Stall } from '../core/stalls.ts'
 import { nameOf } from '../core/member.ts'
 import type { BudgetLimits } from '../../event/effects.ts'
-import { sha256 } from '../../base/hash.ts'
-import { canonicalText } from '../../agent/message-log.ts'
-import { originOf, type Place } from '../../event/place.ts'
 
 /**
  * Opens a team for a conversation, which must be opened with the returned context: its model then gets the tools to
@@ -52,12 +42,6 @@ function tell(event: TeamEvent, context: RunContext): void {
       return announceStall({ kind, agents, message }, context)
     }
   }
-}
-
-/** Reports that a team cannot make progress without help. */
-export function announceStall({ kind, agents, message }: Stall, context: RunContext): void {
-  emit(context, { type: 'collab.stalled', kind, agents: [...agents], message })
-  emit(context, { type: 'warning', message: `the team is stalled: ${message}` })
 }
 
 /** Ends the team when its leader's conversation has ended, with or without a failure. */
@@ -119,56 +103,4 @@ export function createTeamBudget(budget: Partial<BudgetLimits> | undefined): Tea
     },
     release: (piece) => void lent.delete(piece),
   }
-}
-
-/**
- * The same context, except that the member's progress, its calls and the time it spends asking the user are reported to
- * the team.
- */
-export function watchProgress(
-  { team, id }: { readonly team: Pick<Team, 'asking' | 'called' | 'progressed'>; readonly id: string },
-  context: RunContext,
-): RunContext {
-  const { events, asking } = context.services
-  const own = originOf(context.scope.at).length
-  const inputs = new Map<string, unknown>()
-
-  return withServices(context, {
-    events(place, event) {
-      events(place, event)
-      if (isOfAgent(place, own)) return
-      switch (event.type) {
-        case 'tool.started':
-          inputs.set(event.id, event.input)
-          return team.progressed(id)
-        case 'tool.completed': {
-          const { id: call, name, output } = event
-          team.called(
-            id,
-            name,
-            sha256(JSON.stringify([name, canonicalText(JSON.stringify(inputs.get(call) ?? null)), output])),
-          )
-          return void inputs.delete(call)
-        }
-        case 'item.delta':
-        case 'item.completed':
-          return team.progressed(id)
-        default:
-      }
-    },
-    async asking(ask) {
-      const done = team.asking()
-      try {
-        return await (asking === undefined ? ask() : asking(ask))
-      } finally {
-        done()
-      }
-    },
-  })
-}
-
-/** The work of agents that the member started does not count as its own. */
-function isOfAgent(place: Place, own: number): boolean {
-  const below = originOf(place).slice(own)
-  return below.some(({ kind }, index) => kind === 'agent' && below[index - 1]?.kind === 'tool')
 }

@@ -1,7 +1,8 @@
-import { unlessAborted } from '../../base/concurrency.ts'
-import { isSuspension, stopsRun } from '../../base/error.ts'
+import { systemClock } from '../../base/clock.ts'
 import { emit, narrow, type RunContext, withServices } from '../../event/context.ts'
-import type { Inbox, InboxMessage } from '../../event/inbox.ts'
+import type { Inbox } from '../../event/inbox.ts'
+import { type AgentWork, leaderId, type PieceEnd, type Team } from '../../event/collab.ts'
+import { createCoordinator } from './coordinator.ts'
 import { liveChild, stopWaiting } from './life.ts'
 import { type ChildEnd, notWorking, type Order, type Working } from './order.ts'
 import { noticeText } from './texts.ts'
@@ -11,7 +12,7 @@ import type { ToolFilter } from '../../event/permission.ts'
 import { callPlace, originOf, type Place } from '../../event/place.ts'
 import type { ToolCall, ToolOutput } from '../../tool/toolbox/kind.ts'
 
-/** An agent that works for a conversation. */
+/** An agent that works once: when it has ended, another one may continue its conversation. */
 export interface Child extends Pick<Working, 'saidSoFar' | 'spentSoFar'> {
   readonly order: Order
   /** Rejects with a suspension, an error that ends the run, or the reason of the signal. */
@@ -27,12 +28,13 @@ type ChildState =
   /** It waits for the user, or rejected without an end. */
   | { readonly kind: 'broken'; readonly error: unknown }
 
-/** The agents that work for one conversation (R31, R41). */
+/** The agents that work for one conversation, each once (R31, R41). Those in the background are a team. */
 export interface Children {
+  readonly team: Team
   /** Messages of the background agents: one each, when it has ended. */
   readonly inbox: Inbox
-  /** Starts an agent at the place of the context. */
-  readonly start: (order: Order, context: RunContext) => Child
+  /** Starts an agent at the place of the context. `role`: what it is called in its team; default: its agent. */
+  readonly start: (order: Order, context: RunContext, role?: string) => Child
   readonly find: (id: string) => Child | undefined
   readonly all: () => readonly Child[]
   /**
@@ -43,44 +45,36 @@ export interface Children {
   readonly close: (failure: unknown) => Promise<void>
 }
 
+interface ChildrenOptions {
+  /** After this time without progress of any of them their caller is notified. Default: never. */
+  readonly stallAfterMs?: number
+  readonly nameOf?: (id: string) => string
+}
+
 /** `context` is that of the conversation: agents in the background end with it. */
-export function createChildren(context: RunContext): Children {
+export function createChildren(
+  context: RunContext,
+  { stallAfterMs = Infinity, nameOf }: ChildrenOptions = {},
+): Children {
   const { signal } = context.services
-  const abandon = new AbortController()
+  // callers refuse what is too much, so nobody waits for a slot
+  const settings = { maxAgents: Infinity, maxDepth: 1, onStall: 'tell', stallAfterMs } as const
+  const team = createCoordinator({ settings, clock: systemClock, ...defined({ nameOf }) })
   const children = new Map<string, Child>()
-  const arrived = new Map<string, InboxMessage>()
-  const known = new Set<string>()
 
-  const background = (): readonly Child[] => [...children.values()].filter(({ order }) => order.isBackground)
-  const runningIn = (some: readonly Child[]): readonly Child[] => some.filter(({ state }) => state().kind === 'running')
-
-  /** The error of a background agent, of the wanted kind. */
-  function broken(isMeant: (error: unknown) => boolean): { readonly error: unknown } | undefined {
-    for (const { state } of background()) {
-      const now = state()
-      if (now.kind === 'broken' && isMeant(now.error)) return now
-    }
-    return undefined
-  }
-
-  function refuseBroken(): void {
-    const found = broken((error) => stopsRun(error) && !isSuspension(error))
-    if (found !== undefined) throw found.error
-  }
-
-  function start(order: Order, given: RunContext): Child {
-    const stop = new AbortController()
-    const own = order.isBackground ? withServices(given, { signal: AbortSignal.any([signal, abandon.signal]) }) : given
+  function start(order: Order, given: RunContext, role: string = order.offered.name): Child {
+    const { id, isBackground, prompt } = order
+    const own = isBackground ? withServices(given, { signal: AbortSignal.any([signal, team.abandoned]) }) : given
+    const halt = new AbortController()
+    const stopNow = (): void => halt.abort(new DOMException('stopped', 'AbortError'))
     let working = notWorking
     let state: ChildState = { kind: 'running' }
-    const ended = liveChild(order, { context: own, stop: stop.signal, onBegin: (begun) => (working = begun) })
-    const settled = ended.then(end, (error: unknown) => void (state = { kind: 'broken', error }))
-
-    function end(how: ChildEnd): void {
-      state = { kind: 'ended', end: how }
-      if (!order.isBackground || known.has(order.id)) return
-      arrived.set(order.id, { id: order.id, text: noticeText(order, how) })
+    const setEnd = (end: ChildEnd): ChildEnd => {
+      state = { kind: 'ended', end }
+      return end
     }
+    const ended = liveChild(order, { context: own, stop: halt.signal, onBegin: (begun) => (working = begun) })
+    const settled = ended.then(setEnd, (error: unknown) => void (state = { kind: 'broken', error }))
 
     const child: Child = {
       order,
@@ -89,62 +83,57 @@ export function createChildren(context: RunContext): Children {
       saidSoFar: () => working.saidSoFar(),
       spentSoFar: () => working.spentSoFar(),
       async stop() {
-        stop.abort(new DOMException('stopped', 'AbortError'))
+        if (isBackground) return void (await team.close(id, leaderId))
+        stopNow()
         await settled
-        if (state.kind === 'broken' && isSuspension(state.error)) end(await stopWaiting(order, own, working))
       },
     }
-    children.set(order.id, child)
+    children.set(id, child)
+    if (!isBackground) return child
+    const message = { id: `start/${id}`, from: leaderId, text: prompt, interrupts: false }
+    const work: AgentWork = {
+      begin: async (arrive) => (state.kind === 'ended' && state.end.status === 'stopped' ? undefined : arrive()),
+      async piece(_mail, { stop, live }) {
+        stop.addEventListener('abort', stopNow, { once: true })
+        // it has begun: whatever it does is recorded as its one piece of work
+        void live().catch(() => undefined)
+        return pieceEndOf(await ended)
+      },
+      withdraw: async () => void setEnd(await stopWaiting(order, own, working)),
+    }
+    const notice = (): string => (state.kind === 'ended' ? noticeText(order, state.end) : '')
+    team.spawn({ id, parent: leaderId, depth: 1, role, message, work, notice: { id, text: notice } })
     return child
   }
 
-  async function settle(): Promise<void> {
-    await Promise.allSettled(background().map(({ ended }) => ended))
-  }
-
   return {
+    team,
     start,
     find: (id) => children.get(id),
     all: () => [...children.values()],
-    inbox: {
-      isOpen() {
-        refuseBroken()
-        return background().length > 0
-      },
-      waiting: () => [...arrived.values()],
-      know(ids) {
-        for (const id of ids) {
-          known.add(id)
-          arrived.delete(id)
-        }
-      },
-      async next(until) {
-        for (;;) {
-          refuseBroken()
-          if (arrived.size > 0) return true
-          const running = runningIn(background())
-          if (running.length === 0) break
-          await unlessAborted(Promise.race(running.map(({ ended }) => ended.catch(() => undefined))), until)
-        }
-        const suspended = broken(isSuspension)
-        if (suspended !== undefined) throw suspended.error
-        return false
-      },
-    },
+    inbox: team.inboxOf(leaderId),
     async close(failure) {
-      if (failure !== undefined || signal.aborted) {
-        if (!isSuspension(failure)) abandon.abort(new DOMException('its caller has failed', 'AbortError'))
-        return settle()
-      }
-      const left = background().filter(({ state }) => state().kind !== 'ended')
-      await Promise.all(left.map(({ stop }) => stop()))
-      if (left.length === 0) return
+      const left = [...children.values()].filter(({ order, state }) => order.isBackground && state().kind !== 'ended')
+      const hasFailed = failure !== undefined || signal.aborted
+      await team.end(hasFailed ? (failure ?? signal.reason) : undefined)
+      if (hasFailed || left.length === 0) return
       const names = left.map(({ order: { id, description } }) => `${id} (${description})`).join(', ')
       emit(context, {
         type: 'warning',
         message: `stopped background agents, because the conversation has ended: ${names}`,
       })
     },
+  }
+}
+
+function pieceEndOf({ status, text, error }: ChildEnd): PieceEnd {
+  switch (status) {
+    case 'done':
+      return { kind: 'completed', text }
+    case 'failed':
+      return { kind: 'errored', message: error?.message ?? text }
+    case 'stopped':
+      return { kind: 'stopped' }
   }
 }
 

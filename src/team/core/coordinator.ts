@@ -31,10 +31,12 @@ import { createWaiting, createWaits } from './waits.ts'
 export interface CoordinatorOptions {
   readonly settings: Pick<CollabSettings, 'maxAgents' | 'maxDepth' | 'onStall' | 'stallAfterMs'>
   readonly clock: Clock
+  /** The names of its members in texts, if they have others than their roles and ids. */
+  readonly nameOf?: (id: string) => string
 }
 
 /** Coordinates the agents of one conversation. See docs/design/collab.md. */
-export function createCoordinator({ settings, clock }: CoordinatorOptions): Team {
+export function createCoordinator({ settings, clock, nameOf: ownName }: CoordinatorOptions): Team {
   const { maxAgents, maxDepth, onStall, stallAfterMs } = settings
   const members = new Map<string, Member>()
   const spawnedBy = new Map<string, Set<Member>>()
@@ -52,7 +54,7 @@ export function createCoordinator({ settings, clock }: CoordinatorOptions): Team
   let broken: { readonly error: unknown } | undefined
   let stalls = 0
 
-  const name = (id: string): string => nameOf(id, members.get(id)?.order.role)
+  const name = (id: string): string => ownName?.(id) ?? nameOf(id, members.get(id)?.order.role)
   const agentsOf = (id: string): ReadonlySet<Member> => spawnedBy.get(id) ?? new Set()
   const view: TeamView = {
     stateOf(id) {
@@ -166,7 +168,10 @@ export function createCoordinator({ settings, clock }: CoordinatorOptions): Team
         rest.progress()
       },
       onTold: (mail) => told(id, { id: mail.id, mail }),
-      onEnd: (ended) => deliver(parent, { id: ended.endId(), text: noticeText(name(id), ended.status()) }),
+      onEnd(ended) {
+        const text = order.notice?.text() ?? noticeText(name(id), ended.status())
+        deliver(parent, { id: ended.endId(), text })
+      },
       onRest: rests,
       onCaughtUp: (one) => behind.delete(one),
       onLive: () => onRest(),

@@ -2,6 +2,7 @@ import { type AgentStatus, leaderId } from '../../event/collab.ts'
 import { type ContextWith, emit, type Events, withScope } from '../../event/context.ts'
 import type { EventBody } from '../../event/event.ts'
 import { openerOf, placeText } from '../../event/place.ts'
+import type { Stall } from './stalls.ts'
 import type { ToolCall } from '../../tool/toolbox/kind.ts'
 
 /**
@@ -73,16 +74,12 @@ interface NamedMember {
   readonly role: string
 }
 
-/** Sends the statuses of a member that does not work again once it has ended. */
-export function statusEvents(member: NamedMember, context: Sender): (status: AgentStatus) => void {
-  let last: AgentStatus | undefined
-  return (status) => {
-    if (last === 'shutdown' || (status === 'running' && typeof last === 'object')) return
-    last = status
-    tellStatus(member, status, context)
-  }
-}
-
 export function tellStatus({ id, name, role }: NamedMember, status: AgentStatus, context: Sender): void {
   emit(context, { type: 'collab.status', thread_id: id, name, role, status })
+}
+
+/** Reports that a team cannot make progress without help. */
+export function announceStall({ kind, agents, message }: Stall, context: Sender): void {
+  emit(context, { type: 'collab.stalled', kind, agents: [...agents], message })
+  emit(context, { type: 'warning', message: `the team is stalled: ${message}` })
 }

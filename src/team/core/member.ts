@@ -212,7 +212,7 @@ export function createMember(order: SpawnOrder, mailbox: Mailbox, host: MemberHo
     order,
     mailbox,
     status: () => status,
-    endId: () => `end/${id}/${pieces}`,
+    endId: () => order.notice?.id ?? `end/${id}/${pieces}`,
     isQueued: () => queued > 0,
     isActive: () => !isIdle && !isOver && suspension === undefined,
     isPassing: () => !isLive && member.isActive(),

@@ -1,19 +1,18 @@
 import { modelText } from '../../base/model-text.ts'
-import { type Clock, systemClock } from '../../base/clock.ts'
 import { unlessAborted } from '../../base/concurrency.ts'
 import type { AgentDefinition, Tool } from '../../event/agent.ts'
 import { emit, type RunContext } from '../../event/context.ts'
 import type { Inbox, InboxMessage } from '../../event/inbox.ts'
 import { bindTool } from '../../tool/toolbox/bind.ts'
 import { createToolbox } from '../../tool/toolbox/toolbox.ts'
-import { announceStall, watchProgress } from '../collab/open.ts'
+import { announceStall } from '../core/events.ts'
 import { joinInboxes, recordedInbox } from '../core/inboxes.ts'
-import { blockedRound, giveBack, itemLine, openItems, type WorkItems } from './items.ts'
+import { blockedRound, giveBack, itemLine, openItems } from './items.ts'
 import { type Desk, leaderHandle, leaderKinds, leaveKind, type Progress, workerKinds } from './tools.ts'
 import { type TeamStore, unreadOf } from './store.ts'
 import { createWorkers, type Waits } from './workers.ts'
-import { leaderId, type TeamMember } from '../../event/collab.ts'
-import { createRepeats, createRestWatch, type Stall, stallOfRest } from '../core/stalls.ts'
+import { leaderId } from '../../event/collab.ts'
+import { type Stall, watchProgress } from '../core/stalls.ts'
 
 export interface DelegationOptions {
   readonly store: TeamStore
@@ -58,6 +57,7 @@ export function openDelegation(options: DelegationOptions): Delegation {
   const letters: InboxMessage[] = []
   let left: Progress | undefined
   let isReminded = false
+  let toldRound: string | undefined
   let wake = (): void => {}
   let changed = nextChange()
 
@@ -118,17 +118,6 @@ export function openDelegation(options: DelegationOptions): Delegation {
     }
   }
 
-  const supervision = superviseList({
-    clock: systemClock,
-    stallAfterMs: options.stallAfterMs,
-    atWork: () => workers.atWork(),
-    items: () => store.state().items,
-    onStall(stall) {
-      announceStall(stall, context)
-      tellLeader(modelText`The team is stalled: ${stall.message}`)
-    },
-  })
-
   const workers = createWorkers({
     ...options,
     box,
@@ -140,7 +129,6 @@ export function openDelegation(options: DelegationOptions): Delegation {
       const inbox = seatInbox({ handle, store, note: text, notifies, onTurn: desk.touch })
       return { tools: workerKinds(desk), inbox }
     },
-    watch: supervision.watch,
     bind: (kinds) => ({ tools: kinds.map((kind) => bindTool(kind, box)) }),
     onEnd: async (handle) => (holds(handle) ? takeBack(handle) : notify()),
   })
@@ -149,6 +137,18 @@ export function openDelegation(options: DelegationOptions): Delegation {
     if (left === undefined) emit(context, { type: 'delegate.exited', ...progress })
     left = progress
     await workers.stopAll()
+  }
+
+  /** Reports items that wait for each other, each time that they do. */
+  function onItem(): void {
+    const round = blockedRound(store.state().items)
+    const key = round?.toSorted().join()
+    if (round !== undefined && key !== toldRound) {
+      const stall = stallOfRound(round)
+      announceStall(stall, context)
+      tellLeader(modelText`The team is stalled: ${stall.message}`)
+    }
+    toldRound = key
   }
 
   /** A reminder for a leader that is done while items are open; sent once. */
@@ -165,6 +165,8 @@ export function openDelegation(options: DelegationOptions): Delegation {
       await unlessAborted(changed, until)
       return true
     }
+    // that a worker has ended comes first
+    if (workers.children.inbox.waiting().length > 0) return false
     if (left !== undefined || isReminded || openItems(store.state().items).length === 0) return false
     isReminded = true
     return true
@@ -190,79 +192,12 @@ export function openDelegation(options: DelegationOptions): Delegation {
       tools: kinds.map((kind) => bindTool(kind, box)),
       inbox: recordedInbox(joinInboxes([own, workers.children.inbox]), context),
     },
-    watchLeader: (leader) => supervision.watch(leaderHandle, leader),
-    onItem: supervision.look,
+    watchLeader: (leader) => watchProgress({ team: workers.children.team, id: leaderId }, leader),
+    onItem,
     tellLeader,
     left: () => left,
-    close() {
-      clearInterval(timer)
-      supervision.close()
-    },
+    close: () => clearInterval(timer),
   }
-}
-
-interface SupervisionOptions {
-  readonly clock: Clock
-  readonly stallAfterMs: number
-  /** The handles of the working workers. */
-  readonly atWork: () => readonly string[]
-  readonly items: () => WorkItems
-  /** Called once for each stall. */
-  readonly onStall: (stall: Stall) => void
-}
-
-/** Detects what a team with a list cannot resolve on its own. */
-interface Supervision {
-  /** The same context, watched as the work of a member. */
-  readonly watch: (handle: string, context: RunContext) => RunContext
-  /** Called when the list has changed. */
-  readonly look: () => void
-  readonly close: () => void
-}
-
-/**
- * Detects repeated calls of a member, items that block each other, and workers without progress, like the team of
- * `[collab]`. Workers only ever wait for the user; that time does not count.
- */
-function superviseList({ clock, stallAfterMs, atWork, items, onStall }: SupervisionOptions): Supervision {
-  let told: string | undefined
-  const rest = createRestWatch({
-    clock,
-    stallAfterMs,
-    onRest(restedMs) {
-      const active = atWork()
-      const stall = stallOfRest({ members: active.map(memberOf), active: new Set(active), restedMs, nameOf })
-      if (stall !== undefined) onStall(stall)
-    },
-  })
-  const repeats = createRepeats({ nameOf, onProgress: rest.progress, onStall })
-  const team = {
-    ...repeats,
-    asking: rest.asking,
-    // a polling leader is no progress
-    progressed: (handle: string) => (handle === leaderHandle ? undefined : rest.progress()),
-  }
-  return {
-    watch(handle, context) {
-      team.progressed(handle)
-      return watchProgress({ team, id: handle }, context)
-    },
-    look() {
-      const round = blockedRound(items())
-      const key = round?.toSorted().join()
-      if (round !== undefined && key !== told) onStall(stallOfRound(round))
-      told = key
-    },
-    close: rest.end,
-  }
-}
-
-function nameOf(handle: string): string {
-  return handle
-}
-
-function memberOf(id: string): TeamMember {
-  return { id, parent: leaderId, depth: 1, role: id, status: 'running', isQueued: false, waitsFor: [] }
 }
 
 function stallOfRound(round: readonly string[]): Stall {

@@ -2,7 +2,7 @@ import { modelText } from '../../base/model-text.ts'
 import { defined, type JsonObject } from '../../base/json.ts'
 import type { AgentDefinition } from '../../event/agent.ts'
 import { type RunContext, withScope, withServices } from '../../event/context.ts'
-import { type AgentStatus, parameterAliases } from '../../event/collab.ts'
+import { type AgentStatus, leaderId, parameterAliases } from '../../event/collab.ts'
 import type { Inbox } from '../../event/inbox.ts'
 import { callPlace, type Place, placeText } from '../../event/place.ts'
 import { agentIdAt } from '../../event/sub-agents.ts'
@@ -22,10 +22,11 @@ import {
 import { toolLayers } from '../core/tool-filters.ts'
 import { failureText } from '../core/texts.ts'
 import { type TeamStore, withMember } from './store.ts'
-import { type OperationEvents, operationEvents, statusEvents } from '../core/events.ts'
+import { announceStall, type OperationEvents, operationEvents, tellStatus } from '../core/events.ts'
+import { isFinal, statusName } from '../core/member.ts'
+import { watchProgress } from '../core/stalls.ts'
+import { leaderHandle } from './tools.ts'
 import { newUuid, uuidText } from '../../base/uuid.ts'
-import { atMost, unlessAborted } from '../../base/concurrency.ts'
-import { isSuspension } from '../../base/error.ts'
 
 /** How many workers one leader may start in total. */
 const mostStarted = 200
@@ -43,8 +44,8 @@ export interface WorkersOptions {
   readonly hasLeft: () => boolean
   /** A worker's tools for the list, and its inbox. */
   readonly seatOf: (handle: string, box: Toolbox) => { readonly tools: readonly ToolKind[]; readonly inbox: Inbox }
-  /** The same context, watched as the work of a worker. */
-  readonly watch: (handle: string, context: RunContext) => RunContext
+  /** After this time without progress of any worker the leader is notified, in milliseconds. */
+  readonly stallAfterMs: number
   /** Binds tools to a worker's conversation. */
   readonly bind: (kinds: readonly ToolKind[]) => NonNullable<RunContext['services']['seat']>
   readonly box: Toolbox
@@ -59,36 +60,42 @@ export interface Workers {
   /** One line per worker. */
   readonly lines: () => readonly string[]
   readonly areAtWork: () => boolean
-  /** The handles of the working workers. */
-  readonly atWork: () => readonly string[]
-  readonly isAtWork: (handle: string) => boolean
   readonly stopAll: () => Promise<void>
 }
 
 /** Runs agents for the leader in the background, each for as long as its own conversation lasts (R122, R124). */
 export function createWorkers(options: WorkersOptions): Workers {
-  const children = createChildren(options.context)
   const seats = new Map<string, Seat>()
+  const handleOf = (id: string): string => (id === leaderId ? leaderHandle : (seats.get(id)?.handle ?? id))
+  const children = createChildren(options.context, { stallAfterMs: options.stallAfterMs, nameOf: handleOf })
   const team: Team = { options, children, seats, starting: new Set() }
-  const handleOf = ({ order: { id } }: Child): string => seats.get(id)?.handle ?? id
-  const running = (): readonly Child[] => children.all().filter(({ state }) => state().kind === 'running')
+  /** Those that wait for the user are not at work. */
+  const running = (): readonly Child[] => openIn(children).filter(({ state }) => state().kind !== 'broken')
+  children.team.watch((event) => {
+    if (event.kind === 'status') seats.get(event.id)?.become(event.status)
+    if (event.kind !== 'stalled') return
+    const { stall: kind, agents, message } = event
+    announceStall({ kind, agents: agents.map(handleOf), message }, options.context)
+  })
   return {
     children,
     kinds: [spawnKind(team), sendKind(team), waitKind(team), closeKind(team)],
     lines: () =>
-      children.all().map((child) => {
-        const status = statusOf(child)
-        const state = typeof status === 'string' ? status : Object.keys(status)[0]
-        return modelText`${handleOf(child)}, id ${child.order.id}: ${state ?? ''}`
+      children.all().map(({ order: { id } }) => {
+        const status = children.team.statusOf(id)
+        return modelText`${handleOf(id)}, id ${id}: ${statusName(status === 'pending_init' ? 'running' : status)}`
       }),
     areAtWork: () => running().length > 0,
-    atWork: () => running().map(handleOf),
-    isAtWork: (handle) => running().some((child) => handleOf(child) === handle),
     async stopAll() {
       await Promise.all(running().map(({ stop }) => stop()))
       children.inbox.know(children.all().map(({ order }) => order.id))
     },
   }
+}
+
+/** The workers that have not ended. */
+function openIn({ all, team }: Children): readonly Child[] {
+  return all().filter(({ order }) => !isFinal(team.statusOf(order.id)))
 }
 
 interface Team {
@@ -103,8 +110,10 @@ interface Team {
 interface Seat {
   /** Its name in the team. */
   readonly handle: string
-  /** Sends its status. Absent for a worker that was recorded without an id: a version that sent no events started it. */
-  readonly become?: (status: AgentStatus) => void
+  /** False for a worker that was recorded without an id: the version that started it sent no events. */
+  readonly sendsEvents: boolean
+  /** Called with each of its statuses. */
+  readonly become: (status: AgentStatus) => void
 }
 
 /** The events of a call that is about these workers; undefined if one of them sends none. */
@@ -113,7 +122,7 @@ function eventsOf(
   call: ToolCall,
   { seats }: Team,
 ): OperationEvents | undefined {
-  const isSilent = workers.some((one) => one !== undefined && seats.get(one.order.id)?.become === undefined)
+  const isSilent = workers.some((one) => one !== undefined && seats.get(one.order.id)?.sendsEvents === false)
   return isSilent ? undefined : operationEvents(call)
 }
 
@@ -185,20 +194,19 @@ async function spawn(input: SpawnInput, call: ToolCall, team: Team, earlier?: Ch
   }
   const layers = toolLayers(offered, { isBackground: false })
   const seated = withServices(placed, { seat: options.bind(tools), collab: undefined })
-  const become = decision.id === undefined ? undefined : statusEvents({ id, name: handle, role }, placed)
-  team.seats.set(id, { handle, ...defined({ become }) })
-  become?.('pending_init')
-  const child = team.children.start(order, options.watch(handle, limitTools(layers, seated)))
+  const sendsEvents = decision.id !== undefined
+  let isOver = false
+  const become = (status: AgentStatus): void => {
+    if (sendsEvents) tellStatus({ id, name: handle, role }, status, placed)
+    if (isOver || !isFinal(status)) return
+    isOver = true
+    void options.onEnd(handle)
+  }
+  team.seats.set(id, { handle, sendsEvents, become })
+  const watched = watchProgress({ team: team.children.team, id }, limitTools(layers, seated))
+  team.children.start(order, watched, role)
   team.starting.delete(placeText(place))
-  void child.ended.then(
-    () => {
-      become?.(statusOf(child))
-      return options.onEnd(handle)
-    },
-    () => undefined,
-  )
   tellEnd?.({ id })
-  become?.('running')
   return { text: JSON.stringify({ agent_id: id, name: handle }) }
 }
 
@@ -226,8 +234,7 @@ function whyNot({ role }: SpawnInput, { options, children, starting }: Team): st
   const all = children.all()
   if (all.length + starting.size >= mostStarted)
     return modelText`limit reached: this team has started ${mostStarted} workers`
-  const running = all.filter(({ state }) => state().kind !== 'ended')
-  if (running.length + starting.size < maxWorkers) return undefined
+  if (openIn(children).length + starting.size < maxWorkers) return undefined
   return modelText`worker limit reached (max ${maxWorkers}): wait until one has ended, or close one`
 }
 
@@ -282,8 +289,9 @@ function sendKind(team: Team): ToolKind {
         return { text: refused, isError: true }
       }
       const role = [...team.options.workers].find(([, one]) => one === child.order.offered)?.[0] ?? ''
+      const status = team.children.team.statusOf(child.order.id)
       const output = await spawn({ message, role }, call, team, child)
-      tellEnd?.({ status: statusOf(child), ...(output.isError === true ? { refused: output.text } : {}) })
+      tellEnd?.({ status, ...(output.isError === true ? { refused: output.text } : {}) })
       return output
     },
   })
@@ -308,19 +316,21 @@ function closeKind(team: Team): ToolKind {
         operationEvents(call).close({ id, status: 'not_found' })('not_found')
         return unknown(id, team)
       }
-      const tellEnd = eventsOf([child], call, team)?.close({ id: child.order.id, status: statusOf(child) })
+      const { inbox, team: agents } = team.children
+      const tellEnd = eventsOf([child], call, team)?.close({
+        id: child.order.id,
+        status: agents.statusOf(child.order.id),
+      })
       const stop = async (): Promise<string> => {
-        const before = statusOf(child)
-        await child.stop()
+        const before = await agents.close(child.order.id, leaderId)
         const state = child.state()
         const isStopped = state.kind === 'ended' && state.end.status === 'stopped'
         return [JSON.stringify({ status: before }), ...(isStopped ? [failureText(child.order, state.end)] : [])].join(
           '\n',
         )
       }
-      const output = await stopByCall(child, { tool: 'close_agent', id, inbox: team.children.inbox, stop }, call)
+      const output = await stopByCall(child, { tool: 'close_agent', id, inbox, stop }, call)
       tellEnd?.((JSON.parse(output.text.split('\n', 1)[0] ?? '') as { readonly status: AgentStatus }).status)
-      team.seats.get(child.order.id)?.become?.('shutdown')
       return output
     },
   })
@@ -338,15 +348,6 @@ export interface Waits {
   readonly defaultMs: number
   readonly minMs: number
   readonly maxMs: number
-}
-
-/** The status of a worker as the leader sees it. */
-function statusOf({ state }: Child): AgentStatus {
-  const now = state()
-  if (now.kind !== 'ended') return 'running'
-  const { status, text, error } = now.end
-  if (status === 'stopped') return 'shutdown'
-  return status === 'failed' ? { errored: error?.message ?? text } : { completed: text }
 }
 
 type Waited = {
@@ -379,41 +380,30 @@ function waitKind(team: Team): ToolKind {
     spellings: parameterAliases.wait,
     callsOthers: true,
     turn: 'after',
-    async run({ ids, timeout_seconds: seconds, return_when: when = 'all' }, call) {
-      const { context, at } = call
+    async run({ ids, timeout_seconds: seconds, return_when: returnWhen = 'all' }, call) {
       const ms = Math.min(maxMs, Math.max(minMs, seconds === undefined ? defaultMs : seconds * 1000))
       const found = ids.map((id) => find(id, team))
       const threads = ids.map((id, index) => found[index]?.order.id ?? id)
-      const tellEnd = eventsOf(found, call, team)?.wait({ ids: threads, returnWhen: when, seconds: ms / 1000 })
-      const asked = { name: 'wait', args: { ids: [...ids], return_when: when } }
-      const { effects, signal } = context.services
-      const waited = await effects.observeAsync<Waited>(callPlace(at, 0), asked, async () => {
-        const known = found.filter((child) => child !== undefined)
-        const ends = known.map(({ ended }) => ended.catch(() => undefined))
-        const all = known.length < ids.length && when === 'any' ? Promise.resolve() : undefined
-        await unlessAborted(atMost(ms, all ?? (when === 'all' ? Promise.all(ends) : Promise.race(ends))), signal)
-        refuseHeld(known)
-        const status = Object.fromEntries(
-          ids.map((id, index) => [id, found[index] === undefined ? ('not_found' as const) : statusOf(found[index])]),
-        )
-        const ended = known.filter(({ state }) => state().kind === 'ended')
-        const isMet = when === 'all' ? ended.length === known.length : ended.length > 0 || known.length < ids.length
-        return { status, timed_out: !isMet, seen: ended.map(({ order }) => order.id) }
+      const tellEnd = eventsOf(found, call, team)?.wait({ ids: threads, returnWhen, seconds: ms / 1000 })
+      const { inbox, team: agents } = team.children
+      const { effects, signal } = call.context.services
+      const asked = { name: 'wait', args: { ids: [...ids], return_when: returnWhen } }
+      const { seen, status, timed_out } = await effects.observeAsync<Waited>(callPlace(call.at, 0), asked, async () => {
+        const end = await agents.wait(leaderId, threads, { ms, returnWhen }, signal)
+        // nobody else waits for workers
+        if ('stalled' in end) throw new Error(end.stalled)
+        const named = ids.map((id, index) => [id, statusIn(end.status, threads[index])] as const)
+        return { ...end, status: Object.fromEntries(named) }
       })
-      const { seen, ...result } = waited
       // ends reported by a call are not delivered again
-      team.children.inbox.know(seen)
-      const statuses = ids.map((id, index) => [threads[index] ?? id, result.status[id] ?? 'not_found'] as const)
-      tellEnd?.({ statuses: Object.fromEntries(statuses), timed_out: result.timed_out })
-      return { text: JSON.stringify(result) }
+      inbox.know(seen)
+      const statuses = ids.map((id, index) => [threads[index] ?? id, statusIn(status, id)] as const)
+      tellEnd?.({ statuses: Object.fromEntries(statuses), timed_out })
+      return { text: JSON.stringify({ status, timed_out }) }
     },
   })
 }
 
-/** Throws the suspension of the workers if none of them is working. */
-function refuseHeld(children: readonly Child[]): void {
-  const states = children.map(({ state }) => state())
-  for (const state of states) if (state.kind === 'broken' && !isSuspension(state.error)) throw state.error
-  if (states.some(({ kind }) => kind === 'running' || kind === 'ended')) return
-  for (const state of states) if (state.kind === 'broken') throw state.error
+function statusIn(statuses: Waited['status'], id = ''): AgentStatus {
+  return statuses[id] ?? 'not_found'
 }
