@@ -16,6 +16,17 @@ export interface Opened {
   readonly problems: readonly string[]
 }
 
+/**
+ * The address bar of each window loads two pages, which take as long as all else that the browser does. The last list of
+ * these features counts: it repeats what Playwright turns off against requests of its own and for tests of servers
+ * without https.
+ */
+const withoutFeatures = [
+  ...['WebUIOmniboxPopup', 'WebUIOmniboxAimPopup', 'AimEnabled', 'HttpsUpgrades', 'HttpsFirstBalancedModeAutoEnable'],
+  ...['AvoidUnnecessaryBeforeUnloadCheckSync', 'DestroyProfileOnBrowserClose', 'LensOverlay', 'MediaRouter'],
+  ...['NetworkTimeServiceQuerying', 'OptimizationHints', 'PaintHolding', 'PreconnectToSearch'],
+]
+
 const shared: { browser?: Promise<Browser> } = {}
 
 /** Closes the browser of all pages of a test file: for `afterAll`. */
@@ -42,7 +53,7 @@ export async function openPage(
 ): Promise<Opened> {
   shared.browser ??= chromium.launch({
     executablePath: program ?? '',
-    args: ['--no-sandbox', '--disable-gpu', '--in-process-gpu'],
+    args: ['--no-sandbox', '--disable-gpu', '--in-process-gpu', `--disable-features=${withoutFeatures.join(',')}`],
   })
   const browser = await shared.browser
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options })
