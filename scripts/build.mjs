@@ -30,36 +30,51 @@ if (compiled.status !== 0) process.exit(compiled.status ?? 1)
 const types = [join(root, 'scripts/types.mjs'), join(out, 'index.d.ts'), join(out, 'lib/index.d.ts')]
 const typesWritten = promisify(execFile)(process.execPath, types)
 
-const run = ['process.ts', 'cli/commands/run.ts', 'script/host/index.ts', 'script/lua54/engine.ts']
+const start = ['process.ts', 'cli/yargs.ts']
+const runs = [...start, 'cli/commands/runs.ts', 'cli/commands/runs-show.ts', 'journal/run-index.ts']
+const others = [
+  ...runs,
+  'base/process.ts',
+  'base/toml.ts',
+  'base/yaml.ts',
+  'base/zip-write.ts',
+  'base/zip.ts',
+  'config/check-settings.ts',
+  'config/json-schema.ts',
+  'config/trust.ts',
+  'event/event.ts',
+  ...['config', 'install', 'list', 'new', 'pack', 'schema', 'trust'].map((name) => `cli/commands/${name}.ts`),
+]
+const run = [
+  'process.ts',
+  'cli/commands/run.ts',
+  // of scripts and of prompts
+  'base/find-text.ts',
+  'script/host/require.ts',
+  'tool/file-effect.ts',
+  'tool/workspace-files.ts',
+]
+const script = [...run, 'script/host/index.ts', 'script/lua54/engine.ts']
+const prompt = [
+  ...run,
+  'run/execute-prompt.ts',
+  'run/child-run.ts',
+  'agent/conversation.ts',
+  'agent/models.ts',
+  'prompt/render-template.ts',
+  'journal/run-index.ts',
+]
 /**
- * Modules that are loaded together (layers.mjs): for parsing the command line, listing runs, commands that run nothing,
- * runs, prompts.
+ * Modules that are loaded together (layers.mjs): for parsing the command line, listing runs, all other commands, runs of
+ * scripts, runs of prompts.
  */
 const layers = [
-  ['process.ts', 'cli/yargs.ts'],
-  ['cli/commands/runs.ts', 'cli/commands/runs-show.ts', 'journal/run-index.ts'],
-  [
-    'base/process.ts',
-    'base/toml.ts',
-    'base/yaml.ts',
-    'base/zip-write.ts',
-    'base/zip.ts',
-    'config/check-settings.ts',
-    'config/json-schema.ts',
-    'config/trust.ts',
-    'event/event.ts',
-    ...['config', 'install', 'list', 'new', 'pack', 'schema', 'trust'].map((name) => `cli/commands/${name}.ts`),
-  ],
-  run,
-  [
-    ...run,
-    'run/execute-prompt.ts',
-    'run/child-run.ts',
-    'agent/conversation.ts',
-    'agent/models.ts',
-    'prompt/render-template.ts',
-    'journal/run-index.ts',
-  ],
+  start,
+  runs,
+  [...others, ...run],
+  [...others, ...script],
+  [...others, ...prompt],
+  [...script, ...prompt],
 ]
 
 /**

@@ -5,11 +5,11 @@ import { build } from 'esbuild'
 /**
  * Bundles the modules that a run loads into few chunks. esbuild puts modules into one chunk if the same entry points
  * need them, and each `import()` is an entry point: that would be ninety files for a run, and loading a file costs as
- * much as parsing 60 KB. Here, every entry point imports a whole layer, and each layer includes the previous ones, so
- * that there is one chunk per layer.
+ * much as parsing 60 KB. Here, every entry point imports a whole layer, so that there is one chunk for what each layer
+ * adds to those that it contains.
  *
- * `layers` are in order, each a list of modules below `folder`. The last layer is everything that all these modules
- * need; an earlier layer is the part of it that its own modules need.
+ * `layers` are lists of modules below `folder`, the smallest first. The last one is everything that all these modules need;
+ * an earlier one is the part of it that its own modules need. An entry point belongs to the first that has its part.
  */
 export async function layeredChunks(options, { folder, layers }) {
   const { metafile } = await build({ ...options, absWorkingDir: folder, metafile: true, write: false })
@@ -18,7 +18,7 @@ export async function layeredChunks(options, { folder, layers }) {
   if (unknown.length > 0) throw new Error(`not in the bundle: ${unknown.join(', ')}`)
   const last = reached(layers.at(-1), inputs)
   const needed = (files) => [...reached(files, inputs)].filter((file) => last.has(file))
-  const contents = layers.map((_, index) => new Set(needed(layers.slice(0, index + 1).flat())))
+  const contents = layers.map((files) => new Set(needed(files)))
   const layerOf = new Map(
     entriesOf(metafile).map((file) => [
       resolve(folder, file),

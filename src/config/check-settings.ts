@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { type DataPath, pathText, quotedPath } from '../base/data-text.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { type Finding, suggestionHint, mismatch, wrongKey, wrongValue } from './issue.ts'

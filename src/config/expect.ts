@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { parseSize } from '../base/size.ts'
 import { parseDuration } from './duration.ts'
 

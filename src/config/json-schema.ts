@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { defined, isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { merges, stages, textUses, unsupported } from './agent-config.ts'
 import { address, duration, timeLimit } from './expect.ts'

@@ -1,6 +1,6 @@
 import { exactHost, isHostEntry } from '../base/host-entry.ts'
 import { isPattern } from '../base/pattern.ts'
-import { z } from 'zod'
+import * as z from 'zod'
 import {
   address,
   duration,

@@ -38,6 +38,7 @@ const seldom = {
   re2js: 'invalid or unsupported Perl syntax',
   'runs that go on': 'counts as failed, as chosen with --uncertain',
   'programs in JavaScript': 'the JavaScript box was closed',
+  'the engine of Lua': 'wasmoon/dist/glue.wasm',
   'replayed runs': 'a replayed run calls no model',
 }
 
@@ -49,12 +50,26 @@ describe('start-up', () => {
     expect(Object.entries(seldom).filter(([, mark]) => !all.includes(mark))).toEqual([])
   })
 
+  it('has nothing in its chunks of what packages contain and nobody uses', () => {
+    const all = readdirSync(join(bin, 'chunks')).map((file) => readFileSync(join(bin, 'chunks', file), 'utf8'))
+    const unused = {
+      'resources of openai': '/vector_stores',
+      'comments of prices': 'price_comments',
+      'schemas that zod reads': 'Conditional schemas (if/then/else) are not supported',
+    }
+    expect(Object.entries(unused).filter(([, mark]) => all.some((text) => text.includes(mark)))).toEqual([])
+  })
+
   it.each([
-    // of these five, only the code that prints the version is run
+    // of these six, only the code that prints the version is run
     [['--version'], { files: 1, kilobytes: 6, needed: [] }],
     [['--help'], { files: 4, kilobytes: 230, needed: ['yargs'] }],
     [['runs'], { files: 12, kilobytes: 321, needed: [] }],
-    [['run', 'a.aip'], { files: 5, kilobytes: 930, needed: [] }],
+    [['run', 'a.aip'], { files: 5, kilobytes: 935, needed: ['the engine of Lua'] }],
+    [
+      ['-p', 'hi', '-m', 'offline::extractive'],
+      { files: 22, kilobytes: 1390, needed: ['zod', 'minisearch', 'answers of prompt files'] },
+    ],
   ] as const)(
     '%j loads few files, and rarely needed ones only if it needs them',
     (args, { files, kilobytes, needed }) => {

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { BatonError } from '../../base/error.ts'
 import type { Json } from '../../base/json.ts'
 import type { Prompt } from '../../event/prompt.ts'

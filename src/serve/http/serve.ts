@@ -1,6 +1,6 @@
 import { extname, join } from 'node:path'
 import { Hono } from 'hono'
-import { z } from 'zod'
+import * as z from 'zod'
 import { readdirSync, readFileSync } from 'node:fs'
 import { defined, isObject } from '../../base/json.ts'
 import { packageRoot } from '../../package-root.ts'
