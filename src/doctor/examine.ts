@@ -5,7 +5,7 @@ import { mayHaveServers } from '../pack/server-file.ts'
 import { type Check, checksOf, fail, note, ok, type Patient, warn } from './check.ts'
 import { checkAgents, checkConfig, checkPacks, type ConfigFound } from './config.ts'
 import { lostWorktrees } from '../base/git-worktree.ts'
-import { leftTemporaryFolders } from '../base/temporary-folder.ts'
+import { staleTemporaryFolders } from '../base/temporary-folder.ts'
 import type { Settings } from '../config/settings.ts'
 import { isRunId, runIds } from '../journal/find-run.ts'
 import { readRunState } from '../journal/run-state.ts'
@@ -85,7 +85,7 @@ async function checkLeft(
     list.push(id)
   }
   const lost = lostWorktrees(workspace).filter((top) => isOfRun(top))
-  const temporary = leftTemporaryFolders()
+  const temporary = staleTemporaryFolders()
   return [
     ...ended.map((id) =>
       note(

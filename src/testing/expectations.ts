@@ -1,4 +1,4 @@
-import { ApartLimit } from '../base/apart.ts'
+import { WorkerLimitError } from '../base/worker-task.ts'
 import type { DataPath } from '../base/data-text.ts'
 import { isBatonError } from '../base/error.ts'
 import { equalJson, type Json, type JsonObject } from '../base/json.ts'
@@ -156,7 +156,7 @@ async function unmatched(pattern: string, { answer, ask }: Observed): Promise<re
     if (await matchesPattern(pattern, answer, ask.signal)) return []
     return [plain(`the answer does not match /${pattern}/u: ${shown(answer)}`)]
   } catch (error) {
-    if (!(error instanceof ApartLimit)) throw error
+    if (!(error instanceof WorkerLimitError)) throw error
     return [plain(`the answer cannot be matched against /${pattern}/u: ${error.message}`)]
   }
 }

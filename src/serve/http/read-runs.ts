@@ -1,5 +1,5 @@
 import { basename, join } from 'node:path'
-import { ApartLimit, type ApartLimits, runApart } from '../../base/apart.ts'
+import { WorkerLimitError, type WorkerLimits, runInWorker } from '../../base/worker-task.ts'
 import { displayPath } from '../../base/files.ts'
 import type { ApprovalView } from '../../event/action-view.ts'
 import { type Answer, readAnswers } from '../../history/answers.ts'
@@ -143,7 +143,7 @@ export async function readRunTeams(folder: string): Promise<RunTeams> {
 }
 
 /** What a comparison may use. */
-export type ComparisonLimits = Required<Pick<ApartLimits, 'memoryMb' | 'timeMs'>>
+export type ComparisonLimits = Required<Pick<WorkerLimits, 'memoryMb' | 'timeMs'>>
 
 const usualComparison: ComparisonLimits = { memoryMb: 1024, timeMs: 60_000 }
 
@@ -163,10 +163,10 @@ export async function readComparison(served: Served, { a, b, limits, signal }: C
   const folders = [folderOf(served, a), folderOf(served, b)]
   for (const folder of folders) await readRun(folder)
   try {
-    const json = await runApart({ name: 'runs.compare', args: folders }, { ...usualComparison, ...limits, signal })
+    const json = await runInWorker({ name: 'runs.compare', args: folders }, { ...usualComparison, ...limits, signal })
     return new Response(String(json), { headers: { 'content-type': 'application/json' } })
   } catch (error) {
-    if (!(error instanceof ApartLimit)) throw error
+    if (!(error instanceof WorkerLimitError)) throw error
     throw new Refusal(503, `these runs are too large to be compared: ${error.message}`, {
       hint: `Compare them in a terminal: baton runs diff ${a} ${b}`,
     })

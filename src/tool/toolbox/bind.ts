@@ -3,7 +3,7 @@ import { modelText } from '../../base/model-text.ts'
 import { harmlessName } from '../../base/terminal-text.ts'
 import { cutText } from '../../base/cut-text.ts'
 import { displayPath, isInside, realPath } from '../../base/files.ts'
-import { checkBySchema, type CompiledSchema, compileSchema, misunderstood } from '../../base/json-schema.ts'
+import { checkBySchema, type CompiledSchema, compileSchema, unsupportedPart } from '../../base/json-schema.ts'
 import { BatonError, isBatonError, messageOf, stopsRun } from '../../base/error.ts'
 import { defined, isJsonObject, type Json, type JsonObject, renameKeys } from '../../base/json.ts'
 import { realName } from '../../base/real-name.ts'
@@ -105,7 +105,7 @@ function schemaOf(kind: ToolKind, context: Sender): Promise<CompiledSchema> {
 /** A server checks its input itself, so a schema of another dialect, or with other patterns, does not stop a call. */
 async function compile({ name, parameters, server }: ToolKind, context: Sender): Promise<CompiledSchema> {
   const result = await compileSchema(parameters)
-  const problem = result.kind === 'invalid' ? result.message : server && misunderstood(result.compiled)
+  const problem = result.kind === 'invalid' ? result.message : server && unsupportedPart(result.compiled)
   if (problem === undefined && result.kind === 'ok') return result.compiled
   if (server === undefined) {
     throw new BatonError('AGENT_FAILED', `the parameters of the tool ${name} are not a valid JSON Schema: ${problem}`)
