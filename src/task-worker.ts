@@ -14,8 +14,8 @@ const tasks: Readonly<Record<string, () => Promise<Work>>> = {
   'template.render': async () => (await import('./prompt/render-template.ts')).renderHere,
   'schema.validate': async () => (await import('./base/json-schema.ts')).validateBySchema,
   'files.search': async () => (await import('./tool/toolbox/search-files.ts')).searchFiles,
-  'pdf.pages': async () => (await import('./tool/toolbox/pdf-pages.ts')).takePages,
-  'pdf.words': async () => (await import('./tool/toolbox/pdf-words.ts')).takeWords,
+  'pdf.pages': async () => (await import('./tool/toolbox/pdf-pages.ts')).extractPages,
+  'pdf.words': async () => (await import('./tool/toolbox/pdf-words.ts')).extractText,
   'runs.compare': async () => (await import('./history/run-diff.ts')).comparisonJson,
   'pattern.test': async () => (await import('./base/pattern.ts')).testPattern,
 }

@@ -39,7 +39,7 @@ export function makeFolderPrivate(folder: string, own: Own): void {
 }
 
 /**
- * Like `closeOwnFolder`, for a file. A file that everyone could write is refused, because its content may be theirs.
+ * Like `makeFolderPrivate`, for a file. A file that everyone could write is refused, because its content may be theirs.
  * @throws BatonError UNTRUSTED
  */
 export function makeFilePrivate(file: string, own: Own): void {

@@ -49,7 +49,7 @@ const idle = new Map<Worker, NodeJS.Timeout>()
 /**
  * Runs a task in its own thread, so that it can be stopped at any point and does not block other work. Starting a
  * thread takes as long as a hundred small tasks, so use it for input that can be large. Rejects with the signal's
- * reason, `ApartLimit`, or the task's own error, of which code, message, hint and place are kept.
+ * reason, `WorkerLimitError`, or the task's own error, of which code, message, hint and place are kept.
  */
 export function runInWorker(task: WorkerTask, limits: WorkerLimits): Promise<unknown> {
   return threads.run(() => runInThread(task, limits), limits.signal)

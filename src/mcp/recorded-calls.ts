@@ -89,7 +89,7 @@ const assumed: McpResult = {
 
 /**
  * Calls a tool, as one effect. It is repeated after a crash only if the server is trusted and says that the tool only
- * reads. Progress is reported as by `createProgressTeller`, except for a call that is answered from the record.
+ * reads. Progress is reported as by `createProgressThrottle`, except for a call that is answered from the record.
  * @throws BatonError MCP_FAILED, UNTRUSTED if a pack may not use the server
  */
 export function callTool(

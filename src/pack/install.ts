@@ -27,7 +27,7 @@ export interface InstallPlace {
   /** Contains them as `<namespace>/<name>`. */
   readonly root: string
   readonly lockFile: string
-  /** What the user of this machine has agreed to: see `agreedFile`. */
+  /** What the user of this machine has approved: see `approvalsFile`. */
   readonly agreedFile: string
   /** Set for the folder of a workspace: paths below it are then locked as relative ones. */
   readonly workspace: string | undefined

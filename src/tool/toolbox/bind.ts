@@ -29,7 +29,7 @@ import { approvalAdvice } from '../rule-suggestion.ts'
 import { noSubject, type Toolbox, type ToolKind, type ToolOutput } from './kind.ts'
 import { isAlone, isWriter, rowOf, subjectKind } from './rows.ts'
 import { cutOutput } from './output.ts'
-import { whyNotInPlan } from './plan-mode.ts'
+import { planModeRefusal } from './plan-mode.ts'
 
 /** The record of a call: its result for the model, and what the model knows from it. */
 interface Recorded extends ToolOutput {
@@ -65,7 +65,7 @@ async function runCall(kind: ToolKind, text: string, { box, context, ...telling 
   const input = await readInput(text, { name, spellings, schema, signal: services.signal })
   if (typeof input === 'string') return { text: cutText(input, mostOfError), isError: true }
   const work = async (): Promise<Recorded> => {
-    const notNow = whyNotInPlan(kind, input, box)
+    const notNow = planModeRefusal(kind, input, box)
     if (notNow !== undefined) return { text: notNow, isError: true }
     const output = await carryOut(kind, input, { ...telling, box, context: held(context, box) })
     return cutOutput(output, { outputs: box.outputs, texts: services.texts })

@@ -9,7 +9,7 @@ import type { FileKind, ReadableFile } from './read-file.ts'
 import type { ToolCall, ToolOutput } from './kind.ts'
 import { pastEnd } from './output.ts'
 import type { PdfPages } from './pdf-pages.ts'
-import type { PdfWords } from './pdf-words.ts'
+import type { PdfPageTexts } from './pdf-words.ts'
 import type { ReadInput } from './read.ts'
 
 /** Limits of providers: images of 5 MB and requests of 32 MB, in base64. */
@@ -71,7 +71,7 @@ async function wordsOf(
   const wanted = { first: offset, count: Math.min(limit, usualPages) }
   const { signal } = call.context.services
   const task = { name: 'pdf.words', args: [bytes, shown, wanted] }
-  const { count, pages } = (await inLimits(shown, runInWorker(task, { ...pdfLimits, signal }))) as PdfWords
+  const { count, pages } = (await inLimits(shown, runInWorker(task, { ...pdfLimits, signal }))) as PdfPageTexts
   if (pages.length === 0) throw pastEnd(shown, pagesText(count), offset)
   const last = offset + pages.length - 1
   const rest = last < count ? `; go on from offset ${last + 1}` : ''
