@@ -66,7 +66,7 @@ export async function mcp({ library, folder, small }) {
 /** The MCP service of a run, and a call through the effects gate: permitted, and on disk before it is made. */
 async function openServers(library, folder, signal) {
   const { createMcpServers } = await import(`${library}/mcp/servers.js`)
-  const { callTool } = await import(`${library}/mcp/recorded.js`)
+  const { callTool } = await import(`${library}/mcp/recorded-calls.js`)
   const { allRights } = await import(`${library}/event/permission.js`)
   const { createEffects } = await import(`${library}/journal/effects.js`)
   const { openRun } = await import(`${library}/journal/store.js`)

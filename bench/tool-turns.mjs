@@ -10,7 +10,7 @@ export async function createTools(library, { folder, run, sandbox }) {
   const { allRights } = await import(`${library}/event/permission.js`)
   const { createSources } = await import(`${library}/event/sources.js`)
   const { createEffects } = await import(`${library}/journal/effects.js`)
-  const { keptTexts } = await import(`${library}/journal/kept-texts.js`)
+  const { openTextStore } = await import(`${library}/journal/text-store.js`)
   const { openRun } = await import(`${library}/journal/store.js`)
   const { createPermission } = await import(`${library}/tool/permission.js`)
   const { toolRules } = await import(`${library}/tool/rule-list.js`)
@@ -29,7 +29,7 @@ export async function createTools(library, { folder, run, sandbox }) {
   const opened = await openTools(['grep', 'read', 'edit', 'write', 'bash'], createToolbox({ baseDir: folder }))
   const tools = Object.fromEntries(opened.map((tool) => [tool.name, tool]))
   let calls = 0
-  const texts = keptTexts(journal)
+  const texts = openTextStore(journal)
   const events = () => undefined
   return (name, input, env = {}) => {
     const at = [{ kind: 'tool', index: calls++, name }]

@@ -156,7 +156,7 @@ const files = tidyChunks(metafile.outputs, root)
 await toCommonJs(files, join(out, 'bin/baton.js'))
 await buildPage(root, join(out, 'bin/page'))
 // the threads of the command are those of the library, which are ES modules
-for (const thread of ['lua-worker', 'code-worker', 'apart']) {
+for (const thread of ['lua-worker', 'code-worker', 'task-worker']) {
   writeFileSync(join(out, `bin/${thread}.js`), `import('../lib/${thread}.js')\n`)
 }
 chmodSync(join(out, 'bin/baton.js'), 0o755)

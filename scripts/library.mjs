@@ -10,7 +10,7 @@ const common = new Set(['execa', 'eventsource-parser', 'get-east-asian-width', '
 /** The entry files that share code, with their built names. */
 const entries = new Map([
   ['index.ts', 'index'],
-  ['apart-worker.ts', 'apart'],
+  ['task-worker.ts', 'task-worker'],
 ])
 
 /** What the tasks of a thread load, from those that must start soonest: a thread loads nothing else of the library. */
@@ -21,7 +21,7 @@ const threads = [
     'prompt/render-template.ts',
     ...['pdf-pages', 'pdf-words', 'read-page', 'search-files'].map((name) => `tool/toolbox/${name}.ts`),
   ],
-  ['history/run-diff.ts', 'script/host/apart.ts', 'tool/changes/text-thread.ts'],
+  ['history/run-diff.ts', 'script/host/worker-call.ts', 'tool/changes/text-thread.ts'],
   ['script/host/index.ts'],
 ]
 

@@ -35,7 +35,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'chunk-loader.ts': ['code-cache.ts'],
   'code-cache.ts': ['base'],
   'version.ts': [],
-  'apart-worker.ts': ['base', 'prompt', 'history', 'script', 'tool'],
+  'task-worker.ts': ['base', 'prompt', 'history', 'script', 'tool'],
   'model-names.ts': [],
   'package-root.ts': [],
   testing: [

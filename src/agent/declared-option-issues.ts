@@ -4,7 +4,7 @@ import { type Issue, withPlace } from '../config/issue.ts'
 import type { DeclaredOptions } from './declared-options.ts'
 import type { AgentParts } from './parts.ts'
 import { serverNamed } from '../mcp/names.ts'
-import type { OtherTools } from './tool-names.ts'
+import type { ExternalTools } from './tool-names.ts'
 import { noPlugins, type Plugins } from './plugins/plugin.ts'
 
 /**
@@ -18,7 +18,7 @@ export async function declaredOptionIssues(
     servers,
     leftOut,
     isRecordedTool,
-  }: Pick<AgentParts, 'plugins'> & Omit<OtherTools, 'brought'>,
+  }: Pick<AgentParts, 'plugins'> & Omit<ExternalTools, 'brought'>,
 ): Promise<readonly Issue[]> {
   const { mode, tools, collab } = own.values
   const named = Array.isArray(tools) ? tools.map(String) : []
@@ -43,7 +43,7 @@ async function teamIssues(table: JsonObject, { placeOf }: DeclaredOptions): Prom
 async function toolIssues(
   named: readonly string[],
   { placeOf }: DeclaredOptions,
-  others: OtherTools,
+  others: ExternalTools,
 ): Promise<readonly Issue[]> {
   const { unknownTools } = await import('./tool-names.ts')
   const findings = unknownTools(named, ['tools'], others)
@@ -57,7 +57,7 @@ async function toolIssues(
   )
 }
 
-function leftOutFile(tool: string, { leftOut = [] }: OtherTools): string | undefined {
+function leftOutFile(tool: string, { leftOut = [] }: ExternalTools): string | undefined {
   return leftOut.find(({ names }) => serverNamed(tool, names) !== undefined)?.file
 }
 

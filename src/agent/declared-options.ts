@@ -12,7 +12,7 @@ export interface DeclaredOptions {
   readonly values: JsonObject
   /** Rules of its `[permission]`, which further restrict it and the agents that it runs. */
   readonly rules: readonly PermissionRule[]
-  /** Invalid values, with their places in the agent file; checks that need plug-ins are in `ownIssues`. */
+  /** Invalid values, with their places in the agent file; checks that need plug-ins are in `declaredOptionIssues`. */
   readonly issues: readonly Issue[]
   /** Unknown keys: warnings in `check`, ignored in a run. */
   readonly unknown: readonly Issue[]

@@ -1,6 +1,6 @@
-import { runApart } from '../base/apart.ts'
+import { runInWorker } from '../base/worker-task.ts'
 import type { FilePart, Message, MessagePart, SupportedFiles, TextPart, ToolResultPart } from '../event/message.ts'
-import type { PdfWords } from '../tool/toolbox/pdf-words.ts'
+import type { PdfPageTexts } from '../tool/toolbox/pdf-words.ts'
 
 /**
  * Adapts messages to a model that answers instead of another one. Files from tools or server resources that it does not
@@ -62,7 +62,7 @@ async function textOf({ name, mediaType, data }: FilePart, signal: AbortSignal):
   if (mediaType !== 'application/pdf') return `[${name} is an image (${mediaType}), and this model takes only text]`
   try {
     const task = { name: 'pdf.words', args: [Buffer.from(data, 'base64'), name, wanted] }
-    const { pages } = (await runApart(task, { ...limits, signal })) as PdfWords
+    const { pages } = (await runInWorker(task, { ...limits, signal })) as PdfPageTexts
     const shown = pages.map((text) => (text === '' ? '[no text: it may be an image]' : text))
     return [`[${name} (PDF, the text of its pages)]`, ...shown].join('\n')
   } catch {

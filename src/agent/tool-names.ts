@@ -10,7 +10,7 @@ import { isServerTool, passesFilters } from '../tool/tool-filter.ts'
 import { isWriter, isTeamTool, toolNames } from '../tool/toolbox/rows.ts'
 
 /** The tools that exist besides the built-in ones. */
-export interface OtherTools {
+export interface ExternalTools {
   /** Tools of plug-ins. */
   readonly brought?: readonly string[]
   /** Names of MCP servers. If omitted, they are unknown and not checked. */
@@ -25,7 +25,7 @@ export interface OtherTools {
  * The problems of a list of tools at `path`: unknown tools, and servers that no settings configure. The tools of a
  * server (`server__tool`) and matches of patterns are only known at run time.
  */
-export function unknownTools(names: readonly string[], path: DataPath, others: OtherTools = {}): readonly Finding[] {
+export function unknownTools(names: readonly string[], path: DataPath, others: ExternalTools = {}): readonly Finding[] {
   const { brought = [], servers, isRecordedTool } = others
   return names.flatMap((name, index): readonly Finding[] => {
     const at = [...path, index]
@@ -47,7 +47,7 @@ export function unknownTools(names: readonly string[], path: DataPath, others: O
 export function unknownDisallowed(
   names: readonly string[],
   path: DataPath,
-  others: OtherTools = {},
+  others: ExternalTools = {},
 ): readonly Finding[] {
   const { servers = [] } = others
   return unknownTools(names, path, others).filter(({ path: [...at] }) => {
@@ -59,7 +59,7 @@ export function unknownDisallowed(
 
 function unknownServer(
   name: string,
-  { servers, leftOut = [] }: OtherTools,
+  { servers, leftOut = [] }: ExternalTools,
 ): Pick<Finding, 'code' | 'message' | 'hint'> | undefined {
   if (servers === undefined || serverNamed(name, servers) !== undefined) return undefined
   const file = leftOut.find(({ names }) => serverNamed(name, names) !== undefined)
@@ -90,19 +90,19 @@ function isKnown(name: string): boolean {
 }
 
 /** @throws BatonError CONFIG_INVALID for the first unknown tool; `of` names the owner of the options */
-export function refuseUnknownTools(names: readonly string[], of: string, others: OtherTools = {}): void {
+export function refuseUnknownTools(names: readonly string[], of: string, others: ExternalTools = {}): void {
   const [finding] = unknownTools(names, [], others)
   if (finding === undefined) return
   throw new BatonError(finding.code, `options of ${of}: ${finding.message}`, { hint: finding.hint })
 }
 
 /** The other tools in a run. A plan checks servers where their names are written. */
-export function otherToolsIn({
+export function externalToolsIn({
   broughtTools = [],
   mcp,
   isPlan,
   isRecordedTool,
-}: Servers & Pick<Approver, 'isPlan'>): OtherTools {
+}: Servers & Pick<Approver, 'isPlan'>): ExternalTools {
   return {
     isRecordedTool,
     brought: broughtTools.map(({ name }) => name),
@@ -110,7 +110,7 @@ export function otherToolsIn({
   }
 }
 
-interface ToolSettings extends ToolFilter, OtherTools {
+interface ToolSettings extends ToolFilter, ExternalTools {
   /** Whether tools that change files may be offered; does not apply to tools of plug-ins and servers. */
   readonly writes: boolean
 }

@@ -36,7 +36,7 @@ export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): P
  * Runs work with a signal that is aborted with either of two until the work ends; `AbortSignal.any` is eight times
  * slower.
  */
-export async function underBoth<T>(
+export async function withEitherSignal<T>(
   one: AbortSignal,
   other: AbortSignal,
   work: (signal: AbortSignal) => Promise<T>,

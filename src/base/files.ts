@@ -283,7 +283,7 @@ export function displayPath(folder: string, path: string): string {
  * The first link in `path` (absolute) that leads from where `allows` returns true to where it returns false. Undefined
  * if there is none: then the path itself is outside, without following links.
  */
-export function leavingLink(path: string, allows: (real: string) => boolean): string | undefined {
+export function escapingLink(path: string, allows: (real: string) => boolean): string | undefined {
   for (const step of stepsFromRoot(path)) {
     if (kindOf(step) === 'link' && allows(realPath(dirname(step))) && !allows(realPath(step))) return step
   }

@@ -3,7 +3,7 @@ import { statSync, type Dirent } from 'node:fs'
 import { resolve, sep } from 'node:path'
 import { compareBytes } from './byte-order.ts'
 import { BatonError } from './error.ts'
-import { isInside, leavingLink, realPath } from './files.ts'
+import { isInside, escapingLink, realPath } from './files.ts'
 import { isOfSystem } from './system-folders.ts'
 import { crossingPatterns, isTooLong, matchSteps, parseGlob, pathSteps, type GlobPattern } from './glob-pattern.ts'
 import { literalGlob } from './literal-glob.ts'
@@ -79,7 +79,7 @@ export function* listSteps(globs: readonly string[], options: ListOptions): Step
 
 function refuseOutside(start: string, glob: string, allows: (real: string) => boolean): void {
   if (allows(realPath(start))) return
-  const link = leavingLink(start, allows)
+  const link = escapingLink(start, allows)
   throw new BatonError(
     'OUTSIDE_WORKSPACE',
     link === undefined

@@ -1,6 +1,6 @@
 import { decodeUri } from './decode-uri.ts'
 import type { Ajv, ErrorObject, Options, ValidateFunction } from 'ajv'
-import { ApartLimit, runApart } from './apart.ts'
+import { WorkerLimitError, runInWorker } from './worker-task.ts'
 import type { DataPath } from './data-text.ts'
 import { messageOf } from './error.ts'
 import { isDeeper, isObject, type JsonObject, maxJsonDepth } from './json.ts'
@@ -91,7 +91,7 @@ const endlessReferences = 'cannot be checked: the references of the schema form 
  * What of a compiled schema the checker reads differently from its author, or cannot check at all: patterns with POSIX
  * classes, which JavaScript takes for something else, and references that form a cycle.
  */
-export function misunderstood({ schema, validate }: CompiledSchema): string | undefined {
+export function unsupportedPart({ schema, validate }: CompiledSchema): string | undefined {
   for (const [path, value] of entriesBelow(schema, [])) {
     const pattern = path.at(-1) === 'pattern' ? value : path.at(-2) === 'patternProperties' ? path.at(-1) : undefined
     if (typeof pattern === 'string' && /\[\[:\^?\w+:\]/.test(pattern)) return `the pattern ${pattern} is not JavaScript`
@@ -113,9 +113,9 @@ export async function checkBySchema(
   if (!hasPatterns(schema)) return validate(value)
   try {
     const limits = { timeMs: patternMs, memoryMb: patternMemoryMb, signal }
-    return (await runApart({ name: 'schema.validate', args: [schema, value] }, limits)) as readonly SchemaProblem[]
+    return (await runInWorker({ name: 'schema.validate', args: [schema, value] }, limits)) as readonly SchemaProblem[]
   } catch (error) {
-    if (!(error instanceof ApartLimit)) throw error
+    if (!(error instanceof WorkerLimitError)) throw error
     return [{ path: '$', message: `cannot be checked against the patterns of the schema: ${error.message}` }]
   }
 }

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { BatonError, isBatonError } from './error.ts'
-import { displayPath, isInside, leavingLink, realPath } from './files.ts'
+import { displayPath, isInside, escapingLink, realPath } from './files.ts'
 import { isStored, type ReadLog } from './reads.ts'
 
 interface Writing {
@@ -16,7 +16,7 @@ interface Writing {
  */
 export function refuseEscapingLink(path: string, { within, shown = path }: Writing): void {
   const root = realPath(within)
-  const link = leavingLink(resolve(path), (real) => isInside(root, real))
+  const link = escapingLink(resolve(path), (real) => isInside(root, real))
   if (link === undefined) return
   throw new BatonError(
     'OUTSIDE_WORKSPACE',
@@ -49,7 +49,7 @@ export function refuseEscape(
 ): void {
   if (isStored(path, reads)) return
   const root = realPath(within)
-  const link = leavingLink(resolve(path), (real) => isInside(root, real))
+  const link = escapingLink(resolve(path), (real) => isInside(root, real))
   if (link === undefined) return
   const from = realPath(cwd)
   const shown = displayPath(from, path)

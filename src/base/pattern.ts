@@ -1,4 +1,4 @@
-import { runApart } from './apart.ts'
+import { runInWorker } from './worker-task.ts'
 
 /** How long a pattern from a user or model may search one text. */
 export const patternMs = 5_000
@@ -12,7 +12,7 @@ export const patternMemoryMb = 256
 export async function matchesPattern(pattern: string, text: string, signal: AbortSignal): Promise<boolean> {
   if (!repeats(pattern)) return testPattern(pattern, text)
   const limits = { timeMs: patternMs, memoryMb: patternMemoryMb, signal }
-  return (await runApart({ name: 'pattern.test', args: [pattern, text] }, limits)) as boolean
+  return (await runInWorker({ name: 'pattern.test', args: [pattern, text] }, limits)) as boolean
 }
 
 /** Without repetition a pattern visits each position once. */

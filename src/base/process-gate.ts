@@ -20,7 +20,7 @@ export const gateWord = '\n'
  * if this process is gone. So a process can be recorded before it does anything. Undefined: start it directly, because
  * there is no such shell, or because the start will fail and only the direct start reports why.
  */
-export function behindGate(
+export function gatedProgram(
   program: Program & { readonly readsInput?: true },
 ): Pick<Program, 'command' | 'args'> | undefined {
   const { command, args } = program

@@ -3,7 +3,7 @@ import type { Readable, Writable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { startLimit } from './clock.ts'
 import { atMost, manyListeners } from './concurrency.ts'
-import { behindGate, gateWord, type Program } from './process-gate.ts'
+import { gatedProgram, gateWord, type Program } from './process-gate.ts'
 import { signalGroup, stopGroup } from './process-group.ts'
 
 /** The program to run. No shell interprets command or arguments; the environment is complete: nothing is inherited. */
@@ -133,7 +133,7 @@ const drainMs = 1_000
  */
 export async function startProcess(options: StartOptions): Promise<StartedProcess | NotStarted> {
   const { timeLimitMs, onOutput } = options
-  const gate = options.onStart === undefined ? undefined : behindGate(options)
+  const gate = options.onStart === undefined ? undefined : gatedProgram(options)
   const child = spawn(options, gate)
   const { pid } = child
   if (pid === undefined) return { kind: 'not_started', reason: (await child).originalMessage ?? 'it cannot be run' }
@@ -197,7 +197,7 @@ export async function startProcess(options: StartOptions): Promise<StartedProces
 
 type Child = ReturnType<typeof spawn>
 
-function spawn(options: StartOptions, gate: ReturnType<typeof behindGate>) {
+function spawn(options: StartOptions, gate: ReturnType<typeof gatedProgram>) {
   const { command, args } = gate ?? options
   const piped = (user: unknown): 'pipe' | 'ignore' => (user === undefined ? 'ignore' : 'pipe')
   const channels = [piped(options.onMessage), piped(options.onStatus)]

@@ -26,7 +26,7 @@ export function realName(path: string): string {
  * The paths that differ from one that is not there (absolute) only in the kinds of spaces and the composition of letters
  * of its name, sorted.
  */
-export function twinsOf(path: string): readonly string[] {
+export function lookalikePaths(path: string): readonly string[] {
   if (!variable.test(basename(path)) || entryStatus(path) !== undefined) return []
   const parent = realName(dirname(path))
   return twinsIn(parent, basename(path))

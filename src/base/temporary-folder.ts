@@ -68,7 +68,7 @@ function isOfGone(name: string): boolean | undefined {
 }
 
 /** Folders (absolute) that killed processes of this machine left; each is removed by the next process that makes one of its kind. */
-export function leftTemporaryFolders(): readonly string[] {
+export function staleTemporaryFolders(): readonly string[] {
   const names = readdirSync(tmpdir()).filter((name) => name.startsWith('baton-') && isOfGone(name) === true)
   return names.map((name) => join(tmpdir(), name))
 }

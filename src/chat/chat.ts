@@ -25,7 +25,7 @@ import type { RunReport, Surroundings } from '../wiring/conduct.ts'
 import { maskFor } from '../wiring/run-context.ts'
 import { findChat, listChats, type ListedMessage, listMessage, longestText, type MessageKind } from './chat-list.ts'
 import { type ChatLease, claimChat } from './chat-owner.ts'
-import { dropTaken, takeMessage, type TakenMessage, takenMessages } from './taken.ts'
+import { removePendingMessage, storePendingMessage, type PendingMessage, pendingMessages } from './pending-messages.ts'
 
 /** The settings of messages in a chat; each message may change them for the next ones. */
 export interface ChatSettings {
@@ -72,7 +72,7 @@ export interface Chat {
   /** The run of the latest message that the next one knows about. */
   readonly last: () => string | undefined
   /** Its messages that were taken by a process that was killed before their runs began, oldest first. */
-  readonly taken: () => readonly TakenMessage[]
+  readonly taken: () => readonly PendingMessage[]
   /** Something that happened in between; the model gets it with the next message. */
   readonly note: (text: string) => void
   /** Whether the conversation is so long that it should be summarized before the next message. */
@@ -83,7 +83,7 @@ export interface Chat {
    */
   readonly send: (message: Outgoing, watching: Watching, listener: Listener) => Promise<RunReport>
   /** Answers a message of `taken`. */
-  readonly sendTaken: (message: TakenMessage, watching: Watching, listener: Listener) => Promise<RunReport>
+  readonly sendTaken: (message: PendingMessage, watching: Watching, listener: Listener) => Promise<RunReport>
   /**
    * Summarizes the conversation; later messages get the summary instead. @throws BatonError USAGE if there are no
    * messages
@@ -134,7 +134,7 @@ export async function reopenChat(host: ChatHost, id: string, changed: Partial<Ch
   try {
     // what is in progress elsewhere is not left behind
     const left = takenIn(store).filter(({ chat }) => chat === found.id)
-    const taken: TakenMessage[] = []
+    const taken: PendingMessage[] = []
     for (const message of left) if (!(await isRecorded(message, store))) taken.push(message)
     const { messages } = findChat(runs, found.id, taken)
     const last = await lastBegun(
@@ -190,12 +190,12 @@ async function openStore({ env, home, cwd }: Place, overrides: readonly string[]
   return { runs, mask: await maskFor({ settings }, env), key: key?.status === 'ok' ? key.value : undefined }
 }
 
-function takenIn({ key, ...store }: Store): readonly TakenMessage[] {
-  return key === undefined ? [] : takenMessages({ ...store, key })
+function takenIn({ key, ...store }: Store): readonly PendingMessage[] {
+  return key === undefined ? [] : pendingMessages({ ...store, key })
 }
 
 /** Whether the run of a taken message has begun: the message is listed then, and no longer taken. */
-async function isRecorded(message: TakenMessage, { runs }: Store): Promise<boolean> {
+async function isRecorded(message: PendingMessage, { runs }: Store): Promise<boolean> {
   const { chat, kind, run, at, text } = message
   const folder = join(runs, run)
   if (!(await hasBegun(folder))) {
@@ -205,7 +205,7 @@ async function isRecorded(message: TakenMessage, { runs }: Store): Promise<boole
   }
   const isListed = listChats(runs).some(({ messages }) => messages.some((one) => one.run === run))
   if (!isListed) listMessage(runs, chat, { kind, run, at, text })
-  dropTaken(runs, run)
+  removePendingMessage(runs, run)
   return true
 }
 
@@ -225,7 +225,7 @@ interface Beginning {
   readonly tokens: number
   /** The model named by the prompt file or the config. */
   readonly modelOfFile: string | undefined
-  readonly taken: readonly TakenMessage[]
+  readonly taken: readonly PendingMessage[]
 }
 
 function createChat(host: ChatHost, begin: Beginning): Chat {
@@ -260,7 +260,7 @@ function createChat(host: ChatHost, begin: Beginning): Chat {
     }
     lease ??= await claimChat(store.runs, message.chat, host)
     if (host.keepsTaken && kind !== 'summary' && store.key !== undefined)
-      takeMessage(message, { ...store, key: store.key })
+      storePendingMessage(message, { ...store, key: store.key })
     const count = notes.length
     return start(message, watching, listener, () => {
       if (!isInLine) return
@@ -269,13 +269,13 @@ function createChat(host: ChatHost, begin: Beginning): Chat {
     })
   }
 
-  function forget({ run }: TakenMessage, { runs }: Store): void {
-    dropTaken(runs, run)
+  function forget({ run }: PendingMessage, { runs }: Store): void {
+    removePendingMessage(runs, run)
     taken = taken.filter((one) => one.run !== run)
   }
 
   async function start(
-    message: TakenMessage,
+    message: PendingMessage,
     { onBegin, ...watching }: Watching,
     listener: Listener,
     onRecord: () => void,

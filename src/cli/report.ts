@@ -2,7 +2,7 @@ import { dirname, join, resolve } from 'node:path'
 import { codeFrame } from '../base/code-frame.ts'
 import { entryStatus } from '../base/entries.ts'
 import { cutMessage, isBatonError, messageOf, type SourcePlace } from '../base/error.ts'
-import { isInside, leavingLink, realPath } from '../base/files.ts'
+import { isInside, escapingLink, realPath } from '../base/files.ts'
 import { harmless, harmlessName } from '../base/terminal-text.ts'
 import { placeText } from '../render/format.ts'
 import { type Paint, paintDiff } from '../render/style.ts'
@@ -64,7 +64,7 @@ function describePlace(place: SourcePlace, { cwd, paint }: ReportOptions): reado
 /** Whether a link in the project leads out of it: whoever put it there does not decide what is printed, in logs too. */
 function isLinkedIn(file: string, cwd: string): boolean {
   const root = projectOf(realPath(cwd))
-  return leavingLink(resolve(cwd, file), (real) => isInside(root, real)) !== undefined
+  return escapingLink(resolve(cwd, file), (real) => isInside(root, real)) !== undefined
 }
 
 /** The nearest folder upward with a mark of a workspace; else the folder itself. */

@@ -4,7 +4,7 @@ import { compareBytes } from '../base/byte-order.ts'
 import { BatonError, messageOf } from '../base/error.ts'
 import { newTemporaryName, writeFileAtomic } from '../base/files.ts'
 import { isJsonObject, type Json } from '../base/json.ts'
-import { closeOwnFile } from '../base/own-folder.ts'
+import { makeFilePrivate } from '../base/private-folder.ts'
 import { type ReadLog, readSource, sourceExists } from '../base/reads.ts'
 import { secureDataFolder } from './own-places.ts'
 
@@ -60,7 +60,7 @@ export function readDataFile<T>(
  */
 export function readPrivateDataFile<T>(file: string, kind: DataFile<T>, reads?: ReadLog): ReadonlyMap<string, T> {
   secureDataFolder(dirname(file))
-  closeOwnFile(file, { what: kind.what, hint: kind.hint })
+  makeFilePrivate(file, { what: kind.what, hint: kind.hint })
   return readDataFile(file, kind, reads)
 }
 

@@ -1,5 +1,5 @@
 import { dirname } from 'node:path'
-import { closeOwnFolder, refuseOthers } from '../base/own-folder.ts'
+import { makeFolderPrivate, refuseForeignFile } from '../base/private-folder.ts'
 import { type Surroundings, userConfigFile, userDataFolder, userMcpFile } from './locate.ts'
 
 const hint = 'Set BATON_HOME, or XDG_CONFIG_HOME and XDG_DATA_HOME, to your own folder.'
@@ -11,13 +11,13 @@ const hint = 'Set BATON_HOME, or XDG_CONFIG_HOME and XDG_DATA_HOME, to your own 
  */
 export function secureOwnPlaces(around: Pick<Surroundings, 'env' | 'home'>): void {
   const config = userConfigFile(around)
-  refuseOthers(dirname(config), { what: 'the config folder', hint })
-  refuseOthers(config, { what: 'the config file', hint })
-  refuseOthers(userMcpFile(around), { what: 'your file of MCP servers', hint })
+  refuseForeignFile(dirname(config), { what: 'the config folder', hint })
+  refuseForeignFile(config, { what: 'the config file', hint })
+  refuseForeignFile(userMcpFile(around), { what: 'your file of MCP servers', hint })
   secureDataFolder(userDataFolder(around))
 }
 
 /** The same for the folder of packs and lists alone. */
 export function secureDataFolder(folder: string): void {
-  closeOwnFolder(folder, { what: 'the data folder', hint })
+  makeFolderPrivate(folder, { what: 'the data folder', hint })
 }

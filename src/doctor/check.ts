@@ -13,7 +13,7 @@ export interface Check {
 }
 
 /** The input of the examination. Nothing else of the process is read. */
-export interface Patient {
+export interface DoctorInput {
   readonly cwd: string
   readonly env: Readonly<Record<string, string | undefined>>
   readonly home: string

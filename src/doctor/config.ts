@@ -18,7 +18,7 @@ import { defaultMerge } from '../pack/pack-manifest.ts'
 import { unusedCores, unusedCoreText } from '../pack/pack-ref.ts'
 import { findProgram, isProgram } from '../base/program.ts'
 import { definitionsHere } from '../pack/definitions.ts'
-import { type Check, checksOf, note, ok, type Patient, warn } from './check.ts'
+import { type Check, checksOf, note, ok, type DoctorInput, warn } from './check.ts'
 
 export interface ConfigFound {
   readonly checks: readonly Check[]
@@ -32,14 +32,14 @@ export interface ConfigFound {
   readonly isValid: boolean
 }
 
-export async function checkConfig(patient: Patient): Promise<ConfigFound> {
-  const located = locateWorkspace(patient)
+export async function checkConfig(input: DoctorInput): Promise<ConfigFound> {
+  const located = locateWorkspace(input)
   const { workspace } = located
   const found = checkWorkspace(located)
   try {
-    const { overrides, ...around } = patient
+    const { overrides, ...around } = input
     const { settings, origins, leftOut } = await loadTargetConfig({ ...around, flags: { overrides } })
-    return { checks: [...found, checkFiles(workspace, patient)], workspace, settings, origins, leftOut, isValid: true }
+    return { checks: [...found, checkFiles(workspace, input)], workspace, settings, origins, leftOut, isValid: true }
   } catch (error) {
     const settings = settingsOf(defaultLayer.values, { workspace })
     return {
@@ -70,17 +70,17 @@ function checkWorkspace(located: LocatedWorkspace): readonly Check[] {
 
 const foreignHint = 'Start there (-C), or create a file of your own that makes a folder the workspace: baton init.'
 
-function checkFiles(workspace: string, patient: Patient): Check {
-  const own = userConfigFile(patient)
-  const aipack = aipackConfigFiles(workspace, patient).map(({ path }) => path)
+function checkFiles(workspace: string, input: DoctorInput): Check {
+  const own = userConfigFile(input)
+  const aipack = aipackConfigFiles(workspace, input).map(({ path }) => path)
   const files = [...aipack, own, workspaceConfigFile(workspace) ?? ''].filter((file) => existsSync(file))
   if (files.length === 0) return note('config', `no file; yours would be ${own}`)
   return ok('config', files.map((file) => displayPath(workspace, file)).join(', '))
 }
 
 /** Named agents: their errors, and the programs of those that are command lines. */
-export async function checkAgents(patient: Patient, workspace: string): Promise<readonly Check[]> {
-  const { overrides, root, ...around } = patient
+export async function checkAgents(input: DoctorInput, workspace: string): Promise<readonly Check[]> {
+  const { overrides, root, ...around } = input
   const builtInDir = join(root, 'agents')
   const wrong: Check[] = []
   const found = await definitionsHere({ ...around, builtInDir, flags: { overrides } }, (error) => {
@@ -88,7 +88,7 @@ export async function checkAgents(patient: Patient, workspace: string): Promise<
   })
   const programs = found.flatMap(({ name, agent, from }) => {
     if (agent.kind !== 'command') return []
-    const check = checkProgram(name, agent.line.command, { env: patient.env, workspace })
+    const check = checkProgram(name, agent.line.command, { env: input.env, workspace })
     // most people have only some of the programs that Baton knows
     return from === 'built-in' && check.status !== 'ok' ? [] : [check]
   })
@@ -98,7 +98,7 @@ export async function checkAgents(patient: Patient, workspace: string): Promise<
 function checkProgram(
   name: string,
   command: string,
-  { env, workspace }: Pick<Patient, 'env'> & { readonly workspace: string },
+  { env, workspace }: Pick<DoctorInput, 'env'> & { readonly workspace: string },
 ): Check {
   const isPath = command.includes('/')
   const program = isPath ? resolve(workspace, command) : findProgram(command, env, workspace)
@@ -112,9 +112,9 @@ function checkProgram(
 }
 
 /** The packs that can be named here, and errors in their manifests. */
-export async function checkPacks(patient: Patient, workspace: string): Promise<readonly Check[]> {
-  const roots = packRoots(workspace, patient)
-  const packs = listPacks({ packRoots: roots, builtInDir: join(patient.root, 'agents') })
+export async function checkPacks(input: DoctorInput, workspace: string): Promise<readonly Check[]> {
+  const roots = packRoots(workspace, input)
+  const packs = listPacks({ packRoots: roots, builtInDir: join(input.root, 'agents') })
   const broken = packs.map((pack) =>
     defaultMerge({ pack: { ...pack, ref: pack.identity }, builtIn: false }).then(
       () => [],

@@ -2,10 +2,10 @@ import { existsSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { listPacks, packRoots } from '../pack/find-pack.ts'
 import { mayHaveServers } from '../pack/server-file.ts'
-import { type Check, checksOf, fail, note, ok, type Patient, warn } from './check.ts'
+import { type Check, checksOf, fail, note, ok, type DoctorInput, warn } from './check.ts'
 import { checkAgents, checkConfig, checkPacks, type ConfigFound } from './config.ts'
 import { lostWorktrees } from '../base/git-worktree.ts'
-import { leftTemporaryFolders } from '../base/temporary-folder.ts'
+import { staleTemporaryFolders } from '../base/temporary-folder.ts'
 import type { Settings } from '../config/settings.ts'
 import { isRunId, runIds } from '../journal/find-run.ts'
 import { readRunState } from '../journal/run-state.ts'
@@ -34,46 +34,46 @@ import { loadModelTable, roles } from '../model/table.ts'
  * Checks everything a run needs. Changes nothing, sends no key, and contacts only servers of this machine.
  * @throws the signal's reason when it is aborted
  */
-export async function examine(patient: Patient): Promise<readonly Check[]> {
-  const config = await checkConfig(patient)
+export async function examine(input: DoctorInput): Promise<readonly Check[]> {
+  const config = await checkConfig(input)
   const { settings, workspace } = config
   const [models, lua, git, packs, sandbox] = await Promise.all([
-    checkModels(patient, config),
-    checkLua(settings, patient),
-    checkGit(patient),
-    checkPacks(patient, workspace),
-    checkSandbox(patient),
+    checkModels(input, config),
+    checkLua(settings, input),
+    checkGit(input),
+    checkPacks(input, workspace),
+    checkSandbox(input),
   ])
   return [
-    ok('baton', `${patient.version} in ${patient.root}`),
-    checkNode(patient),
-    checkTerminal(patient),
-    ...checkNetwork(patient),
+    ok('baton', `${input.version} in ${input.root}`),
+    checkNode(input),
+    checkTerminal(input),
+    ...checkNetwork(input),
     ...config.checks,
-    ...checkKeys(patient, settings),
+    ...checkKeys(input, settings),
     ...models,
     ...lua,
     ...packs,
-    ...(config.isValid ? await checkAgents(patient, workspace) : []),
-    ...(await mcpChecks(patient, config)),
-    checkRuns(patient, { settings, workspace }),
-    ...(await checkLeft(patient, { settings, workspace })),
+    ...(config.isValid ? await checkAgents(input, workspace) : []),
+    ...(await mcpChecks(input, config)),
+    checkRuns(input, { settings, workspace }),
+    ...(await checkLeft(input, { settings, workspace })),
     git,
     sandbox,
   ]
 }
 
 /** Most people have no server. */
-async function mcpChecks(patient: Patient, config: ConfigFound): Promise<readonly Check[]> {
-  const packs = listPacks({ packRoots: packRoots(config.workspace, patient) })
+async function mcpChecks(input: DoctorInput, config: ConfigFound): Promise<readonly Check[]> {
+  const packs = listPacks({ packRoots: packRoots(config.workspace, input) })
   const isNeeded = config.settings.mcp_servers !== undefined || config.leftOut.length > 0
   if (!isNeeded && !packs.some((pack) => mayHaveServers(pack))) return []
-  return (await import('./servers.ts')).checkServers(patient, config)
+  return (await import('./servers.ts')).checkServers(input, config)
 }
 
 /** Work trees and temporary folders that runs left behind which were killed, and how to remove them. */
 async function checkLeft(
-  { env, home }: Patient,
+  { env, home }: DoctorInput,
   { settings, workspace }: { readonly settings: Settings; readonly workspace: string },
 ): Promise<readonly Check[]> {
   const runs = runsFolder({ env, home, workspace, runsDir: settings.runs.dir })
@@ -85,7 +85,7 @@ async function checkLeft(
     list.push(id)
   }
   const lost = lostWorktrees(workspace).filter((top) => isOfRun(top))
-  const temporary = leftTemporaryFolders()
+  const temporary = staleTemporaryFolders()
   return [
     ...ended.map((id) =>
       note(
@@ -125,13 +125,13 @@ function isOfRun(top: string): boolean {
 const oldestNode = '20.19.0'
 const gitLimitMs = 5_000
 
-function checkNode({ node: { version, platform, arch } }: Patient): Check {
+function checkNode({ node: { version, platform, arch } }: DoctorInput): Check {
   const message = `${version} on ${platform} ${arch}`
   const isOld = version.localeCompare(oldestNode, 'en', { numeric: true }) < 0
   return isOld ? fail('node', message, `Install Node ${oldestNode} or later.`) : ok('node', message)
 }
 
-function checkTerminal({ env, terminal: { out, err, columns } }: Patient): Check {
+function checkTerminal({ env, terminal: { out, err, columns } }: DoctorInput): Check {
   const why = !err ? 'stderr is not one' : env['TERM'] === 'dumb' ? 'TERM is dumb' : env['CI'] ? 'CI is set' : undefined
   if (why !== undefined) return note('terminal', `${why}: progress is written line by line`)
   const color = env['NO_COLOR'] ? ', NO_COLOR is set' : ''
@@ -139,7 +139,7 @@ function checkTerminal({ env, terminal: { out, err, columns } }: Patient): Check
 }
 
 /** How requests leave this machine, if the environment says so. */
-function checkNetwork({ env }: Patient): readonly Check[] {
+function checkNetwork({ env }: DoctorInput): readonly Check[] {
   const proxies = ['http://host.invalid', 'https://host.invalid'].flatMap((address): readonly Check[] => {
     const url = new URL(address)
     try {
@@ -168,14 +168,14 @@ function checkCertificates(file: string): Check {
 }
 
 /** Whether programs of models can be run: without a sandbox they are not. */
-async function checkSandbox({ env, cwd }: Patient): Promise<Check> {
+async function checkSandbox({ env, cwd }: DoctorInput): Promise<Check> {
   const boxer = await findBoxer({ env, workspace: cwd })
   return boxer.kind === 'none'
     ? warn('sandbox', `models cannot run programs: ${boxer.problem}`, boxer.hint)
     : ok('sandbox', `${boxer.program} provides the sandbox for programs that models start`)
 }
 
-async function checkGit({ env, home, cwd, signal }: Patient): Promise<Check> {
+async function checkGit({ env, home, cwd, signal }: DoctorInput): Promise<Check> {
   const command = findProgram('git', env, cwd)
   const hint = 'Agents that look at changes need it: install git.'
   if (command === undefined) return warn('git', 'not found', hint)
@@ -191,7 +191,7 @@ async function checkGit({ env, home, cwd, signal }: Patient): Promise<Check> {
 }
 
 /** Loads the configured engine and computes something with it. */
-async function checkLua({ lua }: Settings, { signal }: Patient): Promise<readonly Check[]> {
+async function checkLua({ lua }: Settings, { signal }: DoctorInput): Promise<readonly Check[]> {
   const other = lua.engine === 'lua54' ? 'fengari' : 'lua54'
   const hint = `Reinstall Baton, or set engine = "${other}" in [lua] of your config file.`
   try {
@@ -212,7 +212,7 @@ async function checkLua({ lua }: Settings, { signal }: Patient): Promise<readonl
 
 /** Whether runs can be recorded: tried in the nearest folder that exists. */
 function checkRuns(
-  { env, home }: Patient,
+  { env, home }: DoctorInput,
   { settings, workspace }: { readonly settings: Settings; readonly workspace: string },
 ): Check {
   const folder = runsFolder({ env, home, workspace, runsDir: settings.runs.dir })
@@ -227,7 +227,7 @@ function checkRuns(
 }
 
 /** Which keys and addresses the environment has. Values of keys are never shown. */
-function checkKeys({ env }: Pick<Patient, 'env'>, settings: Settings): readonly Check[] {
+function checkKeys({ env }: Pick<DoctorInput, 'env'>, settings: Settings): readonly Check[] {
   const known = [...Object.values(builtInProviders).flatMap(({ apiKeyEnvs }) => apiKeyEnvs), gatewayKeyEnv]
   const wanted = wantedKeys(settings)
   const names = new Set([...known, ...wanted.map(({ variable }) => variable)])
@@ -258,14 +258,14 @@ function wantedKeys({ providers, gateway }: Settings): readonly { readonly varia
 }
 
 /** The same test as before a call: spaces and line breaks get into keys by copying. */
-function checkKey(name: string, env: Patient['env']): readonly Check[] {
+function checkKey(name: string, env: DoctorInput['env']): readonly Check[] {
   if (isKey(readVariable(env, name) ?? '')) return []
   const message = `${name} contains a space or a character that cannot be part of a key`
   return [warn('keys', message, `Set ${name} again, without quotes and line breaks.`)]
 }
 
 /** Variables that replace the address of a provider: the host they name gets its key. */
-function checkAddresses(env: Patient['env']): readonly Check[] {
+function checkAddresses(env: DoctorInput['env']): readonly Check[] {
   const rows = Object.values(builtInProviders).flatMap(({ baseUrlEnv, baseUrlForm }) =>
     baseUrlEnv === undefined ? [] : [{ variable: baseUrlEnv, form: baseUrlForm }],
   )
@@ -281,11 +281,11 @@ function checkAddresses(env: Patient['env']): readonly Check[] {
 }
 
 /** Looks for servers on this machine, and for the model that would answer. Servers are only asked for their models. */
-async function checkModels(patient: Patient, config: ConfigFound): Promise<readonly Check[]> {
-  const servers = await askLocalServers(patient)
+async function checkModels(input: DoctorInput, config: ConfigFound): Promise<readonly Check[]> {
+  const servers = await askLocalServers(input)
   const found = checkServers(servers)
   if (!config.isValid) return [...found, note('model', 'not checked, because the config is invalid')]
-  return [...found, ...(await checkChoice(servers, patient, config))]
+  return [...found, ...(await checkChoice(servers, input, config))]
 }
 
 function checkServers(servers: readonly LocalServer[]): readonly Check[] {
@@ -310,7 +310,7 @@ function checkServers(servers: readonly LocalServer[]): readonly Check[] {
 
 async function checkChoice(
   servers: readonly LocalServer[],
-  { env, root }: Patient,
+  { env, root }: DoctorInput,
   { settings, origins }: ConfigFound,
 ): Promise<readonly Check[]> {
   const { providers, gateway, model_aliases: aliases, model } = settings

@@ -8,18 +8,18 @@ import { fullName } from '../mcp/names.ts'
 import { serversOf } from '../mcp/server-of.ts'
 import { packRoots } from '../pack/find-pack.ts'
 import { readAllPackServers, withoutNamed } from '../pack/pack-servers.ts'
-import { type Check, checksOf, note, ok, type Patient, warn } from './check.ts'
+import { type Check, checksOf, note, ok, type DoctorInput, warn } from './check.ts'
 import type { ConfigFound } from './config.ts'
 
 /**
  * Whether MCP servers could be started, including those of packs: programs, folders and variables exist. None is
  * started or contacted.
  */
-export async function checkServers(patient: Patient, config: ConfigFound): Promise<readonly Check[]> {
-  const { env } = patient
+export async function checkServers(input: DoctorInput, config: ConfigFound): Promise<readonly Check[]> {
+  const { env } = input
   const { settings, origins, workspace } = config
   const problems: Check[] = []
-  const found = await readAllPackServers(packRoots(workspace, patient), patient, (error) => {
+  const found = await readAllPackServers(packRoots(workspace, input), input, (error) => {
     problems.push(...checksOf('mcp', error, 'warn'))
   })
   const packs = found.map((pack) => ({ ...withoutNamed(pack, settings), notes: pack.notes }))
@@ -40,7 +40,7 @@ export async function checkServers(patient: Patient, config: ConfigFound): Promi
   ]
 }
 
-function checkServer(server: McpServer, env: Patient['env']): readonly Check[] {
+function checkServer(server: McpServer, env: DoctorInput['env']): readonly Check[] {
   const { origin, transport } = server
   const name = fullName(server)
   let reached: McpTransport

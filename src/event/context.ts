@@ -102,7 +102,7 @@ export interface RunScope {
   readonly openedChanges?: readonly string[]
   /** Default time limit of agents, in milliseconds; omitted: none. */
   readonly agentMs?: number
-  /** A run of an older version: `formerRounds` is the default, and reaching a limit of rounds is no failure. */
+  /** A run of an older version: `legacyDefaultRounds` is the default, and reaching a limit of rounds is no failure. */
   readonly hasFormerRounds?: true
   /** Others can do without this work, so a host that fails is not waited for as long as otherwise. */
   readonly isSpare?: true

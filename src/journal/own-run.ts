@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import { BatonError, hasSystemCode } from '../base/error.ts'
-import { closeOwnFolder } from '../base/own-folder.ts'
+import { makeFolderPrivate } from '../base/private-folder.ts'
 import { capture } from './work-result.ts'
 import { hasBegun } from './has-begun.ts'
 import { type FilePort, nodeFiles } from './file-port.ts'
@@ -88,7 +88,7 @@ export async function refuseForeign(folder: string, key: SigningKey, what: strin
       hint: 'Its process was killed before it did anything. Run the file again.',
     })
   }
-  if (await isOwnRun(folder, key)) return closeOwnFolder(folder, ownRun)
+  if (await isOwnRun(folder, key)) return makeFolderPrivate(folder, ownRun)
   throw new BatonError(
     'UNTRUSTED',
     `run ${basename(folder)} was not recorded by this installation: it is not ${what}`,

@@ -12,7 +12,7 @@ import {
 import { basename, dirname, join } from 'node:path'
 import { BatonError, hasSystemCode, messageOf } from '../base/error.ts'
 import { createSigner } from '../base/hash.ts'
-import { closeOwnFolder } from '../base/own-folder.ts'
+import { makeFolderPrivate } from '../base/private-folder.ts'
 import { adviceFor } from './failure.ts'
 import { nodeFiles } from './file-port.ts'
 import { stateFolder } from './run-id.ts'
@@ -45,7 +45,7 @@ function signingKeyFile(around: { readonly env: Environment; readonly home: stri
 export function openSigningKey(around: { readonly env: Environment; readonly home: string }): SigningKey {
   const file = signingKeyFile(around)
   try {
-    closeOwnFolder(dirname(file), ownState)
+    makeFolderPrivate(dirname(file), ownState)
     return readKey(file) ?? makeKey(file)
   } catch (error) {
     if (error instanceof BatonError) throw error

@@ -4,7 +4,7 @@ import type { RunEvent } from '../event/event.ts'
 import { createMemoryJournal } from '../journal/memory.ts'
 import { newRunId } from '../journal/run-id.ts'
 import type { Prompt } from '../event/prompt.ts'
-import type { Conversing, Operation } from '../run/converse.ts'
+import type { ConverseOptions, Operation } from '../run/converse.ts'
 import { startRun } from '../runner.ts'
 import type { RunReport } from '../wiring/conduct.ts'
 import { checkedOptions, type ConversationOptions, type PlaceOptions, startOptions } from './options.ts'
@@ -90,7 +90,7 @@ function converseWith(options: ConversationOptions, place: Required<PlaceOptions
           const { converse } = await import('../run/converse.ts')
           if (target.kind !== 'prompt') throw new Error('a text is a prompt')
           const conversing = { target, operations, decide: questions.decide, history, userId }
-          const onOpen: Conversing['onOpen'] = (session) => (prompts = session.prompts)
+          const onOpen: ConverseOptions['onOpen'] = (session) => (prompts = session.prompts)
           return converse({ ...conversing, onOpen }, context)
         },
       },

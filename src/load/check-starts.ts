@@ -4,7 +4,7 @@ import { fallbackModels, givenOptions, mergeOptions, modelOf } from '../agent/op
 import { declaredOptionIssues } from '../agent/declared-option-issues.ts'
 import { readDeclaredOptions } from '../agent/declared-options.ts'
 import type { AgentParts, ChosenModel } from '../agent/parts.ts'
-import type { OtherTools } from '../agent/tool-names.ts'
+import type { ExternalTools } from '../agent/tool-names.ts'
 import type { ToolFilter } from '../event/permission.ts'
 import { BatonError, isBatonError, rewordError } from '../base/error.ts'
 import { defined, type Json, type JsonObject } from '../base/json.ts'
@@ -17,7 +17,7 @@ import { asLua } from '../script/host/require.ts'
 import { serverNamesOf } from '../mcp/names.ts'
 import { packOfFile } from '../pack/granted.ts'
 import { asChild } from './child-target.ts'
-import { createOneCompiler, type OneCompiler } from './one-compiler.ts'
+import { createSharedCompiler, type SharedCompiler } from './shared-compiler.ts'
 import { placeModelError } from './model-place.ts'
 import type { NamedAgent } from './prompt-agents.ts'
 import type { PromptTarget } from './prompt-target.ts'
@@ -35,7 +35,7 @@ interface Parts extends Pick<AgentParts, 'chooseModel' | 'prices' | 'plugins' | 
  * @throws BatonError at the entry that names the agent
  */
 export async function checkStarts(target: PromptTarget, parts: Parts): Promise<void> {
-  const compiler = createOneCompiler(target.settings.lua)
+  const compiler = createSharedCompiler(target.settings.lua)
   try {
     const models = await modelsOf(target, { parts, compiler, packRoots: target.packRoots })
     const { usd, unpriced } = target.settings.budget
@@ -48,7 +48,7 @@ export async function checkStarts(target: PromptTarget, parts: Parts): Promise<v
 interface Checking {
   readonly parts: Parts
   readonly packRoots: readonly string[]
-  readonly compiler: OneCompiler
+  readonly compiler: SharedCompiler
 }
 
 async function modelsOf(target: PromptTarget, checking: Checking): Promise<readonly ChosenModel[]> {
@@ -98,7 +98,7 @@ async function strategyModels(target: PromptTarget, checking: Checking): Promise
 /** Whether the model of a prompt file may be given tools. Most files have none, and load no code for them. */
 async function givesTools(
   { tools, disallowed_tools, write_mode: writes }: PromptTarget['settings'],
-  others: () => Promise<OtherTools>,
+  others: () => Promise<ExternalTools>,
 ): Promise<boolean> {
   if (tools === undefined) return false
   const { mayGiveTools } = await import('../agent/tool-names.ts')
@@ -152,7 +152,11 @@ async function modelsOfAgent(
 }
 
 /** Whether the options of a script agent give its model tools. @throws BatonError for unknown tools */
-async function namesTools({ tools }: JsonObject, agent: string, othersOf: () => Promise<OtherTools>): Promise<boolean> {
+async function namesTools(
+  { tools }: JsonObject,
+  agent: string,
+  othersOf: () => Promise<ExternalTools>,
+): Promise<boolean> {
   if (!Array.isArray(tools)) return false
   const { mayGiveTools, refuseUnknownTools } = await import('../agent/tool-names.ts')
   const names = tools.map(String)
@@ -162,7 +166,7 @@ async function namesTools({ tools }: JsonObject, agent: string, othersOf: () => 
 }
 
 /** The tools available to an agent besides those of Baton. */
-function otherToolsIn(file: string, checking: Checking): () => Promise<OtherTools> {
+function otherToolsIn(file: string, checking: Checking): () => Promise<ExternalTools> {
   return async () => {
     const brought = ((await checking.parts.plugins?.())?.tools ?? []).map(({ name }) => name)
     return {
@@ -174,7 +178,7 @@ function otherToolsIn(file: string, checking: Checking): () => Promise<OtherTool
 }
 
 /** The MCP servers that an agent has; undefined if they are not known. */
-async function serversIn(file: string, { parts, packRoots }: Checking): Promise<Omit<OtherTools, 'brought'>> {
+async function serversIn(file: string, { parts, packRoots }: Checking): Promise<Omit<ExternalTools, 'brought'>> {
   if (parts.serversOf === undefined) return {}
   return serverNamesOf(await parts.serversOf(packOfFile(file, packRoots)))
 }

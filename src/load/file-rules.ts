@@ -54,12 +54,12 @@ async function toolProblems(
   const inTables = strategies.flatMap(({ givenOptions }) => givenOptions?.(settings) ?? [])
   const given = [...agents, ...inTables].some(({ options }) => options['tools'] !== undefined)
   if (!given && settings.tools === undefined && settings.disallowed_tools === undefined) return []
-  return asErrors(await (await import('./named.ts')).toolIssues(spec, strategies))
+  return asErrors(await (await import('./named-tools.ts')).toolIssues(spec, strategies))
 }
 
 async function resourceProblems(spec: RunSpec): Promise<readonly BatonError[]> {
   if (spec.settings.context_resources === undefined) return []
-  return asErrors(await (await import('./named.ts')).resourceIssues(spec))
+  return asErrors(await (await import('./named-tools.ts')).resourceIssues(spec))
 }
 
 async function templateProblems({ settings, document }: RunSpec): Promise<readonly BatonError[]> {

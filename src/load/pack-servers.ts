@@ -4,7 +4,7 @@ import type { Settings } from '../config/settings.ts'
 import { packRoots } from '../pack/find-pack.ts'
 import { packOfFile } from '../pack/granted.ts'
 import { mayHaveServers } from '../pack/server-file.ts'
-import { besides, serverNames } from './other-tools.ts'
+import { withPackTools, serverNames } from './external-tools.ts'
 import type { TargetOptions } from './options.ts'
 
 type Around = Pick<TargetOptions, 'cwd' | 'env' | 'home' | 'reads' | 'flags'>
@@ -53,5 +53,5 @@ export async function serversOfAgent(
   around: Around,
 ): Promise<ServersOfPack> {
   const { settings, leftOut = [] } = run
-  return besides({ names: serverNames(settings), leftOut }, await serversOfPack(file, run, around))
+  return withPackTools({ names: serverNames(settings), leftOut }, await serversOfPack(file, run, around))
 }

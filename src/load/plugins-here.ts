@@ -5,7 +5,7 @@ import { noPlugins, type Plugins } from '../agent/plugins/plugin.ts'
 import { type ConfigOptions, loadTargetConfig } from '../config/target-config.ts'
 
 /** One thing that a plug-in adds. */
-export interface Brought extends Pick<Plugins, 'modes' | 'tools'> {
+export interface PluginAddition extends Pick<Plugins, 'modes' | 'tools'> {
   /** Name of the plug-in. */
   readonly id: string
 }
@@ -18,9 +18,9 @@ export function builtInModes(): readonly KnownMode[] {
 export async function pluginsHere(
   options: ConfigOptions,
   onProblem: (error: unknown) => void,
-): Promise<readonly Brought[]> {
+): Promise<readonly PluginAddition[]> {
   const files = await orProblem([], onProblem, async () => (await loadTargetConfig(options)).settings.plugins ?? [])
-  const brought: Brought[] = []
+  const brought: PluginAddition[] = []
   for (const file of files) {
     const { ids, modes, tools } = await orProblem(noPlugins, onProblem, () => loadPlugins([file]))
     brought.push(...ids.map((id) => ({ id, modes, tools })))

@@ -24,7 +24,7 @@ import {
   startsAgents,
 } from './definitions.ts'
 import { asChild, childTargetOptions, childVariables } from './child-target.ts'
-import { createOneCompiler } from './one-compiler.ts'
+import { createSharedCompiler } from './shared-compiler.ts'
 import { loadOutputSchema, loadSchemaFlag, type OutputSchema } from './output-schema.ts'
 import { type AgentLookup, findPromptAgents, type NamedAgent } from './prompt-agents.ts'
 import { withPackServers } from './pack-servers.ts'
@@ -102,7 +102,7 @@ export async function loadPromptTarget(options: TargetOptions, callers: readonly
   )
   const output = await loadOutput(spec, options)
   const strategy = await loadStrategy(spec, { ...options, byName })
-  const compiler = createOneCompiler(settings.lua)
+  const compiler = createSharedCompiler(settings.lua)
   try {
     await refuseProblems(partRules, spec, { output, strategies: options.strategies, compiler: compiler.open })
   } finally {
@@ -113,7 +113,7 @@ export async function loadPromptTarget(options: TargetOptions, callers: readonly
   const toolNotes = [
     ...(spec.toolNotes ?? []),
     ...starts.flatMap(({ child }) => child?.spec.toolNotes ?? []),
-    ...(startable.some(isForeign) ? await (await import('./named.ts')).missingToolsOf(startable, spec) : []),
+    ...(startable.some(isForeign) ? await (await import('./named-tools.ts')).missingToolsOf(startable, spec) : []),
   ]
   return {
     kind: 'prompt',
@@ -149,7 +149,7 @@ function isForeign({ agent }: AgentDefinition): boolean {
 
 /** Most files are ours, and load no code for it. */
 async function withoutMissing(spec: RunSpec): Promise<RunSpec> {
-  return spec.foreignTools === undefined ? spec : (await import('./named.ts')).withoutMissingTools(spec)
+  return spec.foreignTools === undefined ? spec : (await import('./named-tools.ts')).withoutMissingTools(spec)
 }
 
 const noRoles: PromptTarget['roles'] = new Map()

@@ -60,7 +60,7 @@ export type Target = PromptTarget | AgentTarget
 /** Warnings that a run reports before it starts, one line each. */
 export async function warningsOf(target: Target): Promise<readonly string[]> {
   const own = target.kind === 'prompt' ? [...target.spec.warnings, ...(target.spec.toolNotes ?? [])].map(issueText) : []
-  const leftOut = leftOutOf(target)
+  const leftOut = unusedServersOf(target)
   const servers =
     leftOut.length === 0
       ? []
@@ -71,7 +71,7 @@ export async function warningsOf(target: Target): Promise<readonly string[]> {
 }
 
 /** MCP servers that are not used because their file is not trusted. */
-export function leftOutOf(target: Target): readonly UnusedServers[] {
+export function unusedServersOf(target: Target): readonly UnusedServers[] {
   return target.kind === 'prompt' ? target.spec.leftOut : target.leftOut
 }
 

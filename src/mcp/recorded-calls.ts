@@ -1,4 +1,4 @@
-import { underBoth } from '../base/concurrency.ts'
+import { withEitherSignal } from '../base/concurrency.ts'
 import { BatonError } from '../base/error.ts'
 import { canonicalJson, defined, type JsonObject } from '../base/json.ts'
 import { harmlessName } from '../base/terminal-text.ts'
@@ -89,7 +89,7 @@ const assumed: McpResult = {
 
 /**
  * Calls a tool, as one effect. It is repeated after a crash only if the server is trusted and says that the tool only
- * reads. Progress is reported as by `createProgressTeller`, except for a call that is answered from the record.
+ * reads. Progress is reported as by `createProgressThrottle`, except for a call that is answered from the record.
  * @throws BatonError MCP_FAILED, UNTRUSTED if a pack may not use the server
  */
 export function callTool(
@@ -108,7 +108,7 @@ export function callTool(
       await tellDifference(server, context)
       const progress = onProgress && createProgressThrottle(onProgress)
       try {
-        return await underBoth(stop, signal, (either) =>
+        return await withEitherSignal(stop, signal, (either) =>
           withQuestions({ server, at, context }, either, (call) =>
             live(context.services).call(server.name, tool, input, {
               ...call,
@@ -153,7 +153,7 @@ function reading<T>(
 ): Promise<T> {
   const { effects, signal } = context.services
   return effects.perform<T>(at, { kind: 'mcp', request, action, repeat: 'safe' }, (stop) =>
-    underBoth(stop, signal, read),
+    withEitherSignal(stop, signal, read),
   )
 }
 

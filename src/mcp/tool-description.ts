@@ -17,12 +17,12 @@ export function toolDescription(server: string, { title, description = '' }: Mcp
   return said === '' ? modelText`${whose}, which does not describe it.` : modelText`${whose}, in its words: ${said}`
 }
 
-/** The schema of its input, with descriptions cleaned as in `describedTool`. */
+/** The schema of its input, with descriptions cleaned as in `toolDescription`. */
 export function toolInputSchema({ input }: McpTool): JsonObject {
   return { type: 'object', ...schemaForModel(input) }
 }
 
-/** A schema with descriptions cleaned as in `describedTool`. */
+/** A schema with descriptions cleaned as in `toolDescription`. */
 export function schemaForModel(schema: JsonObject): JsonObject {
   return told(schema, 0) as JsonObject
 }

@@ -12,8 +12,8 @@ import { contentDigest, type PackFile, packLimits, readArchive, readPackFiles } 
 import { manifestName, type PackManifest, readPackManifest, withoutInstalled } from './pack-manifest.ts'
 import { parsePackRef, refuseReserved } from './pack-ref.ts'
 import {
-  type NotedUrl,
-  notedUrl,
+  type LockedUrl,
+  lockedUrl,
   originText,
   type PackOrigin,
   type PackSource,
@@ -35,7 +35,7 @@ export interface FetchedPack extends LoosePack {
 }
 
 type SourceOf<Kind> = Extract<PackSource, { readonly kind: Kind }>
-type UrlSource = SourceOf<'url'> & Pick<NotedUrl, 'query'>
+type UrlSource = SourceOf<'url'> & Pick<LockedUrl, 'query'>
 type GitSource = SourceOf<'git'> & { readonly commit?: string }
 type Fetchable = SourceOf<'path'> | UrlSource | GitSource
 
@@ -94,7 +94,7 @@ export async function folderPack(folder: string): Promise<LoosePack> {
 }
 
 async function fetchUrl({ url, query }: UrlSource, context: FetchContext): Promise<FetchedPack> {
-  const noted = { ...notedUrl(url), ...(query === undefined ? {} : { query }) }
+  const noted = { ...lockedUrl(url), ...(query === undefined ? {} : { query }) }
   if (!url.pathname.endsWith('.aipack')) throw notAnArchive(noted.url)
   try {
     const bytes = await download(url, context)
@@ -108,7 +108,7 @@ async function fetchUrl({ url, query }: UrlSource, context: FetchContext): Promi
 
 async function download(url: URL, { env, signal }: FetchContext): Promise<Uint8Array> {
   const failed = (reason: string, cause?: unknown): BatonError =>
-    new BatonError('FILE_FAILED', `${notedUrl(url).url} cannot be downloaded: ${reason}`, {
+    new BatonError('FILE_FAILED', `${lockedUrl(url).url} cannot be downloaded: ${reason}`, {
       hint: 'Check the address and the network; nothing was installed.',
       cause,
     })

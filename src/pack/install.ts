@@ -8,11 +8,11 @@ import { type Capabilities, isWider } from './capabilities.ts'
 import { type FetchedPack, fetchPack, sourceOfOrigin } from './fetch-pack.ts'
 import type { FetchContext } from './git.ts'
 import {
-  isAgreed,
-  isAgreedAddress,
+  isApproved,
+  isApprovedAddress,
   type LockedPack,
   lockFileOf,
-  noteAgreed,
+  recordApproval,
   type PackFrom,
   readLock,
   writeLocked,
@@ -27,7 +27,7 @@ export interface InstallPlace {
   /** Contains them as `<namespace>/<name>`. */
   readonly root: string
   readonly lockFile: string
-  /** What the user of this machine has agreed to: see `agreedFile`. */
+  /** What the user of this machine has approved: see `approvalsFile`. */
   readonly agreedFile: string
   /** Set for the folder of a workspace: paths below it are then locked as relative ones. */
   readonly workspace: string | undefined
@@ -99,7 +99,7 @@ function isUpToDate({ manifest: { identity, version }, digest, origin }: Fetched
 /** Whether the user of this machine agreed to an entry of a lock: the lock of a workspace may come from others. */
 function isOurs(identity: string, locked: LockedPack | undefined, { workspace, agreedFile }: InstallPlace): boolean {
   if (locked === undefined) return false
-  return workspace === undefined || isAgreed(agreedFile, { identity, digest: locked.digest })
+  return workspace === undefined || isApproved(agreedFile, { identity, digest: locked.digest })
 }
 
 function reasonToAsk(
@@ -107,7 +107,7 @@ function reasonToAsk(
   locked: LockedPack | undefined,
   place: InstallPlace,
 ): 'new' | 'wider' | 'source' | undefined {
-  if (isAgreed(place.agreedFile, { identity: manifest.identity, digest })) return undefined
+  if (isApproved(place.agreedFile, { identity: manifest.identity, digest })) return undefined
   if (locked === undefined) return 'new'
   if (isWider(manifest.capabilities, locked.capabilities)) return 'wider'
   return isSameOrigin(originFor(origin, place), locked.origin) ? undefined : 'source'
@@ -135,7 +135,7 @@ export function install(pack: FetchedPack, place: InstallPlace, { now }: { reado
     installed: time,
   }
   writeLocked(place.lockFile, manifest.identity, locked)
-  noteAgreed(place.agreedFile, { identity: manifest.identity, digest, origin })
+  recordApproval(place.agreedFile, { identity: manifest.identity, digest, origin })
   return locked
 }
 
@@ -170,7 +170,7 @@ export function unknownAddresses(
   { workspace, agreedFile }: InstallPlace,
 ): readonly PackFrom[] {
   if (workspace === undefined) return []
-  return packs.filter((pack) => isRemote(pack.origin) && !isAgreedAddress(agreedFile, pack))
+  return packs.filter((pack) => isRemote(pack.origin) && !isApprovedAddress(agreedFile, pack))
 }
 
 /** The outcome for one pack in a lock. */
@@ -222,7 +222,7 @@ export async function installLocked(
     fetched.push(pack)
   }
   const asked = fetched.filter(
-    ({ manifest: { identity }, digest }) => !isAgreed(place.agreedFile, { identity, digest }),
+    ({ manifest: { identity }, digest }) => !isApproved(place.agreedFile, { identity, digest }),
   )
   if (asked.length > 0 && !(await agree(asked))) return undefined
   context.signal.throwIfAborted()

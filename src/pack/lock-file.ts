@@ -70,7 +70,7 @@ export function writeLocked(file: string, identity: string, pack: LockedPack): v
 }
 
 /** A pack with specific content. */
-export interface AgreedPack {
+export interface ApprovedPack {
   readonly identity: string
   /** `contentDigest` of its files, which include its capabilities. */
   readonly digest: string
@@ -87,17 +87,17 @@ const agreements: DataFile<readonly string[]> = {
  * The list of packs that the user of this machine has agreed to install, and of their addresses; need not exist. The
  * lock of a workspace cannot serve for this: it comes with the workspace, and others may have written it.
  */
-export function agreedFile(around: Pick<Surroundings, 'env' | 'home'>): string {
+export function approvalsFile(around: Pick<Surroundings, 'env' | 'home'>): string {
   return join(userDataFolder(around), 'agreed-packs.json')
 }
 
 /** @throws BatonError CONFIG_INVALID for a file that was not written by Baton, FILE_UNREADABLE */
-export function isAgreed(file: string, { identity, digest }: AgreedPack): boolean {
+export function isApproved(file: string, { identity, digest }: ApprovedPack): boolean {
   return readPrivateDataFile(file, agreements).get(identity)?.includes(digest) ?? false
 }
 
 /** Reads the file right before, so that concurrent installations keep both. */
-export function noteAgreed(file: string, { identity, digest, origin }: AgreedPack & PackFrom): void {
+export function recordApproval(file: string, { identity, digest, origin }: ApprovedPack & PackFrom): void {
   const packs = readPrivateDataFile(file, agreements)
   const known = packs.get(identity) ?? []
   const next = [...new Set([...known, digest, ...(isRemote(origin) ? [addressEntry(origin)] : [])])]
@@ -112,7 +112,7 @@ export interface PackFrom {
 }
 
 /** Whether the user of this machine has installed this pack from this address before. */
-export function isAgreedAddress(file: string, { identity, origin }: PackFrom): boolean {
+export function isApprovedAddress(file: string, { identity, origin }: PackFrom): boolean {
   return readPrivateDataFile(file, agreements).get(identity)?.includes(addressEntry(origin)) ?? false
 }
 

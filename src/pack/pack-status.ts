@@ -6,7 +6,7 @@ import { refuseEscape } from '../base/link-escape.ts'
 import { type LockedPack, lockFileOf, readLock } from './lock-file.ts'
 import { contentDigest, readPackFiles } from './pack-files.ts'
 import { manifestName, type PackManifest, readPackManifest } from './pack-manifest.ts'
-import { isThere } from './put-in-place.ts'
+import { entryExists } from './put-in-place.ts'
 import { originText } from './source.ts'
 
 /** The state of a pack's folder. */
@@ -25,7 +25,7 @@ export async function presentPack(
 ): Promise<PresentPack> {
   const folder = join(root, ...identity.split('@'))
   const locked = readLock(lockFile).get(identity)
-  if (!isThere(folder)) return { folder, state: 'none', version: undefined, locked }
+  if (!entryExists(folder)) return { folder, state: 'none', version: undefined, locked }
   const version = (await manifestIn(folder).catch(() => undefined))?.version
   const state = locked === undefined ? 'foreign' : integrityOf(folder, locked)
   return { folder, state, version, locked }

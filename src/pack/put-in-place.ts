@@ -55,7 +55,7 @@ function writeAll(files: readonly PackFile[], folder: string): void {
 }
 
 function swap(fresh: string, target: string, old: string): void {
-  const wasThere = isThere(target)
+  const wasThere = entryExists(target)
   if (wasThere) renameSync(target, old)
   try {
     renameSync(fresh, target)
@@ -66,7 +66,7 @@ function swap(fresh: string, target: string, old: string): void {
 }
 
 /** Also for a dangling link. */
-export function isThere(path: string): boolean {
+export function entryExists(path: string): boolean {
   try {
     lstatSync(path)
     return true

@@ -84,7 +84,7 @@ export type PackOrigin =
   /** Absolute, or relative to the workspace of a workspace's lock. */
   | { readonly kind: 'folder' | 'file'; readonly path: string }
   /** Without a user name, a password and a query. */
-  | ({ readonly kind: 'url' } & NotedUrl)
+  | ({ readonly kind: 'url' } & LockedUrl)
   | {
       readonly kind: 'git'
       /** Without a password and a query. */
@@ -145,13 +145,13 @@ export function withoutSecrets(text: string): string {
 }
 
 /** An http(s) URL in the form that a lock stores. */
-export interface NotedUrl {
+export interface LockedUrl {
   readonly url: string
   /** It had a query, which is not stored: without it, the server may not find the file. */
   readonly query?: 'left out'
 }
 
-export function notedUrl(url: URL): NotedUrl {
+export function lockedUrl(url: URL): LockedUrl {
   const noted = new URL(url)
   Object.assign(noted, { username: '', password: '', search: '', hash: '' })
   return { url: noted.href, ...(url.search === '' ? {} : { query: 'left out' }) }

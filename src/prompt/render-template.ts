@@ -1,4 +1,4 @@
-import { ApartLimit, runApart } from '../base/apart.ts'
+import { WorkerLimitError, runInWorker } from '../base/worker-task.ts'
 import { BatonError, type SourcePlace } from '../base/error.ts'
 import type { Json } from '../base/json.ts'
 import { isSlowTemplate } from './slow-template.ts'
@@ -20,9 +20,9 @@ export async function renderTemplate(
   if (!isSlowTemplate(template, data)) return renderHere(template, data, place, options)
   try {
     const task = { name: 'template.render', args: [template, data, place, options] }
-    return (await runApart(task, { timeMs, memoryMb, signal })) as string
+    return (await runInWorker(task, { timeMs, memoryMb, signal })) as string
   } catch (error) {
-    if (!(error instanceof ApartLimit)) throw error
+    if (!(error instanceof WorkerLimitError)) throw error
     throw new BatonError('LIMIT', `the template cannot be rendered: ${error.message}`, {
       hint: 'Nested loops multiply: prepare the text in a script, and insert it as one value.',
       place,

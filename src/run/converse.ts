@@ -23,7 +23,7 @@ export type Operation =
   /** Earlier prompts are executed, then the conversation ends. */
   | { readonly type: 'shutdown' }
 
-export interface Conversing {
+export interface ConverseOptions {
   readonly target: PromptTarget
   /** The conversation ends when this does. */
   readonly operations: AsyncIterable<Operation>
@@ -45,7 +45,7 @@ function stored(prompt: Prompt): Prompt {
  * @throws BatonError for what ends a run
  */
 export async function converse(
-  { target, operations, decide, history, userId, onOpen }: Conversing,
+  { target, operations, decide, history, userId, onOpen }: ConverseOptions,
   context: RunContext,
 ): Promise<Ending> {
   const { settings, spec } = target

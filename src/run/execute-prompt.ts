@@ -9,7 +9,7 @@ import { BatonError, isBatonError, messageOf } from '../base/error.ts'
 import {
   displayPath,
   isInside,
-  leavingLink,
+  escapingLink,
   maxSourceBytes,
   newTemporaryName,
   readSourceFile,
@@ -160,7 +160,7 @@ type Change =
 function planChange({ file, blocks, hide }: TranscriptWrite, workspace: string): Change {
   const transcript = transcriptText(blocks)
   try {
-    const link = leavingLink(file, (real) => isInside(workspace, real))
+    const link = escapingLink(file, (real) => isInside(workspace, real))
     if (link !== undefined) {
       return { kind: 'refused', reason: `it is a link that leads out of the workspace, to ${realPath(file)}` }
     }

@@ -9,7 +9,7 @@ import { fileInputs } from './files.ts'
 import { targetHere } from './isolation/placed-target.ts'
 import type { PromptTarget } from '../load/prompt-target.ts'
 import { maxRedo, type RoundOutcome, runRounds } from './execute.ts'
-import { emptyInstruction, isWithoutWork, valueOf, withoutGivenUp } from './task.ts'
+import { emptyInstruction, isWithoutWork, valueOf, withReducedRights } from './task.ts'
 import { createResources, type ResourcesOf } from './resources.ts'
 import { limitsOfTools } from '../load/limits.ts'
 import type { PromptRun, Repetition, Strategy, TaskOutcome, TasksRunner } from './strategy.ts'
@@ -96,7 +96,7 @@ async function runRound(
   const settings = target.settingsFor(state.params)
   if (redoCount === 0) warnOfUnoffered(settings, around)
   const before = { params: spec.params, budget: target.settings.budget }
-  const context = withoutGivenUp(around, { before, after: { params: state.params, budget: settings.budget } })
+  const context = withReducedRights(around, { before, after: { params: state.params, budget: settings.budget } })
   const tasks = { run, state, redoCount, services, settings, resourcesOf }
   // a post agent may request another round, which replaces the answers, and so does a further iteration
   const hasPost = spec.agents.some(({ enabled, stages }) => enabled && stages.includes('post'))

@@ -35,13 +35,13 @@ export function recordedServers({ tree, source }: RunIndex, pack?: string): McpS
     // records from elsewhere may contain anything
     .filter(({ name }) => isServerName(name))
     .map(({ name, isTrusted }) => ({ name, isTrusted: isTrusted === true, ...defined({ pack }) }))
-  return silentServers(servers, () => {
+  return refusingServers(servers, () => {
     throw new BatonError('MCP_FAILED', 'a replayed run calls no MCP server')
   })
 }
 
 /** Servers that only have names: every call is refused. */
-export function silentServers(servers: readonly RecordedServer[], refuse: () => never): McpServers {
+export function refusingServers(servers: readonly RecordedServer[], refuse: () => never): McpServers {
   // as a promise, because callers wait for many at once
   const later = async (): Promise<never> => refuse()
   const nothing = { transport: refuse, startMs: 0, toolMs: 0, sampling: false, origin: 'the record' } as const

@@ -29,7 +29,7 @@ export async function runTask(plan: TaskPlan, round: Round, around: RunContext):
   }
 
   const settings = round.target.settingsFor(before.state.params)
-  const context = withoutGivenUp(around, {
+  const context = withReducedRights(around, {
     before: { params: round.state.params, budget: target.settingsFor(round.state.params).budget },
     after: { params: before.state.params, budget: settings.budget },
   })
@@ -67,7 +67,7 @@ interface Held extends Pick<Settings, 'budget'> {
 }
 
 /** The context without the tools and the part of the budget that a chain has given up. */
-export function withoutGivenUp(
+export function withReducedRights(
   context: RunContext,
   { before, after }: { readonly before: Held; readonly after: Held },
 ): RunContext {

@@ -118,7 +118,7 @@ function recorded(name: string, definition: ModuleFunction): UnboundFunction['ca
       return (args, { section }) => {
         const call = (isSlow: boolean): Values | Promise<Values> =>
           isSlow
-            ? import('./host/apart.ts').then(({ callApart }) => callApart(name, args, section))
+            ? import('./host/worker-call.ts').then(({ callInWorker }) => callInWorker(name, args, section))
             : definition.call(new HostCall(name, args, section))
         const isSlow = definition.isSlow?.(args) ?? false
         return isSlow instanceof Promise ? isSlow.then(call) : call(isSlow)

@@ -25,7 +25,7 @@ export interface Gate {
 }
 
 /** Who sends a request: a client with the secret, or any client, for what is public. */
-export type Passed = 'known' | 'public'
+export type ClientKind = 'known' | 'public'
 
 type Head = Pick<IncomingMessage, 'method' | 'url' | 'headersDistinct'>
 
@@ -34,7 +34,7 @@ type Head = Pick<IncomingMessage, 'method' | 'url' | 'headersDistinct'>
  * of other origins, including pages that resolve another name to this address.
  * @throws Refusal
  */
-export function passGate(head: Head, gate: Gate): Passed {
+export function authorize(head: Head, gate: Gate): ClientKind {
   const { method = '', url = '' } = head
   if (!url.startsWith('/')) throw new Refusal(400, 'the path of a request starts with /')
   checkOrigin(head, gate)

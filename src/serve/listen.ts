@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream'
 import { getRequestListener } from '@hono/node-server'
 import { BatonError, messageOf } from '../base/error.ts'
 import { isDeeper, maxJsonDepth } from '../base/json.ts'
-import { type Gate, type Passed, passGate, securityHeaders, tooLarge } from './gate.ts'
+import { type Gate, type ClientKind, authorize, securityHeaders, tooLarge } from './gate.ts'
 import { problemOf, Refusal, refusalAnswer } from './refusal.ts'
 
 /** Limits of a server across all clients. */
@@ -38,7 +38,7 @@ export interface LocalServerOptions extends Pick<Gate, 'mostBytes' | 'isKnown' |
   /** Overrides of the default limits. */
   readonly limits?: Partial<Limits> | undefined
   /** Handles requests that have passed the gate. The body of a request with the secret has been received. */
-  readonly answer: (request: Request, who: Passed) => Promise<Response>
+  readonly answer: (request: Request, who: ClientKind) => Promise<Response>
 }
 
 export interface LocalServer {
@@ -94,7 +94,7 @@ export async function listenLocally({ port, limits, answer, ...rest }: LocalServ
       if (!incoming.complete) part(socket)
     })
     try {
-      const who = passGate(incoming, { ...rest, port: bound })
+      const who = authorize(incoming, { ...rest, port: bound })
       connections.heard(socket, who)
       if (who === 'known') known.add(incoming)
       if (who === 'known' && /^100-continue$/i.test(incoming.headers.expect ?? '')) outgoing.writeContinue()
@@ -200,7 +200,7 @@ interface Connections {
   /** A new connection. If there is no room, it takes the place of the stranger that was idle longest, or is dropped. */
   readonly enter: (socket: Socket) => void
   /** A request has arrived: with the secret (the connection stays until it ends), or without. */
-  readonly heard: (socket: Socket, who: Passed) => void
+  readonly heard: (socket: Socket, who: ClientKind) => void
 }
 
 function createConnections({ connections, strangers: most }: MostConnections): Connections {

@@ -10,7 +10,7 @@ import type { Toolbox, ToolKind } from '../tool/toolbox/kind.ts'
 import { createToolbox, openTools, type ToolboxOptions } from '../tool/toolbox/toolbox.ts'
 import type { TaskSurroundings, TaskTools } from './task/tools.ts'
 import { boxableTools } from '../tool/sandbox/needs-box.ts'
-import { otherToolsIn, refuseUnknownTools, warnOfWithheldTools } from '../agent/tool-names.ts'
+import { externalToolsIn, refuseUnknownTools, warnOfWithheldTools } from '../agent/tool-names.ts'
 import type { AgentDefinition } from '../config/agent-definitions.ts'
 import type { Settings } from '../config/settings.ts'
 import type { CollabSettings } from '../event/collab.ts'
@@ -112,7 +112,7 @@ export async function equip(
 ): Promise<EquippedAgent> {
   const { name } = agent
   const given: ToolFilter = { tools: Array.isArray(named) ? named.map(String) : [] }
-  refuseUnknownTools(given.tools ?? [], `"${name}"`, otherToolsIn(around.services))
+  refuseUnknownTools(given.tools ?? [], `"${name}"`, externalToolsIn(around.services))
   warnOfWithheldTools(given, name, around)
   const context = leadsTeam(collab) ? await teamContext(collab, agent, around) : around
   const { folders, openedChanges: allow = [] } = context.scope

@@ -1,4 +1,4 @@
-import { ApartLimit } from '../base/apart.ts'
+import { WorkerLimitError } from '../base/worker-task.ts'
 import type { DataPath } from '../base/data-text.ts'
 import { isBatonError } from '../base/error.ts'
 import { equalJson, type Json, type JsonObject } from '../base/json.ts'
@@ -8,7 +8,7 @@ import { unifiedDiff } from '../base/unified-diff.ts'
 import type { Expectation } from '../config/schema.ts'
 
 /** The outcome of a run under test. */
-export interface Observed {
+export interface TestOutcome {
   /** The answers of all tasks in input order, separated by an empty line. */
   readonly answer: string
   readonly exit: number
@@ -40,7 +40,7 @@ export interface Verdict {
 }
 
 /** An expectation that is not met. */
-export interface Unmet {
+export interface UnmetExpectation {
   /** Its position in the test, starting at `expect`. */
   readonly path: DataPath
   readonly message: string
@@ -56,8 +56,11 @@ export function expectedExit(expect: readonly Expectation[]): number {
 }
 
 /** All expectations that are not met, in written order. Exit codes are not compared: see `expectedExit`. */
-export async function unmetExpectations(expect: readonly Expectation[], observed: Observed): Promise<readonly Unmet[]> {
-  const all: Unmet[] = []
+export async function unmetExpectations(
+  expect: readonly Expectation[],
+  observed: TestOutcome,
+): Promise<readonly UnmetExpectation[]> {
+  const all: UnmetExpectation[] = []
   for (const [index, expectation] of expect.entries()) {
     for (const key of Object.keys(expectation) as (keyof Expectation)[]) {
       const unmet = await unmetIn(key, expectation, observed)
@@ -70,8 +73,8 @@ export async function unmetExpectations(expect: readonly Expectation[], observed
 function unmetIn(
   key: keyof Expectation,
   expectation: Expectation,
-  observed: Observed,
-): readonly Unmet[] | Promise<readonly Unmet[]> {
+  observed: TestOutcome,
+): readonly UnmetExpectation[] | Promise<readonly UnmetExpectation[]> {
   const { answer, calls, output, ask } = observed
   switch (key) {
     case 'answer_contains':
@@ -115,7 +118,11 @@ function unmetIn(
   }
 }
 
-function missingIn(path: string, pieces: string | readonly string[], { file }: Observed): readonly Unmet[] {
+function missingIn(
+  path: string,
+  pieces: string | readonly string[],
+  { file }: TestOutcome,
+): readonly UnmetExpectation[] {
   const text = file(path)
   if (text === undefined) return [noFile(path)]
   return missingPieces(pieces, text).map((piece) => ({
@@ -124,7 +131,7 @@ function missingIn(path: string, pieces: string | readonly string[], { file }: O
   }))
 }
 
-function different(path: string, expected: string, { file }: Observed): readonly Unmet[] {
+function different(path: string, expected: string, { file }: TestOutcome): readonly UnmetExpectation[] {
   const text = file(path)
   if (text === undefined) return [noFile(path)]
   if (text === expected) return []
@@ -132,7 +139,7 @@ function different(path: string, expected: string, { file }: Observed): readonly
   return [{ path: [path], message: `${path} differs from the expected content`, diff }]
 }
 
-function differentAt(path: string, expected: Json, { output, answer }: Observed): readonly Unmet[] {
+function differentAt(path: string, expected: Json, { output, answer }: TestOutcome): readonly UnmetExpectation[] {
   if (output === undefined) return [{ path: [path], message: noJson(answer) }]
   const found = valueAt(output, path)
   if (equalJson(found, expected)) return []
@@ -151,17 +158,17 @@ function valueAt(value: Json, path: string): Json | undefined {
   return found
 }
 
-async function unmatched(pattern: string, { answer, ask }: Observed): Promise<readonly Unmet[]> {
+async function unmatched(pattern: string, { answer, ask }: TestOutcome): Promise<readonly UnmetExpectation[]> {
   try {
     if (await matchesPattern(pattern, answer, ask.signal)) return []
     return [plain(`the answer does not match /${pattern}/u: ${shown(answer)}`)]
   } catch (error) {
-    if (!(error instanceof ApartLimit)) throw error
+    if (!(error instanceof WorkerLimitError)) throw error
     return [plain(`the answer cannot be matched against /${pattern}/u: ${error.message}`)]
   }
 }
 
-async function misfits(schema: JsonObject, { output, answer, ask }: Observed): Promise<readonly Unmet[]> {
+async function misfits(schema: JsonObject, { output, answer, ask }: TestOutcome): Promise<readonly UnmetExpectation[]> {
   if (output === undefined) return [plain(noJson(answer))]
   const result = await compileSchema(schema)
   if (result.kind === 'invalid') return [plain(`the schema is not valid: ${result.message}`)]
@@ -169,13 +176,13 @@ async function misfits(schema: JsonObject, { output, answer, ask }: Observed): P
   return problems.map(({ path, message }) => plain(`the output does not match the schema: ${path} ${message}`))
 }
 
-function otherFiles(expected: readonly string[], changed: readonly string[]): readonly Unmet[] {
+function otherFiles(expected: readonly string[], changed: readonly string[]): readonly UnmetExpectation[] {
   const missing = expected.filter((path) => !changed.includes(path)).map((path) => `${path} was not changed`)
   const others = changed.filter((path) => !expected.includes(path)).map((path) => `${path} was changed unexpectedly`)
   return [...missing, ...others].map(plain)
 }
 
-async function notTrue(expression: string, { lua }: CheckContext): Promise<readonly Unmet[]> {
+async function notTrue(expression: string, { lua }: CheckContext): Promise<readonly UnmetExpectation[]> {
   let value: Json
   try {
     value = await lua(expression)
@@ -186,7 +193,7 @@ async function notTrue(expression: string, { lua }: CheckContext): Promise<reado
   return value === true ? [] : [plain(`the Lua expression is ${JSON.stringify(value)}, not true`)]
 }
 
-async function judgedBad(criteria: readonly string[], { judge }: CheckContext): Promise<readonly Unmet[]> {
+async function judgedBad(criteria: readonly string[], { judge }: CheckContext): Promise<readonly UnmetExpectation[]> {
   const verdicts = await judge(criteria)
   return verdicts.flatMap(({ is_met: isMet, reason }, index) =>
     isMet ? [] : [plain(`the judge model found this not met: ${criteria[index]} (${reason})`)],
@@ -201,7 +208,7 @@ function pretty(value: Json | undefined): string {
   return value === undefined ? '' : `${JSON.stringify(value, null, 2)}\n`
 }
 
-function tooExpensive(limit: number, { costUsd }: Observed): readonly Unmet[] {
+function tooExpensive(limit: number, { costUsd }: TestOutcome): readonly UnmetExpectation[] {
   if (costUsd === null) return [plain('the cost of the model calls is unknown')]
   return costUsd <= limit ? [] : [plain(`the model calls cost $${costUsd}, more than $${limit}`)]
 }
@@ -214,11 +221,11 @@ function piecesOf(pieces: string | readonly string[] | undefined): readonly stri
   return pieces === undefined ? [] : typeof pieces === 'string' ? [pieces] : pieces
 }
 
-function noFile(path: string): Unmet {
+function noFile(path: string): UnmetExpectation {
   return { path: [path], message: `there is no file ${path}` }
 }
 
-function plain(message: string): Unmet {
+function plain(message: string): UnmetExpectation {
   return { path: [], message }
 }
 

@@ -25,8 +25,8 @@ import { createEffects } from '../journal/effects.ts'
 import { isCassette } from '../journal/is-cassette.ts'
 import { createMemoryJournal } from '../journal/memory.ts'
 import type { SecretMask } from '../journal/secrets.ts'
-import { serverNames } from '../load/other-tools.ts'
-import { silentServers } from '../run/recorded-servers.ts'
+import { serverNames } from '../load/external-tools.ts'
+import { refusingServers } from '../run/recorded-servers.ts'
 import type { Target } from '../load/target.ts'
 import { strategies } from '../strategies/strategies.ts'
 import { targetInPlace } from '../run/isolation/placed-target.ts'
@@ -448,7 +448,7 @@ function openWithoutCassette(
     replay: {
       effects: offline,
       chooseModel: async (name) => refuse(`calls ${name === undefined ? 'a model' : `the model ${name}`}`),
-      mcp: silentServers(
+      mcp: refusingServers(
         serverNames(settings).map((name) => ({ name, isTrusted: false })),
         () => refuse('calls an MCP server'),
       ),

@@ -5,7 +5,7 @@ import { homeFolder } from '../base/home.ts'
 import { keyPatternOf, keysInHome } from './protected/key-places.ts'
 
 /** Third-party packages and git: nobody keeps files with rules of their own there. */
-export const unscanned: ReadonlySet<string> = new Set(['node_modules', '.git'])
+export const unscannedFolders: ReadonlySet<string> = new Set(['node_modules', '.git'])
 
 const mostFolders = 20_000
 
@@ -48,7 +48,7 @@ function scan(workspace: string, list: typeof entriesIn): Linked {
   for (let seen = 0; folders.length > 0 && seen < mostFolders; seen += 1) {
     const folder = folders.shift() ?? workspace
     for (const entry of list(folder)) {
-      if (entry.isDirectory() && !unscanned.has(entry.name)) folders.push(join(folder, entry.name))
+      if (entry.isDirectory() && !unscannedFolders.has(entry.name)) folders.push(join(folder, entry.name))
       else if (entry.isFile()) take(join(folder, entry.name))
     }
   }

@@ -102,14 +102,14 @@ function note(file: string, change: OwnChange): void {
   }
 }
 
-export interface OwnAmong {
+export interface OwnChanges {
   readonly own: ReadonlySet<string>
   /** One of the paths may be changed by a process that is not done yet. */
   readonly isPending: boolean
 }
 
 /** Which of these paths (absolute) are as an undo or a resumed run has left them since then. */
-export function ownAmong(paths: readonly string[], since: number, around: Around): OwnAmong {
+export function findOwnChanges(paths: readonly string[], since: number, around: Around): OwnChanges {
   const changes = changesSince(since, notesFile(around))
   if (changes.length === 0) return { own: new Set(), isPending: false }
   const open = changes.filter(({ pid, to }) => to === undefined && isRunning(pid))

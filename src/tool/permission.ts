@@ -1,4 +1,4 @@
-import { displayPath, isInside, leavingLink } from '../base/files.ts'
+import { displayPath, isInside, escapingLink } from '../base/files.ts'
 import type { RunFolders } from '../event/context.ts'
 import type { NewFileContent, Permission, Rights, Verdict } from '../event/permission.ts'
 import { packPathRule, packProtection, packRule } from './capabilities.ts'
@@ -45,7 +45,7 @@ export function createPermission(
 
     const isOwn = (real: string): boolean => kind !== 'read' && isInside(workspace, real)
     const isAllowed = (real: string): boolean => reasonAgainst({ ...action, path: real }) === undefined
-    const link = leavingLink(named, (real) => isOwn(real) || isAllowed(real))
+    const link = escapingLink(named, (real) => isOwn(real) || isAllowed(real))
     const shown = displayPath(workspace, named)
     return {
       kind: 'deny',

@@ -31,7 +31,7 @@ export interface WatchPlan {
 }
 
 /** A comparison of a plan with the present files. */
-export interface Look {
+export interface PlanComparison {
   /** Paths that have changed since they were read, in order. */
   readonly changed: readonly string[]
   /** Those of them that are missing or empty now: an editor may be about to write them. */
@@ -45,7 +45,7 @@ export interface Look {
 const none: ReadonlySet<string> = new Set()
 
 /** Compares a plan with the present files: a run starts only if something differs. `held` paths are ignored. */
-export function lookAt({ files, lists }: WatchPlan, held: ReadonlySet<string> = none): Look {
+export function comparePlan({ files, lists }: WatchPlan, held: ReadonlySet<string> = none): PlanComparison {
   const watched = [...files].filter(([path]) => !held.has(path))
   const seen = watched.map(([path, { print, look }]) => ({ path, print, now: look() }))
   const differing = seen.filter(({ print, now }) => print !== now)
@@ -71,7 +71,7 @@ export function isBlank(print: string | null): boolean {
 }
 
 /** The same plan with the present state of everything. */
-export function asNow({ files, lists }: WatchPlan): WatchPlan {
+export function withCurrentState({ files, lists }: WatchPlan): WatchPlan {
   return {
     files: new Map([...files].map(([path, file]) => [path, { ...file, print: file.look() }])),
     lists: new Map([...lists].map(([name, list]) => [name, { ...list, found: list.look().files }])),
@@ -80,7 +80,7 @@ export function asNow({ files, lists }: WatchPlan): WatchPlan {
 
 /** The same plan, with the present state of some files: they were changed in a way that starts no run. */
 export function adopt(plan: WatchPlan, isAdopted: (path: string) => boolean): WatchPlan {
-  const now = asNow(plan)
+  const now = withCurrentState(plan)
   const made: (readonly [string, WatchedFile])[] = []
   const lists = [...plan.lists].map(([name, list]): [string, WatchedList] => {
     const { found } = now.lists.get(name) ?? list
@@ -118,7 +118,7 @@ export interface WatchTargets {
 }
 
 /** Everything that has to be watched to notice any change to a plan. */
-export function targetsOf({ files }: WatchPlan, { folders: lists }: Pick<Look, 'folders'>): WatchTargets {
+export function targetsOf({ files }: WatchPlan, { folders: lists }: Pick<PlanComparison, 'folders'>): WatchTargets {
   const listed = new Set(lists.filter(isFolder))
   const entries = new Set<string>()
   for (const path of files.keys()) {
@@ -137,6 +137,6 @@ function nearest(path: string): string {
 }
 
 /** Whether a change to this path is relevant. */
-export function counts(path: string, { listed, entries }: WatchTargets): boolean {
+export function isRelevant(path: string, { listed, entries }: WatchTargets): boolean {
   return entries.has(path) || listed.has(path) || listed.has(dirname(path))
 }

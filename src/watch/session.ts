@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import { manyListeners } from '../base/concurrency.ts'
 import { StopSignal } from '../base/error.ts'
-import { adopt, asNow, lookAt, type Look, targetsOf, type WatchPlan } from './plan.ts'
+import { adopt, withCurrentState, comparePlan, type PlanComparison, targetsOf, type WatchPlan } from './plan.ts'
 import { blankMs } from './prints.ts'
 import type { Watcher, WatcherOptions } from './watcher.ts'
 
@@ -98,13 +98,13 @@ export async function watch(
     let runCause: RunCause = 'first'
     for (let inRow = 0; ;) {
       current = new AbortController()
-      const before = plan === undefined ? undefined : asNow(plan)
+      const before = plan === undefined ? undefined : withCurrentState(plan)
       const end = await parts.run(before, AbortSignal.any([ending, current.signal]), runCause)
       if (end.kind === 'refused') return end
       ending.throwIfAborted()
       const wasStopped = current.signal.aborted
       current = undefined
-      const cause = await nextCause(wasStopped ? asNow(end.plan) : end.plan, inRow, session)
+      const cause = await nextCause(wasStopped ? withCurrentState(end.plan) : end.plan, inRow, session)
       plan = cause.plan
       runCause = cause.run
       inRow = cause.kind === 'during a run' ? inRow + 1 : 0
@@ -140,7 +140,7 @@ async function nextCause(plan: WatchPlan, inRow: number, session: Session): Prom
     return { kind: 'during a run', run: 'changed', plan: left }
   }
   const isPaused = changed.length > 0
-  const read = isPaused ? asNow(left) : left
+  const read = isPaused ? withCurrentState(left) : left
   if (isPaused) say({ kind: 'paused', paths: changed })
   const run = await nextChange({ plan: read, held: new Set(changed) }, session, () => {
     if (!isPaused)
@@ -180,7 +180,7 @@ async function nextChange({ held, ...watched }: Watched, session: Session, onWai
   }
 }
 
-interface Settled extends Look {
+interface Settled extends PlanComparison {
   /** The plan, with the present state of the files that Baton itself has changed. */
   readonly plan: WatchPlan
 }
@@ -188,11 +188,11 @@ interface Settled extends Look {
 /** Looks until two consecutive looks find the same state. If nothing differs, one look is enough. */
 async function settled({ held, ...watched }: Watched, { clock, signal, ownAmong, say }: Session): Promise<Settled> {
   let { plan } = watched
-  let look = lookAt(plan, held)
+  let look = comparePlan(plan, held)
   let since = 0
   for (let waited = 0; look.changed.length > 0; waited += settleMs) {
     await clock.sleep(settleMs, signal)
-    const next = lookAt(plan, held)
+    const next = comparePlan(plan, held)
     const isSame = next.state === look.state
     if (!isSame) since = waited
     look = next
@@ -206,7 +206,7 @@ async function settled({ held, ...watched }: Watched, { clock, signal, ownAmong,
     if (ownAmong([...own]).own.size < own.size) continue
     plan = adopted
     say({ kind: 'own', paths: look.changed.filter((path) => own.has(path)) })
-    look = lookAt(plan, held)
+    look = comparePlan(plan, held)
     if (look.changed.some((path) => own.has(path))) break
   }
   return { ...look, plan }

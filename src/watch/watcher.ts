@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { type FSWatcher, watch } from 'chokidar'
 import { statusAt } from './prints.ts'
-import { counts, type WatchTargets } from './plan.ts'
+import { isRelevant, type WatchTargets } from './plan.ts'
 
 /** Notices that something may have changed. */
 export interface Watcher {
@@ -28,7 +28,7 @@ export function openWatcher({ onChange, onProblem }: WatcherOptions): Watcher {
   let known = new Map<string, string>()
 
   function notice(path: string): void {
-    if (counts(path, targets)) onChange()
+    if (isRelevant(path, targets)) onChange()
   }
 
   async function begin(paths: readonly string[]): Promise<FSWatcher> {

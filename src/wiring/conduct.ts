@@ -45,7 +45,7 @@ import { createProgramSecrets, type ProgramSecrets } from './program-secrets.ts'
 import { maskFor, wireRun } from './run-context.ts'
 import type { EffectParts, Replay } from './run-effects.ts'
 import { openRunServers, replayedServers, type RunServers, serversOfPacks } from './run-servers.ts'
-import type { OlderEpochs } from './past.ts'
+import type { OlderEpochs } from './older-epochs.ts'
 import type { TaskOutcome } from '../run/strategy.ts'
 import { strategies } from '../strategies/strategies.ts'
 
@@ -309,7 +309,7 @@ async function runRecorded(loaded: Target, run: Run): Promise<Ending> {
       hasFormerRounds: rounds === undefined,
       replay,
       servers,
-      past: past && (await import('./past.ts')).pastOf(past, { journal, workspace: target.workspace }),
+      past: past && (await import('./older-epochs.ts')).readOlderEpochs(past, { journal, workspace: target.workspace }),
       onRepeat: (one) => run.repeated.push(one),
     })
     if (replay === undefined) await checkModels()

@@ -39,7 +39,7 @@ import { isSet, type Target } from '../load/target.ts'
 import type { ProgramSecrets } from './program-secrets.ts'
 import { createPermission } from '../tool/permission.ts'
 import { toolRules, writtenRules } from '../tool/rule-list.ts'
-import { createRunEffects, type EffectParts, type Past, recordShown, type Replay } from './run-effects.ts'
+import { createRunEffects, type EffectParts, type PreviousAttempts, recordShown, type Replay } from './run-effects.ts'
 import { version } from '../version.ts'
 import type { RunServers } from './run-servers.ts'
 import type { Surroundings } from './conduct.ts'
@@ -79,7 +79,7 @@ export interface RunParts extends Pick<
   readonly onEffect: EffectParts['onEffect']
   /** Further hooks on what effects change. */
   readonly hooks: readonly EffectHook[]
-  readonly past: Past | undefined
+  readonly past: PreviousAttempts | undefined
   readonly onRepeat: EffectParts['onRepeat']
   readonly approver?: EffectParts['approver']
   readonly servers: RunServers
@@ -250,7 +250,7 @@ function withTools(context: RunContext, { tools, functions }: Plugins): RunConte
 }
 
 /** In a run that changes no files, planned changes are visible to later parts. */
-async function withOverlay(context: RunContext, past: Past | undefined): Promise<RunContext> {
+async function withOverlay(context: RunContext, past: PreviousAttempts | undefined): Promise<RunContext> {
   const { createOverlay, notePlanned } = await import('../tool/changes/change-space.ts')
   const { services } = context
   const planned = createOverlay()

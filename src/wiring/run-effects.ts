@@ -14,8 +14,8 @@ import type { PastApprovals } from '../journal/grants.ts'
 import type { RunJournal } from '../journal/journal.ts'
 import type { ResumeOptions } from '../journal/resumed-effects.ts'
 
-/** What a resumed run takes over from its older epochs; see past.ts, which is loaded only for resumed runs. */
-export interface Past {
+/** What a resumed run takes over from its older epochs; see older-epochs.ts, which is loaded only for resumed runs. */
+export interface PreviousAttempts {
   /** Number of agent runs in the older epochs: their numbers are taken. */
   readonly agentRuns: number
   /** Files that the older epochs created, as records name them. */
@@ -62,7 +62,7 @@ export interface EffectParts {
   /** What the user allowed before the run started; omitted: nothing. */
   readonly granted?: readonly Grant[] | undefined
   /** Undefined: a new run. */
-  readonly past: Past | undefined
+  readonly past: PreviousAttempts | undefined
   readonly onRepeat: ResumeOptions['onRepeat']
 }
 

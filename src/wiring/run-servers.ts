@@ -2,7 +2,7 @@ import type { Settings } from '../config/settings.ts'
 import type { McpServers } from '../event/mcp.ts'
 import type { OwningPack } from '../pack/granted.ts'
 import { isAnyTrusted, mayHaveServers } from '../pack/server-file.ts'
-import { leftOutOf, type Target } from '../load/target.ts'
+import { unusedServersOf, type Target } from '../load/target.ts'
 import type { Replay } from './run-effects.ts'
 import type { ServersParts } from './servers.ts'
 
@@ -16,7 +16,7 @@ export interface RunServers {
 
 /** Runs without servers load no server code. */
 export async function openRunServers(target: Target, parts: ServersParts): Promise<RunServers> {
-  const isNeeded = target.settings.mcp_servers !== undefined || leftOutOf(target).length > 0
+  const isNeeded = target.settings.mcp_servers !== undefined || unusedServersOf(target).length > 0
   const ofRun = isNeeded ? (await import('./servers.ts')).openServers(target, parts) : undefined
   const opened: McpServers[] = ofRun === undefined ? [] : [ofRun]
   let isClosed = false

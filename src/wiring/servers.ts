@@ -13,7 +13,7 @@ import { createMcpServers } from '../mcp/servers.ts'
 import type { OwningPack } from '../pack/granted.ts'
 import { readPackServers, withoutNamed } from '../pack/pack-servers.ts'
 import { recordServers } from '../run/recorded-servers.ts'
-import { leftOutOf, originsOf, type Target } from '../load/target.ts'
+import { unusedServersOf, originsOf, type Target } from '../load/target.ts'
 import { version } from '../version.ts'
 
 export interface ServersParts {
@@ -31,7 +31,7 @@ export function openServers(target: Target, parts: ServersParts): McpServers {
   const { workspace, settings } = target
   const servers = serversOf({ settings, origins: originsOf(target), workspace, env: parts.env })
   recordServers(servers, parts.journal)
-  return withLeftOut(openService(servers, target, parts), leftOutOf(target))
+  return withLeftOut(openService(servers, target, parts), unusedServersOf(target))
 }
 
 /**

@@ -7,7 +7,7 @@ import { openSigningKey } from '../journal/signing.ts'
 import { hashPrompt } from '../prompt/document.ts'
 import { createReuseSession } from '../run/reuse.ts'
 import { createSourceLog, type SourceLog } from '../run/source-log.ts'
-import { ownAmong } from '../tool/own-changes.ts'
+import { findOwnChanges } from '../tool/own-changes.ts'
 import { createPrints } from '../watch/prints.ts'
 import {
   type RunCause,
@@ -63,7 +63,7 @@ export async function watchRuns({ around, runEach, onError, say, start, signal }
   }
 
   try {
-    const own: WatchParts['ownAmong'] = (paths) => ownAmong(paths, since, around)
+    const own: WatchParts['ownAmong'] = (paths) => findOwnChanges(paths, since, around)
     return await watch({ run, open: openWatcher, ownAmong: own, clock: systemClock, say }, { signal, start })
   } finally {
     session.close()

@@ -7,7 +7,7 @@ import {
   finishSteps,
   mapLimit,
   type Steps,
-  underBoth,
+  withEitherSignal,
 } from '../../src/base/concurrency.ts'
 
 const signal = new AbortController().signal
@@ -68,19 +68,19 @@ describe('underBoth', () => {
 
   it.each([0, 1])('stops the work with either signal, with its reason', async (which) => {
     const stops = [new AbortController(), new AbortController()] as const
-    const work = underBoth(stops[0].signal, stops[1].signal, sleepUntil)
+    const work = withEitherSignal(stops[0].signal, stops[1].signal, sleepUntil)
     stops[which]?.abort(new Error(`stop ${which}`))
     await expect(work).rejects.toThrow(`stop ${which}`)
   })
 
   it('starts the work with an aborted signal when one is already aborted', async () => {
     const [live, stopped] = [new AbortController().signal, AbortSignal.abort(new Error('before'))]
-    expect(await underBoth(live, stopped, async (signal) => signal.reason as Error)).toEqual(new Error('before'))
+    expect(await withEitherSignal(live, stopped, async (signal) => signal.reason as Error)).toEqual(new Error('before'))
   })
 
   it('leaves no listeners at the signals when the work has ended', async () => {
     const [one, other] = [new AbortController().signal, new AbortController().signal]
-    await underBoth(one, other, async () => 'done')
+    await withEitherSignal(one, other, async () => 'done')
     expect([...getEventListeners(one, 'abort'), ...getEventListeners(other, 'abort')]).toEqual([])
   })
 })

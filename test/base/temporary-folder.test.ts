@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { expect, it, vi } from 'vitest'
-import { leftTemporaryFolders, makeTemporaryFolder } from '../../src/base/temporary-folder.ts'
+import { staleTemporaryFolders, makeTemporaryFolder } from '../../src/base/temporary-folder.ts'
 import { tempTree } from '../helpers/temp.ts'
 
 it('a temporary folder is private, and removed with those that killed processes left more than a day ago', () => {
@@ -33,7 +33,7 @@ it.skipIf(!existsSync('/proc/self/stat'))(
         .replace(/\.\d+-/, '.1-')
     const known = join(place, left('baton-q'))
     mkdirSync(known)
-    expect(leftTemporaryFolders()).toEqual([known])
+    expect(staleTemporaryFolders()).toEqual([known])
     rmSync(known, { recursive: true })
     mkdirSync(join(place, left('z')))
     mkdirSync(join(place, basename(own.path).replace('y-', 'z-')))

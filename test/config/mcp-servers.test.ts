@@ -10,7 +10,7 @@ import { describeOrigins } from '../../src/config/layers.ts'
 import { loadRunSpec, type RunSpec } from '../../src/config/run-spec.ts'
 import { loadTargetConfig } from '../../src/config/target-config.ts'
 import { trustFile, writeTrusted } from '../../src/config/trust.ts'
-import { toolIssues } from '../../src/load/named.ts'
+import { toolIssues } from '../../src/load/named-tools.ts'
 import { tempTree } from '../helpers/temp.ts'
 
 /** A workspace, a home with the user's `config.toml` and `mcp.json`, and what is loaded there. */

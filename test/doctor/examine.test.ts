@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type { Check, Patient } from '../../src/doctor/check.ts'
+import type { Check, DoctorInput } from '../../src/doctor/check.ts'
 import { examine } from '../../src/doctor/examine.ts'
 import { runsFolder } from '../../src/journal/run-id.ts'
 import { removeEndedWorktrees } from '../../src/journal/worktrees.ts'
@@ -14,8 +14,8 @@ import { makeRun } from '../history/fixtures.ts'
 
 interface World {
   readonly files?: { readonly [path: string]: string }
-  readonly env?: Patient['env']
-  readonly patient?: Partial<Patient>
+  readonly env?: DoctorInput['env']
+  readonly patient?: Partial<DoctorInput>
 }
 
 /** Examines a test project and home folder: nothing of this machine except its programs. */

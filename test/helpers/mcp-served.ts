@@ -2,7 +2,7 @@ import { Client, type ClientOptions, StreamableHTTPClientTransport } from '@mode
 import { onTestFinished } from 'vitest'
 import { defined } from '../../src/base/json.ts'
 import { listen, type Listening, type ListenOptions } from '../../src/serve/mcp/listen.ts'
-import { readOffered } from '../../src/serve/mcp/offered.ts'
+import { readOffers } from '../../src/serve/mcp/read-offers.ts'
 import { serveWeb } from '../../src/serve/mcp/protocol.ts'
 import { tempTree } from './temp.ts'
 
@@ -42,7 +42,7 @@ export async function serveFiles(
   const shared = overrides === undefined ? {} : { overrides }
   const logged: string[] = []
   const log = (text: string): void => void logged.push(text)
-  const offered = await readOffered(names, { ...place, shared, log, ...defined({ answerMs }) })
+  const offered = await readOffers(names, { ...place, shared, log, ...defined({ answerMs }) })
   const listening = await listen(serveWeb(offered, defined({ mostSessions })), {
     port: 0,
     secret,

@@ -7,7 +7,7 @@ import { openSigningKey } from '../../src/journal/signing.ts'
 import { createReuseSession, type ReuseCounts } from '../../src/run/reuse.ts'
 import { createSourceLog } from '../../src/run/source-log.ts'
 import { startRun } from '../../src/runner.ts'
-import { lookAt, type WatchPlan } from '../../src/watch/plan.ts'
+import { comparePlan, type WatchPlan } from '../../src/watch/plan.ts'
 import { createPrints } from '../../src/watch/prints.ts'
 import { type ModelReply, type ModelServer, startModelServer } from '../helpers/model-server.ts'
 import { tempTree } from '../helpers/temp.ts'
@@ -80,7 +80,7 @@ async function world(files: { readonly [path: string]: string }, answer: Answer 
           .map(({ body }) => (body?.messages ?? []).map(({ content }) => content).join('\n')),
         usd: report.costUsd,
         totalCalls: report.usage.calls,
-        differs: lookAt(before).changed.map((path) => path.slice(root.length + 1)),
+        differs: comparePlan(before).changed.map((path) => path.slice(root.length + 1)),
       }
     },
   }

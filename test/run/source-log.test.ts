@@ -7,7 +7,7 @@ import type { EffectKind } from '../../src/event/effects.ts'
 import { hashPrompt } from '../../src/prompt/document.ts'
 import { createSourceLog, type SourceLog } from '../../src/run/source-log.ts'
 import { deleteEntry, moveEntry, saveFile } from '../../src/tool/workspace-files.ts'
-import { asNow, lookAt, type WatchPlan } from '../../src/watch/plan.ts'
+import { withCurrentState, comparePlan, type WatchPlan } from '../../src/watch/plan.ts'
 import { createPrints } from '../../src/watch/prints.ts'
 import { testContext } from '../helpers/context.ts'
 import { tempTree } from '../helpers/temp.ts'
@@ -42,7 +42,7 @@ function worldIn(root: string, before?: WatchPlan): World {
       const found = listFiles(globs, { baseDir: root, root }).map(({ absolute }) => absolute)
       log.list({ globs, baseDir: root, root, found, reads })
     },
-    changed: (plan = log.plan({ keep: false })) => lookAt(plan).changed.map((path) => path.slice(root.length + 1)),
+    changed: (plan = log.plan({ keep: false })) => comparePlan(plan).changed.map((path) => path.slice(root.length + 1)),
   }
 }
 
@@ -120,7 +120,7 @@ describe('the files that a run has read', () => {
     const first = world({ 'src/a.ts': 'one', 'src/b.ts': 'one' })
     first.list(['src/*.ts'])
     first.write('src/a.ts', 'two')
-    const second = worldIn(first.root, asNow(first.log.plan({ keep: false })))
+    const second = worldIn(first.root, withCurrentState(first.log.plan({ keep: false })))
     first.write('src/b.ts', 'two')
     expect(second.changed(second.log.plan({ keep: true }))).toEqual(['src/b.ts'])
     expect(second.changed(second.log.plan({ keep: false }))).toEqual([])

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { Expectation } from '../../src/config/schema.ts'
-import { expectedExit, type Observed, unmetExpectations } from '../../src/testing/expectations.ts'
+import { expectedExit, type TestOutcome, unmetExpectations } from '../../src/testing/expectations.ts'
 
 const files: Readonly<Record<string, string>> = { 'out/a.txt': 'one\ntwo\n' }
-const observed: Observed = {
+const observed: TestOutcome = {
   answer: 'It warns ships.\n\nIt has a lamp.',
   exit: 0,
   calls: 2,
@@ -19,7 +19,7 @@ const observed: Observed = {
   },
 }
 
-async function unmet(expectation: Expectation, changed: Partial<Observed> = {}): Promise<readonly string[]> {
+async function unmet(expectation: Expectation, changed: Partial<TestOutcome> = {}): Promise<readonly string[]> {
   return (await unmetExpectations([expectation], { ...observed, ...changed })).map(
     ({ path, message }) => `${path.join('.')}: ${message}`,
   )

@@ -2,7 +2,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { FileChangeRecord } from '../../src/event/effects.ts'
-import { ownAmong, ownChangesHook } from '../../src/tool/own-changes.ts'
+import { findOwnChanges, ownChangesHook } from '../../src/tool/own-changes.ts'
 import { tempTree } from '../helpers/temp.ts'
 
 function world(files: { readonly [path: string]: string }) {
@@ -17,8 +17,8 @@ function world(files: { readonly [path: string]: string }) {
     change: (record: Partial<FileChangeRecord>, act: () => void) => hook.change?.(record as FileChangeRecord, act),
     /** The paths among these that are as Baton has left them. */
     own: (paths: readonly string[], since = 0) =>
-      [...ownAmong(paths.map(at), since, around).own].map((path) => path.slice(root.length + 1)),
-    isPending: (paths: readonly string[]) => ownAmong(paths.map(at), 0, around).isPending,
+      [...findOwnChanges(paths.map(at), since, around).own].map((path) => path.slice(root.length + 1)),
+    isPending: (paths: readonly string[]) => findOwnChanges(paths.map(at), 0, around).isPending,
   }
 }
 

@@ -1,7 +1,7 @@
 import { mkdirSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
-import { counts, lookAt, targetsOf, type WatchPlan, type WatchTargets } from '../../src/watch/plan.ts'
+import { isRelevant, comparePlan, targetsOf, type WatchPlan, type WatchTargets } from '../../src/watch/plan.ts'
 import { openWatcher, type Watcher } from '../../src/watch/watcher.ts'
 import { tempTree } from '../helpers/temp.ts'
 
@@ -19,7 +19,7 @@ function planOf(files: readonly string[], folders: readonly string[] = []): Watc
 }
 
 function targets(plan: WatchPlan): WatchTargets {
-  return targetsOf(plan, lookAt(plan))
+  return targetsOf(plan, comparePlan(plan))
 }
 
 /** Watches, and returns a function that resolves with the next change. */
@@ -171,9 +171,9 @@ describe('the folders to watch', () => {
     const root = tempTree({ 'src/in/a.ts': '', 'b.ts': '' })
     const found = targets(planOf([], [join(root, 'src'), join(root, 'src/in')]))
     expect([...found.folders].toSorted()).toEqual([root, join(root, 'src'), join(root, 'src/in')])
-    expect(counts(join(root, 'src/new'), found)).toBe(true)
-    expect(counts(join(root, 'src/in/new.ts'), found)).toBe(true)
-    expect(counts(join(root, 'src'), found)).toBe(true)
-    expect(counts(join(root, 'b.ts'), found)).toBe(false)
+    expect(isRelevant(join(root, 'src/new'), found)).toBe(true)
+    expect(isRelevant(join(root, 'src/in/new.ts'), found)).toBe(true)
+    expect(isRelevant(join(root, 'src'), found)).toBe(true)
+    expect(isRelevant(join(root, 'b.ts'), found)).toBe(false)
   })
 })

@@ -9,7 +9,7 @@ import { parsePrompt } from '../../prompt/document.ts'
 import type { Surroundings } from '../io.ts'
 import type { Session } from './session.ts'
 import { builtinCommands } from './slash/builtin.ts'
-import { toolsInBoth } from '../../load/tools-in-both.ts'
+import { intersectTools } from '../../load/intersect-tools.ts'
 import { wordsOf } from './slash/words.ts'
 
 /** The commands defined by files, as they are now. */
@@ -75,5 +75,5 @@ function filledIn(text: string, rest: string): string {
 /** A file that comes with a folder cannot give its message tools that the chat does not have. */
 function settingsOf({ settings, from }: ChatCommand, chatTools: readonly string[]): ChatCommandSettings {
   const { tools } = settings
-  return tools === undefined || from === 'user' ? settings : { ...settings, tools: toolsInBoth(tools, chatTools) }
+  return tools === undefined || from === 'user' ? settings : { ...settings, tools: intersectTools(tools, chatTools) }
 }

@@ -4,7 +4,7 @@ import { messageOf as errorText, isBatonError, isSuspension, StopSignal } from '
 import { harmless } from '../../base/terminal-text.ts'
 import type { Listener } from '../../event/bus.ts'
 import type { Chat, ChatHost, Outgoing, Watching } from '../../chat/chat.ts'
-import type { TakenMessage } from '../../chat/taken.ts'
+import type { PendingMessage } from '../../chat/pending-messages.ts'
 import type { ChatCommands } from '../../config/chat-commands.ts'
 import { issueText } from '../../config/issue.ts'
 import { parsePrompt } from '../../prompt/document.ts'
@@ -58,7 +58,7 @@ export interface Session extends Omit<ChatParts, 'chat' | 'input' | 'terminal' |
   /** Resumes a run of the chat and shows it. */
   readonly goOn: (run: string) => Promise<RunReport>
   /** Answers a message that was taken by a process that was killed, and shows the answer. */
-  readonly answerTaken: (message: TakenMessage) => Promise<RunReport>
+  readonly answerTaken: (message: PendingMessage) => Promise<RunReport>
 }
 
 /**
@@ -223,7 +223,7 @@ async function takeUp(session: Session): Promise<void> {
 }
 
 /** A message whose run had not begun is sent again, as it was. */
-async function takeUpTaken(message: TakenMessage, session: Session): Promise<void> {
+async function takeUpTaken(message: PendingMessage, session: Session): Promise<void> {
   if (message.kind === 'background') {
     const id = await session.background.start(message.text, (watching, listener) =>
       session.chat.sendTaken(message, watching, listener),

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import { BatonError } from '../../base/error.ts'
 import { findWorkspace, refuseHome } from '../../config/locate.ts'
-import { agreedFile, type PackFrom, readLock } from '../../pack/lock-file.ts'
+import { approvalsFile, type PackFrom, readLock } from '../../pack/lock-file.ts'
 import { describeCapabilities } from '../../pack/capabilities.ts'
 import { type FetchedPack, fetchPack, sourceOfOrigin } from '../../pack/fetch-pack.ts'
 import { nameGuard, trustName } from '../../pack/name-guard.ts'
@@ -31,7 +31,7 @@ export async function installCommand(flags: Flags<'install'>, io: CommandIo): Pr
   const { env, home } = workplace
   const workspace = findWorkspace(workplace)
   if (flags.workspace) refuseHome(workspace, home)
-  const agreed = agreedFile({ env, home })
+  const agreed = approvalsFile({ env, home })
   const around: Around = {
     ...workplace,
     workspace,

@@ -27,8 +27,8 @@ export async function serveFiles(files: readonly string[], flags: Flags<'mcp'>, 
   const note = (text: string): void => {
     if (level !== 'quiet') io.err(text)
   }
-  const { readOffered } = await import('../../serve/mcp/offered.ts')
-  const offered = await readOffered(all, { ...place, shared, log: (text) => note(`${harmless(text)}\n`) })
+  const { readOffers } = await import('../../serve/mcp/read-offers.ts')
+  const offered = await readOffers(all, { ...place, shared, log: (text) => note(`${harmless(text)}\n`) })
   if (port !== undefined) return serveHttp(offered, { port, secret, note }, io)
   note(`serving ${offered.offers.map(({ name }) => name).join(', ')} over standard input and output\n`)
   return serveStdio(offered, io)

@@ -5,7 +5,7 @@ import { displayPath, writeFileAtomic } from '../../base/files.ts'
 import { refuseEscapingLink } from '../../base/link-escape.ts'
 import { findWorkspace, refuseHome } from '../../config/locate.ts'
 import { skippedFilesText, secretPackFiles, contentDigest, makeArchive } from '../../pack/pack-files.ts'
-import { isThere, putInPlace } from '../../pack/put-in-place.ts'
+import { entryExists, putInPlace } from '../../pack/put-in-place.ts'
 import { packageRoot } from '../../package-root.ts'
 import { harmless } from '../../base/terminal-text.ts'
 import type { Flags } from '../command-specs.ts'
@@ -98,7 +98,7 @@ export async function unpackCommand(flags: Flags<'unpack'>, io: CommandIo): Prom
 
 /** `--force` may replace a pack, but nothing else. */
 function refuseTaken(target: string, { force }: Flags<'unpack'>): void {
-  if (!isThere(target)) return
+  if (!entryExists(target)) return
   const isFolder = statSync(target, { throwIfNoEntry: false })?.isDirectory() === true
   if (isFolder && readdirSync(target).length === 0) return
   const isPack = isFolder && existsSync(join(target, manifestName))

@@ -21,8 +21,8 @@ import { type Finding, placeFindings, wrongKey } from '../../config/issue.ts'
 import { placeOrigins } from '../../config/layers.ts'
 import { placeInPrompt, readRunSpec, type RunSpec } from '../../config/run-spec.ts'
 import { namedModels } from '../model-place.ts'
-import { toolLists, withoutMissingTools } from '../named.ts'
-import { otherToolsOf } from '../other-tools.ts'
+import { toolLists, withoutMissingTools } from '../named-tools.ts'
+import { externalToolsOf } from '../external-tools.ts'
 import { type AgentLookup, findPromptAgents } from '../prompt-agents.ts'
 import { withPackServers } from '../pack-servers.ts'
 import { agentLookup, loadOutput } from '../prompt-target.ts'
@@ -284,7 +284,7 @@ async function modelProblems(spec: RunSpec, around: FileSurroundings): Promise<r
     ...strategies.flatMap(({ namedModels: modelsIn }) => modelsIn?.(spec.settings) ?? []),
   ]
   const { tools, disallowed_tools, write_mode: writes } = spec.settings
-  const others = await otherToolsOf(spec)
+  const others = await externalToolsOf(spec)
   const givesTools =
     spec.settings.collab !== undefined || mayGiveTools({ tools, disallowed_tools, writes: writes !== false, ...others })
   const models = named.map(({ name, path }): NamedModel => {

@@ -17,7 +17,7 @@ export interface Bar {
 }
 
 /** @param now end of rows in progress, in milliseconds since 1970 */
-export function layWaterfall(all: readonly Row[], which: WaterfallRows, now: number): Waterfall {
+export function layoutWaterfall(all: readonly Row[], which: WaterfallRows, now: number): Waterfall {
   const rows = which === 'all' ? all : all.filter(isEffect)
   return { rows, scale: scaleOf(rows, now) }
 }

@@ -3,7 +3,7 @@ import { useCallback, useMemo, useState } from 'preact/hooks'
 import { costText, countText, durationText } from '../data/format.ts'
 import { durationOf, type Row } from '../data/row.ts'
 import type { TimeScale } from '../data/time-scale.ts'
-import { barOf, layWaterfall, scaleOf, type WaterfallRows } from '../data/waterfall.ts'
+import { barOf, layoutWaterfall, scaleOf, type WaterfallRows } from '../data/waterfall.ts'
 import { toneClass } from './state-badge.tsx'
 import { type GridRow, VirtualGrid } from './virtual-grid.tsx'
 
@@ -24,7 +24,7 @@ export function WaterfallTab({ rows, version, now, onPlace }: WaterfallTabProps)
   const [zoom, setZoom] = useState<Zoom>('run')
   const [active, setActive] = useState(0)
   const [shown, setShown] = useState({ first: 0, end: 0 })
-  const whole = useMemo(() => layWaterfall(rows, which, now), [rows, version, which, now])
+  const whole = useMemo(() => layoutWaterfall(rows, which, now), [rows, version, which, now])
   const { first, end } = shown
   const scale = useMemo(
     () => (zoom === 'run' ? whole.scale : scaleOf(whole.rows.slice(first, end), now)),

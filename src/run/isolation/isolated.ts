@@ -16,13 +16,13 @@ export function runPromptIsolated(
   context: RunContext,
 ): Promise<PromptOutcome> {
   return runIsolated(
-    { name: 'file', ...wayOut(context.scope.at), gate: gateOf(settings), work, verdict: verdictOf },
+    { name: 'file', ...missingTreeHint(context.scope.at), gate: gateOf(settings), work, verdict: verdictOf },
     context,
   )
 }
 
 /** The hint if the work tree no longer exists. */
-export function wayOut(at: Place): { readonly cure: string } {
+export function missingTreeHint(at: Place): { readonly cure: string } {
   const place = placeText(at)
   return { cure: place === '' ? 'Run the file again.' : `Resume with --from ${place} to do that part again.` }
 }
@@ -129,5 +129,8 @@ export function runAgentIsolated(
 ): Promise<Ending> {
   const verdict = ({ stopReason }: Ending) =>
     stopReason === 'done' || stopReason === 'skipped' ? 'apply' : { leftOut: 'an input failed' }
-  return runIsolated({ name: 'file', ...wayOut(context.scope.at), gate: gateOf(settings), work, verdict }, context)
+  return runIsolated(
+    { name: 'file', ...missingTreeHint(context.scope.at), gate: gateOf(settings), work, verdict },
+    context,
+  )
 }

@@ -5,7 +5,7 @@ import { decodeText, fileStatus, readBytes, readPieces, readText } from '../../t
 import { captureAsync, unwrap } from '../../journal/work-result.ts'
 import type { LuaValue } from '../engine.ts'
 import { type ActCall, type HostCall, isTable, keyedTable, type LuaTable, luaTypeName, Options } from './call.ts'
-import { converted } from './apart.ts'
+import { converted } from './worker-call.ts'
 import { infoOf } from './file-info.ts'
 import { jsonText, parseJsonLines } from './json.ts'
 import { acting, type ModuleFunction, readingFile, several } from './module.ts'

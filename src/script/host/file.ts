@@ -17,7 +17,7 @@ import { literalGlob } from '../../base/literal-glob.ts'
 import type { Steps } from '../../base/concurrency.ts'
 import { part } from '../../event/place.ts'
 import { appendToFile, copyFile, deleteEntry, makeFolder, moveEntry, saveFile } from '../../tool/workspace-files.ts'
-import { textThread } from './apart.ts'
+import { textThread } from './worker-call.ts'
 import { ensureSingleTrailingNewline, trimEnd, trimStart } from './text-lines.ts'
 
 /** The functions of `aip.file` that read one file. */

@@ -4,7 +4,7 @@ import type { RunContext } from '../../event/context.ts'
 import type { Place } from '../../event/place.ts'
 import type { LuaChunk, LuaValue, TableReading } from '../engine.ts'
 import type { LoadedModules, ModuleReader } from '../module-reader.ts'
-import type { Computing } from './apart.ts'
+import type { Computing } from './worker-call.ts'
 import { type ActCall, type HostCall, isLarge } from './call.ts'
 
 /** Which part of an agent a section is; `chunk` is a whole `.lua` file. Data, Output and chunks run once per task. */

@@ -1,7 +1,7 @@
 import type { Steps } from '../../base/concurrency.ts'
 import type { FileChange } from '../../event/event.ts'
 import type { LuaValue } from '../engine.ts'
-import { textThread } from './apart.ts'
+import { textThread } from './worker-call.ts'
 import { type ActCall, type HostCall, type LuaTable, text } from './call.ts'
 import { loadRecords } from './file.ts'
 import { acting, type HostModule, listing, pure, several } from './module.ts'

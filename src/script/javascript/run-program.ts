@@ -2,7 +2,7 @@ import { limitError, type LimitName, type ProgramError, type ProgramLimits } fro
 import type { ToWorker, WorkerEnd } from './protocol.ts'
 import { evalFlags, type QuickJS, type QuickJSContext, type QuickJSHandle } from './quickjs.ts'
 import { type Source, sourceOf, type SyntaxProblem, withoutFence } from './source.ts'
-import { createWatch, type HostCalls, openWorld, type Watch, type World } from './world.ts'
+import { createWatch, type HostCalls, openProgramContext, type Watch, type ProgramContext } from './program-context.ts'
 
 const longestProgram = 1_000_000
 
@@ -25,7 +25,7 @@ export async function runProgram(
   const watch = createWatch(context, limits, calls.waitedMs)
   let source: Source | undefined
   try {
-    const world = openWorld(context, request, { calls, watch })
+    const world = openProgramContext(context, request, { calls, watch })
     const found = await sourceOf(withoutFence(program.code), program.evalType ?? 'auto', (text, flags) =>
       syntaxProblem(context, text, flags),
     )
@@ -63,7 +63,7 @@ function syntaxProblem(context: QuickJSContext, text: string, flags: number): Sy
 function valueOf(
   context: QuickJSContext,
   source: Source,
-  { world, watch }: { readonly world: World; readonly watch: Watch },
+  { world, watch }: { readonly world: ProgramContext; readonly watch: Watch },
 ): string {
   const ran = context.evalCode(source.text, programName, source.flags)
   if (ran.error !== undefined) throw thrown(context, ran.error, world)
@@ -82,7 +82,7 @@ function valueOf(
 const jobsAtOnce = 1000
 
 /** @throws Thrown if the promise was rejected or never settles */
-function settled(context: QuickJSContext, value: QuickJSHandle, world: World): QuickJSHandle {
+function settled(context: QuickJSContext, value: QuickJSHandle, world: ProgramContext): QuickJSHandle {
   const state = context.getPromiseState(value)
   switch (state.type) {
     case 'fulfilled':
@@ -96,7 +96,7 @@ function settled(context: QuickJSContext, value: QuickJSHandle, world: World): Q
 
 const notShown = 'an error that cannot be shown'
 
-function thrown(context: QuickJSContext, error: QuickJSHandle, { errorJson }: World): Thrown {
+function thrown(context: QuickJSContext, error: QuickJSHandle, { errorJson }: ProgramContext): Thrown {
   const shown = context.callFunction(errorJson, context.undefined, error)
   if (shown.error !== undefined) return new Thrown(notShown, '')
   const [message, stack] = JSON.parse(context.getString(shown.value)) as readonly [string, string]

@@ -4,12 +4,12 @@ import { transform } from 'sucrase'
  * JavaScript with the same line breaks; or, if the text is not valid TypeScript either, the error and its position,
  * counted from 1.
  */
-export type Stripped =
+export type StripResult =
   | { readonly kind: 'ok'; readonly text: string }
   | { readonly kind: 'failed'; readonly message: string; readonly line?: number; readonly column?: number }
 
 /** Removes the types from a program. */
-export function stripTypes(text: string): Stripped {
+export function stripTypes(text: string): StripResult {
   try {
     const { code } = transform(text, { transforms: ['typescript'], disableESTransforms: true, keepUnusedImports: true })
     return { kind: 'ok', text: code }

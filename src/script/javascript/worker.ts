@@ -6,7 +6,7 @@ import type { ThreadSetup } from '../thread/thread.ts'
 import type { Answer, FromWorker, ToWorker } from './protocol.ts'
 import { loadQuickJS } from './quickjs.ts'
 import { runProgram } from './run-program.ts'
-import type { HostCalls } from './world.ts'
+import type { HostCalls } from './program-context.ts'
 
 const parent = parentPort
 if (parent === null) throw new Error('this file must be run as a worker thread')

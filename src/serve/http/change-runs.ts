@@ -17,7 +17,7 @@ import type { ActiveRuns } from './active-runs.ts'
 import { readRun, whyNotResumed } from './read-runs.ts'
 import { Refusal } from '../refusal.ts'
 import type { startBody } from './schemas.ts'
-import { folderOf, type Served } from './served.ts'
+import { folderOf, type ServedWorkspace } from './served-workspace.ts'
 
 /** Actions on runs. A returned id is that of the run that was started, resumed, stopped or recorded. */
 export interface RunActions {
@@ -34,7 +34,7 @@ export interface RunActions {
 /** How long a call waits for an overloaded host by default; same as in `baton run`. */
 const patienceMs = 10 * 60_000
 
-export function createRunActions(served: Served, held: ActiveRuns): RunActions {
+export function createRunActions(served: ServedWorkspace, held: ActiveRuns): RunActions {
   const { cwd, home, env, shared } = served
   const place = { cwd, home, env }
 

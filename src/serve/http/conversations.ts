@@ -13,7 +13,7 @@ import { approverOf } from '../../library/approvals.ts'
 import { begin } from '../../library/runs.ts'
 import type { ActiveRuns } from './active-runs.ts'
 import { Refusal } from '../refusal.ts'
-import { folderOf, type Served } from './served.ts'
+import { folderOf, type ServedWorkspace } from './served-workspace.ts'
 
 /** The body of `POST /prompt`. */
 interface PromptAsked {
@@ -60,7 +60,7 @@ export interface Conversations {
 /** How long a call waits for an overloaded host by default; same as in `baton chat`. */
 const patienceMs = 10 * 60_000
 
-export function createConversations(served: Served, held: ActiveRuns): Conversations {
+export function createConversations(served: ServedWorkspace, held: ActiveRuns): Conversations {
   const { cwd, home, env, runs, shared } = served
   const host = { cwd, home, env, what: 'baton serve', keepsTaken: false }
   /** Ids of conversations whose last prompt is in progress. A new conversation has no id yet. */

@@ -6,10 +6,10 @@ import { listRuns } from '../../history/run-list.ts'
 import { Refusal } from '../refusal.ts'
 import { get, type Route } from './route.ts'
 import * as schemas from './schemas.ts'
-import type { Served } from './served.ts'
+import type { ServedWorkspace } from './served-workspace.ts'
 
 /** The routes for the prompt files and agents of the workspace. */
-export function filesRoutes(served: Served): readonly Route[] {
+export function filesRoutes(served: ServedWorkspace): readonly Route[] {
   const { workspace, runs, totals } = served
 
   async function paths(): Promise<readonly string[]> {

@@ -1,5 +1,5 @@
 import { basename, join } from 'node:path'
-import { ApartLimit, type ApartLimits, runApart } from '../../base/apart.ts'
+import { WorkerLimitError, type WorkerLimits, runInWorker } from '../../base/worker-task.ts'
 import { displayPath } from '../../base/files.ts'
 import type { ApprovalView } from '../../event/action-view.ts'
 import { type Answer, readAnswers } from '../../history/answers.ts'
@@ -19,7 +19,7 @@ import { undoneBy } from '../../journal/undo-mark.ts'
 import { type FileDiff, fileDiffs } from '../../undo/diff.ts'
 import { openChanges } from '../../undo/open-changes.ts'
 import { Refusal } from '../refusal.ts'
-import { folderOf, type Served } from './served.ts'
+import { folderOf, type ServedWorkspace } from './served-workspace.ts'
 
 export interface RunFilter {
   readonly limit?: number | undefined
@@ -57,7 +57,7 @@ export interface RunTeams extends Pick<TimelineJson, 'breaks'> {
 }
 
 /** A page of the runs, newest first. */
-export async function readRunList(served: Served, filter: RunFilter): Promise<RunList> {
+export async function readRunList(served: ServedWorkspace, filter: RunFilter): Promise<RunList> {
   const { runs, workspace, totals } = served
   const { limit = usualLimit, before, q = '', state } = filter
   const words = q.toLowerCase()
@@ -87,7 +87,7 @@ export async function readRun(folder: string): Promise<RunSummary> {
 }
 
 /** A run with its prompt, its answers, and whether it can be resumed. */
-export async function readRunDetail(served: Served, folder: string, owned: boolean): Promise<RunDetail> {
+export async function readRunDetail(served: ServedWorkspace, folder: string, owned: boolean): Promise<RunDetail> {
   const { workspace } = served
   const run = await shownRun(await readRun(folder), foreignCheck(served)(folder))
   const isOpen = run.status !== 'done' && run.status !== 'skipped'
@@ -143,7 +143,7 @@ export async function readRunTeams(folder: string): Promise<RunTeams> {
 }
 
 /** What a comparison may use. */
-export type ComparisonLimits = Required<Pick<ApartLimits, 'memoryMb' | 'timeMs'>>
+export type ComparisonLimits = Required<Pick<WorkerLimits, 'memoryMb' | 'timeMs'>>
 
 const usualComparison: ComparisonLimits = { memoryMb: 1024, timeMs: 60_000 }
 
@@ -159,14 +159,17 @@ interface ComparisonOptions {
  * The differences between two runs as JSON. They are read in a thread of their own, because that can take long.
  * @throws Refusal 503 if they are too large to be compared
  */
-export async function readComparison(served: Served, { a, b, limits, signal }: ComparisonOptions): Promise<Response> {
+export async function readComparison(
+  served: ServedWorkspace,
+  { a, b, limits, signal }: ComparisonOptions,
+): Promise<Response> {
   const folders = [folderOf(served, a), folderOf(served, b)]
   for (const folder of folders) await readRun(folder)
   try {
-    const json = await runApart({ name: 'runs.compare', args: folders }, { ...usualComparison, ...limits, signal })
+    const json = await runInWorker({ name: 'runs.compare', args: folders }, { ...usualComparison, ...limits, signal })
     return new Response(String(json), { headers: { 'content-type': 'application/json' } })
   } catch (error) {
-    if (!(error instanceof ApartLimit)) throw error
+    if (!(error instanceof WorkerLimitError)) throw error
     throw new Refusal(503, `these runs are too large to be compared: ${error.message}`, {
       hint: `Compare them in a terminal: baton runs diff ${a} ${b}`,
     })

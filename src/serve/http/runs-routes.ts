@@ -18,10 +18,10 @@ import { events, get, type Params, post, type Route } from './route.ts'
 import { rowsAfter, runEvents } from './run-events.ts'
 import type { RunFeeds } from './run-feed.ts'
 import * as schemas from './schemas.ts'
-import { folderOf, type Served } from './served.ts'
+import { folderOf, type ServedWorkspace } from './served-workspace.ts'
 
 export interface RunsRoutesOptions {
-  readonly served: Served
+  readonly served: ServedWorkspace
   readonly held: ActiveRuns
   readonly actions: RunActions
   readonly feeds: RunFeeds

@@ -15,8 +15,8 @@ import { createListFeed } from './list-feed.ts'
 import type { ComparisonLimits } from './read-runs.ts'
 import { createRunFeeds } from './run-feed.ts'
 import { runsRoutes } from './runs-routes.ts'
-import { openServed, type ServingPlace } from './served.ts'
-import { isSame, type Passed } from '../gate.ts'
+import { openServedWorkspace, type ServingPlace } from './served-workspace.ts'
+import { isSame, type ClientKind } from '../gate.ts'
 import { Refusal, refusalAnswer } from '../refusal.ts'
 import type { Route } from './route.ts'
 import { version } from '../../version.ts'
@@ -57,7 +57,7 @@ export interface Serving {
  */
 export async function serveWorkspace(place: ServingPlace, options: ServeOptions): Promise<Serving> {
   const { port, secret, maxRuns, limits, comparison, page = join(packageRoot(), 'dist/bin/page') } = options
-  const served = await openServed(place)
+  const served = await openServedWorkspace(place)
   const held = createActiveRuns({ most: maxRuns, runs: served.runs })
   const streams = createEventStreams()
   const parts = { served, held, actions: createRunActions(served, held), streams }
@@ -105,7 +105,7 @@ interface AppParts {
 }
 
 /** Routes requests that have passed the gate. Every request gets a response. */
-function createApp(parts: AppParts): (request: Request, who: Passed) => Promise<Response> {
+function createApp(parts: AppParts): (request: Request, who: ClientKind) => Promise<Response> {
   const { routes } = parts
   // a request without the secret can reach no other route, whatever its path looks like
   const open = withPublicRoutes(new Hono(), parts)

@@ -55,13 +55,13 @@ function valuesOf({ tasks }: RunReport): readonly Json[] {
 
 function errorText({ error, tasks, exitCode, runId, canResume }: RunReport): string {
   const failures = tasks.flatMap((task) => (task.status === 'failed' ? [task.error.message] : []))
-  const why = error === undefined ? failures.join('; ') : errorWords(error)
+  const why = error === undefined ? failures.join('; ') : fullErrorText(error)
   const resume = canResume ? ` baton resume ${runId} continues it.` : ''
   return `The run ended with exit code ${exitCode}: ${why.replace(/\.$/, '')}.${resume}`
 }
 
 /** Message, place and hint of an error as one text, because a client gets nothing else. */
-export function errorWords(error: unknown): string {
+export function fullErrorText(error: unknown): string {
   const message = messageOf(error).replace(/\.$/, '')
   if (!isBatonError(error)) return message
   const { place, hint } = error

@@ -4,7 +4,7 @@ import { answerCalls } from '../../library/approvals.ts'
 import type { PlaceOptions, RunOptions } from '../../library/options.ts'
 import { beginResume, beginRun } from '../../library/runs.ts'
 import type { ServerAnswer } from '../../library/server-questions.ts'
-import { type CallEnd, callEnd, errorWords } from './call-end.ts'
+import { type CallEnd, callEnd, fullErrorText } from './call-end.ts'
 import {
   type Begin,
   type Calling,
@@ -106,6 +106,6 @@ async function explained(end: Promise<CallEnd>): Promise<CallEnd> {
   try {
     return await end
   } catch (error) {
-    throw isBatonError(error) ? new Error(errorWords(error), { cause: error }) : error
+    throw isBatonError(error) ? new Error(fullErrorText(error), { cause: error }) : error
   }
 }

@@ -248,8 +248,8 @@ async function inPlace(
   work: (at: RunContext) => Promise<StepResult>,
 ): Promise<StepResult> {
   if (isolation !== 'worktree' || at.scope.dry !== undefined) return work(at)
-  const { runIsolated, wayOut } = await import('../../run/isolation/isolated.ts')
-  return runIsolated({ name: 'step', ...wayOut(at.scope.at), work, verdict: () => 'apply' }, at)
+  const { runIsolated, missingTreeHint } = await import('../../run/isolation/isolated.ts')
+  return runIsolated({ name: 'step', ...missingTreeHint(at.scope.at), work, verdict: () => 'apply' }, at)
 }
 
 function runNamed({ prepared, given }: Work, agent: PreparedStep['agents'][number] & object, at: RunContext) {

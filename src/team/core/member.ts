@@ -1,4 +1,4 @@
-import { manyListeners, underBoth } from '../../base/concurrency.ts'
+import { manyListeners, withEitherSignal } from '../../base/concurrency.ts'
 import { isSuspension } from '../../base/error.ts'
 import { type AgentStatus, leaderId, type Mail, type PieceEnd, type SpawnOrder } from '../../event/collab.ts'
 import { modelText } from '../../base/model-text.ts'
@@ -106,7 +106,7 @@ export function createMember(order: SpawnOrder, mailbox: Mailbox, host: MemberHo
   }
 
   function takeAgain(piece: AbortController, signal: AbortSignal): Promise<void> {
-    return underBoth(piece.signal, signal, (either) => takeSlot(piece, either))
+    return withEitherSignal(piece.signal, signal, (either) => takeSlot(piece, either))
   }
 
   function freeSlot(): void {

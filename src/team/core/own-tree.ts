@@ -5,7 +5,7 @@ import { emit, type RunContext } from '../../event/context.ts'
 import type { FileChange } from '../../event/event.ts'
 import { item, part } from '../../event/place.ts'
 import type { TreeChange } from '../../tool/worktree/changes.ts'
-import { openWorktree, removeLeftWorktree, type Worktree } from '../../tool/worktree/open.ts'
+import { openWorktree, removeStaleWorktree, type Worktree } from '../../tool/worktree/open.ts'
 import { pathHere } from '../../tool/worktree/tree-paths.ts'
 import type { EndOfWork, Order } from './order.ts'
 
@@ -27,7 +27,7 @@ const name = 'agent'
 
 /** Removes the work tree of an agent whose end an earlier process has recorded. */
 export function removeLeftTree(context: RunContext): void {
-  removeLeftWorktree(name, context)
+  removeStaleWorktree(name, context)
 }
 
 /**

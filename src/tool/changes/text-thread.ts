@@ -1,4 +1,4 @@
-import { ApartLimit, type ApartTask, runApart } from '../../base/apart.ts'
+import { WorkerLimitError, type WorkerTask, runInWorker } from '../../base/worker-task.ts'
 import { createTurns } from '../../base/concurrency.ts'
 import { BatonError } from '../../base/error.ts'
 import { unifiedDiff } from '../../base/unified-diff.ts'
@@ -28,7 +28,7 @@ export interface TextThread {
  */
 export function createTextThread(
   signal: AbortSignal,
-  apart: (task: ApartTask) => Promise<unknown> = (task) => ofAnswer(task, signal),
+  apart: (task: WorkerTask) => Promise<unknown> = (task) => ofAnswer(task, signal),
 ): TextThread {
   const turns = createTurns()
   return {
@@ -43,11 +43,11 @@ export function createTextThread(
 const memoryMb = 1024
 
 /** No time limit: the work is linear, and the user can stop it. */
-async function ofAnswer(task: ApartTask, signal: AbortSignal): Promise<unknown> {
+async function ofAnswer(task: WorkerTask, signal: AbortSignal): Promise<unknown> {
   try {
-    return await runApart(task, { memoryMb, signal })
+    return await runInWorker(task, { memoryMb, signal })
   } catch (error) {
-    if (!(error instanceof ApartLimit)) throw error
+    if (!(error instanceof WorkerLimitError)) throw error
     throw new BatonError('LIMIT', `processing the file changes of an answer needs more than ${memoryMb} MB of memory`, {
       hint: 'Have the model send fewer changes, or change smaller files.',
     })

@@ -45,7 +45,7 @@ export interface Boxing {
 }
 
 /** The error for a working directory that is hidden in the sandbox. */
-export function unseenFolder(folder: string): BatonError {
+export function hiddenFolderError(folder: string): BatonError {
   const hint = 'Use a folder in the workspace.'
   return new BatonError('SANDBOX', `${folder} is not visible in the sandbox`, { hint })
 }

@@ -15,11 +15,11 @@ import {
   type Boxing,
   type Command,
   statusDescriptor,
-  unseenFolder,
+  hiddenFolderError,
 } from './boxed-command.ts'
 import { bwrapArguments, givenFolder } from './bwrap.ts'
 import { boxEnvironment } from './environment.ts'
-import { holdPlaces, leaveFolder, outlive, useFolder } from './hold-places.ts'
+import { holdPlaces, releaseFolder, holdUntilEnd, retainFolder } from './hold-places.ts'
 import { isSeen, planBox } from './plan.ts'
 import { countsTasksApart } from './probe.ts'
 import { startProxy } from './proxy.ts'
@@ -43,7 +43,7 @@ export async function bwrapBox(
     { needed: [process.execPath], opened: opened ?? [] },
     context,
   )
-  if (!isSeen(cwd, places)) throw unseenFolder(cwd)
+  if (!isSeen(cwd, places)) throw hiddenFolderError(cwd)
   for (const message of warnings) emit(context, { type: 'warning', message })
   const parts = createClosers()
   try {
@@ -78,7 +78,7 @@ export async function bwrapBox(
       ...(group === undefined ? {} : { onStart: group.enter }),
       onStatus: readFirstProcess((pid) => {
         watch.begin(pid)
-        outlive(pid)
+        holdUntilEnd(pid)
       }),
       innerLeader: watch.first,
       stopped: watch.stopped,
@@ -105,8 +105,8 @@ function readFirstProcess(found: (pid: number) => void): (bytes: Buffer) => void
 /** Opens network access: a proxy on a socket (absolute path) in its own folder, which is removed with it. */
 async function openWay(network: readonly string[], parts: Closers): Promise<string> {
   const folder = realPath(join(tmpdir(), `baton-box-${randomBytes(8).toString('hex')}`))
-  useFolder(folder)
-  parts.add(() => leaveFolder(folder))
+  retainFolder(folder)
+  parts.add(() => releaseFolder(folder))
   try {
     mkdirSync(folder, { mode: 0o700 })
     const socket = join(folder, holderEntry(process.pid))

@@ -20,11 +20,11 @@ export function holdPlaces(paths: readonly string[]): HeldPlaces {
   const used: string[] = []
   const held: string[] = []
   const release = (): void => {
-    for (const path of used.splice(0)) leaveFolder(path)
+    for (const path of used.splice(0)) releaseFolder(path)
   }
   try {
     for (const path of paths) {
-      useFolder(path)
+      retainFolder(path)
       used.push(path)
       makeHeld(path)
       if (entryStatus(path) !== undefined) held.push(path)
@@ -71,7 +71,7 @@ const users = new Map<string, number>()
 let janitor: ChildProcess | undefined
 
 /** Adds a user of a folder (absolute), which need not exist yet. */
-export function useFolder(folder: string): void {
+export function retainFolder(folder: string): void {
   users.set(folder, (users.get(folder) ?? 0) + 1)
   if (users.get(folder) !== 1 || folder.includes('\n')) return
   janitor ??= startJanitor()
@@ -79,12 +79,12 @@ export function useFolder(folder: string): void {
 }
 
 /** The first process of a sandbox: it has to end before folders in use are removed. */
-export function outlive(pid: number): void {
+export function holdUntilEnd(pid: number): void {
   janitor?.stdin?.write(`${pid}\n`)
 }
 
 /** Removes a user of a folder. */
-export function leaveFolder(folder: string): void {
+export function releaseFolder(folder: string): void {
   const left = (users.get(folder) ?? 1) - 1
   if (left > 0) {
     users.set(folder, left)

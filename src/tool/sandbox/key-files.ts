@@ -6,7 +6,7 @@ import { BatonError } from '../../base/error.ts'
 import { displayPath } from '../../base/files.ts'
 import { readRegularFile } from '../../base/regular-file.ts'
 import type { ToolRule } from '../../event/permission.ts'
-import { namesOf, unscanned } from '../hard-links.ts'
+import { namesOf, unscannedFolders } from '../hard-links.ts'
 import { keyPatternOf, keysAnywhere, keysInHome, mayHoldKeys } from '../protected/key-places.ts'
 import { protectedNames } from '../protected/places.ts'
 import { closesFiles, writtenReadRule } from '../tool-rules.ts'
@@ -60,7 +60,7 @@ export async function findKeyFiles(workspace: string, rules: readonly (readonly 
         for (const entry of entries) {
           const path = join(folder, entry.name)
           if (folder !== workspace && protectedNames.includes(entry.name)) found.deciding.push(path)
-          else if (entry.isDirectory() && unscanned.has(entry.name)) continue
+          else if (entry.isDirectory() && unscannedFolders.has(entry.name)) continue
           else if (isClosed(path, { workspace, rules })) (entry.isDirectory() ? found.folders : found.files).push(path)
           else if (entry.isDirectory()) next.push(path)
         }

@@ -2,7 +2,7 @@ import { type Closers, createClosers } from '../../base/closers.ts'
 import { realPath } from '../../base/files.ts'
 import { makeTemporaryFolder } from '../../base/temporary-folder.ts'
 import { emit } from '../../event/context.ts'
-import { type BoxContext, type Boxed, type Boxing, type Command, unseenFolder } from './boxed-command.ts'
+import { type BoxContext, type Boxed, type Boxing, type Command, hiddenFolderError } from './boxed-command.ts'
 import { boxEnvironment } from './environment.ts'
 import { isSeen, planBox } from './plan.ts'
 import { startProxy } from './proxy.ts'
@@ -17,7 +17,7 @@ export async function seatbeltBox(
   const { network } = rights
   const cwd = realPath(command.cwd)
   const { places, missing, warnings } = await planBox(rights, { needed: [], opened: opened ?? [] }, context)
-  if (!isSeen(cwd, places)) throw unseenFolder(cwd)
+  if (!isSeen(cwd, places)) throw hiddenFolderError(cwd)
   for (const message of warnings) emit(context, { type: 'warning', message })
   const parts = createClosers()
   const folder = makeTemporaryFolder('baton-box-')

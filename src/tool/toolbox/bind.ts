@@ -3,7 +3,7 @@ import { modelText } from '../../base/model-text.ts'
 import { harmlessName } from '../../base/terminal-text.ts'
 import { cutText } from '../../base/cut-text.ts'
 import { displayPath, isInside, realPath } from '../../base/files.ts'
-import { checkBySchema, type CompiledSchema, compileSchema, misunderstood } from '../../base/json-schema.ts'
+import { checkBySchema, type CompiledSchema, compileSchema, unsupportedPart } from '../../base/json-schema.ts'
 import { BatonError, isBatonError, messageOf, stopsRun } from '../../base/error.ts'
 import { defined, isJsonObject, type Json, type JsonObject, renameKeys } from '../../base/json.ts'
 import { realName } from '../../base/real-name.ts'
@@ -29,7 +29,7 @@ import { approvalAdvice } from '../rule-suggestion.ts'
 import { noSubject, type Toolbox, type ToolKind, type ToolOutput } from './kind.ts'
 import { isAlone, isWriter, rowOf, subjectKind } from './rows.ts'
 import { cutOutput } from './output.ts'
-import { whyNotInPlan } from './plan-mode.ts'
+import { planModeRefusal } from './plan-mode.ts'
 
 /** The record of a call: its result for the model, and what the model knows from it. */
 interface Recorded extends ToolOutput {
@@ -65,7 +65,7 @@ async function runCall(kind: ToolKind, text: string, { box, context, ...telling 
   const input = await readInput(text, { name, spellings, schema, signal: services.signal })
   if (typeof input === 'string') return { text: cutText(input, mostOfError), isError: true }
   const work = async (): Promise<Recorded> => {
-    const notNow = whyNotInPlan(kind, input, box)
+    const notNow = planModeRefusal(kind, input, box)
     if (notNow !== undefined) return { text: notNow, isError: true }
     const output = await carryOut(kind, input, { ...telling, box, context: held(context, box) })
     return cutOutput(output, { outputs: box.outputs, texts: services.texts })
@@ -105,7 +105,7 @@ function schemaOf(kind: ToolKind, context: Sender): Promise<CompiledSchema> {
 /** A server checks its input itself, so a schema of another dialect, or with other patterns, does not stop a call. */
 async function compile({ name, parameters, server }: ToolKind, context: Sender): Promise<CompiledSchema> {
   const result = await compileSchema(parameters)
-  const problem = result.kind === 'invalid' ? result.message : server && misunderstood(result.compiled)
+  const problem = result.kind === 'invalid' ? result.message : server && unsupportedPart(result.compiled)
   if (problem === undefined && result.kind === 'ok') return result.compiled
   if (server === undefined) {
     throw new BatonError('AGENT_FAILED', `the parameters of the tool ${name} are not a valid JSON Schema: ${problem}`)

@@ -7,7 +7,7 @@ export interface PdfPages {
   readonly pages: readonly string[] | 'all'
 }
 
-export interface WantedPages {
+export interface PageRange {
   /** Counted from 1. */
   readonly first: number
   readonly count: number
@@ -17,7 +17,7 @@ export interface WantedPages {
  * Extracts pages of a PDF. Runs in a thread: it is slow for large documents, and parses untrusted input.
  * @throws BatonError FILE_FAILED
  */
-export function takePages(bytes: Uint8Array, name: string, { first, count: most }: WantedPages): Promise<PdfPages> {
+export function extractPages(bytes: Uint8Array, name: string, { first, count: most }: PageRange): Promise<PdfPages> {
   return withUnpackLimit({ name }, async () => {
     const { pageCount: count, page } = await openPdf(bytes, name)
     if (first === 1 && count <= most) return { count, pages: 'all' }

@@ -2,9 +2,9 @@ import { modelText } from '../../base/model-text.ts'
 import { BatonError, messageOf } from '../../base/error.ts'
 import { openPdfText } from '../../base/pdf-text.ts'
 import { withUnpackLimit } from '../../base/unpack-limit.ts'
-import type { WantedPages } from './pdf-pages.ts'
+import type { PageRange } from './pdf-pages.ts'
 
-export interface PdfWords {
+export interface PdfPageTexts {
   /** Page count of the whole document. */
   readonly count: number
   /** The texts of the requested pages. */
@@ -15,7 +15,7 @@ export interface PdfWords {
 const mostCharacters = 400_000
 
 /** Extracts the text of PDF pages, counted from 1. Runs in a thread: it is slow, and parses untrusted input. */
-export function takeWords(bytes: Uint8Array, name: string, wanted: WantedPages): Promise<PdfWords> {
+export function extractText(bytes: Uint8Array, name: string, wanted: PageRange): Promise<PdfPageTexts> {
   return withUnpackLimit({ name }, async () => {
     try {
       return await wordsOf(bytes, wanted)
@@ -27,7 +27,7 @@ export function takeWords(bytes: Uint8Array, name: string, wanted: WantedPages):
   })
 }
 
-async function wordsOf(bytes: Uint8Array, { first, count: most }: WantedPages): Promise<PdfWords> {
+async function wordsOf(bytes: Uint8Array, { first, count: most }: PageRange): Promise<PdfPageTexts> {
   const { pageCount: count, page } = await openPdfText(bytes)
   const pages: string[] = []
   let left = mostCharacters

@@ -39,7 +39,7 @@ function isSwitch(name: string): boolean {
 /**
  * Why plan mode refuses a call, for the model; undefined if the mode is off, or the call only reads or writes the plan.
  */
-export function whyNotInPlan(
+export function planModeRefusal(
   { name, reads }: Pick<ToolKind, 'name' | 'reads'>,
   input: JsonObject,
   box: Toolbox,

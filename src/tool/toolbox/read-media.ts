@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import { modelText } from '../../base/model-text.ts'
-import { ApartLimit, runApart } from '../../base/apart.ts'
+import { WorkerLimitError, runInWorker } from '../../base/worker-task.ts'
 import { BatonError } from '../../base/error.ts'
 import { sizeText } from '../../base/size.ts'
 import type { FilePart } from '../../event/message.ts'
@@ -9,7 +9,7 @@ import type { FileKind, ReadableFile } from './read-file.ts'
 import type { ToolCall, ToolOutput } from './kind.ts'
 import { pastEnd } from './output.ts'
 import type { PdfPages } from './pdf-pages.ts'
-import type { PdfWords } from './pdf-words.ts'
+import type { PdfPageTexts } from './pdf-words.ts'
 import type { ReadInput } from './read.ts'
 
 /** Limits of providers: images of 5 MB and requests of 32 MB, in base64. */
@@ -71,7 +71,7 @@ async function wordsOf(
   const wanted = { first: offset, count: Math.min(limit, usualPages) }
   const { signal } = call.context.services
   const task = { name: 'pdf.words', args: [bytes, shown, wanted] }
-  const { count, pages } = (await inLimits(shown, runApart(task, { ...pdfLimits, signal }))) as PdfWords
+  const { count, pages } = (await inLimits(shown, runInWorker(task, { ...pdfLimits, signal }))) as PdfPageTexts
   if (pages.length === 0) throw pastEnd(shown, pagesText(count), offset)
   const last = offset + pages.length - 1
   const rest = last < count ? `; go on from offset ${last + 1}` : ''
@@ -92,7 +92,7 @@ async function inLimits<T>(shown: string, work: Promise<T>): Promise<T> {
   try {
     return await work
   } catch (error) {
-    if (!(error instanceof ApartLimit)) throw error
+    if (!(error instanceof WorkerLimitError)) throw error
     throw new BatonError('FILE_FAILED', modelText`${shown} cannot be read: ${error.message}`, { cause: error })
   }
 }
@@ -103,7 +103,7 @@ async function pagesOf({ name, shown, bytes }: PdfDocument, { input, call }: Rea
   const wanted = { first: offset, count: Math.min(limit, usualPages) }
   const { signal } = call.context.services
   const task = { name: 'pdf.pages', args: [bytes, shown, wanted] }
-  const { count, pages } = (await inLimits(shown, runApart(task, { ...pdfLimits, signal }))) as PdfPages
+  const { count, pages } = (await inLimits(shown, runInWorker(task, { ...pdfLimits, signal }))) as PdfPages
   const part = (label: string, data: string): FilePart => ({
     type: 'file',
     name: label,

@@ -2,7 +2,7 @@ import { opendir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { modelText } from '../../base/model-text.ts'
 import { BatonError, messageOf } from '../../base/error.ts'
-import { twinsOf } from '../../base/real-name.ts'
+import { lookalikePaths } from '../../base/real-name.ts'
 import { callPlace } from '../../event/place.ts'
 import { notAFile, statusAt } from '../workspace-reads.ts'
 import { defineTool, noSubject, type ToolCall, type ToolOutput } from './kind.ts'
@@ -71,7 +71,7 @@ function notThere(shown: string): never {
 
 /** The error for a file that is not there, with the names that several files have in its place. */
 function missing(path: string, shown: string, { box }: ToolCall): BatonError {
-  const twins = twinsOf(path).map((twin) => codedName(toolPath(twin, box)))
+  const twins = lookalikePaths(path).map((twin) => codedName(toolPath(twin, box)))
   const others =
     twins.length < 2
       ? ''

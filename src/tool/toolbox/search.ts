@@ -1,5 +1,5 @@
 import { modelText } from '../../base/model-text.ts'
-import { ApartLimit, runApart } from '../../base/apart.ts'
+import { WorkerLimitError, runInWorker } from '../../base/worker-task.ts'
 import { findProgram } from '../../base/program.ts'
 import { BatonError } from '../../base/error.ts'
 import type { Surroundings as AroundRun } from '../../event/context.ts'
@@ -40,9 +40,9 @@ export async function search(
   if (options.pattern.hasForeignWords) throw noForeignWords()
   try {
     const task = { name: 'files.search', args: [files, options] }
-    return (await runApart(task, { timeMs: timeLimitMs, memoryMb, signal })) as readonly FileMatches[]
+    return (await runInWorker(task, { timeMs: timeLimitMs, memoryMb, signal })) as readonly FileMatches[]
   } catch (error) {
-    throw error instanceof ApartLimit ? tooLong() : error
+    throw error instanceof WorkerLimitError ? tooLong() : error
   }
 }
 

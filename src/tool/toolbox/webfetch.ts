@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { modelText } from '../../base/model-text.ts'
 import { isPrivateAddress } from '../../base/address.ts'
-import { ApartLimit, runApart } from '../../base/apart.ts'
+import { WorkerLimitError, runInWorker } from '../../base/worker-task.ts'
 import { cutText } from '../../base/cut-text.ts'
 import { BatonError, isBatonError, messageOf } from '../../base/error.ts'
 import type { Download, HttpRequest } from '../../base/http.ts'
@@ -245,7 +245,7 @@ async function readDownload(
   const args = [{ bytes, contentType: type, format }]
   try {
     const task = { name: 'page.read', args }
-    const page = (await runApart(task, { timeMs: Math.ceil(ms), memoryMb: parsingMemoryMb, signal })) as
+    const page = (await runInWorker(task, { timeMs: Math.ceil(ms), memoryMb: parsingMemoryMb, signal })) as
       | PageText
       | undefined
     if (page === undefined) return { ...head, bytes: bytes.length }
@@ -256,7 +256,7 @@ async function readDownload(
         : undefined
     return { ...head, text: page.text, ...(cutAt === undefined ? {} : { cutAt }) }
   } catch (error) {
-    if (!(error instanceof ApartLimit) && !isBatonError(error)) throw error
+    if (!(error instanceof WorkerLimitError) && !isBatonError(error)) throw error
     throw new BatonError('FILE_FAILED', modelText`${url} cannot be turned into ${format}: ${messageOf(error)}`, {
       hint: 'Ask for it with format "html".',
       cause: error,

@@ -171,7 +171,7 @@ export function hasChanges(name: string, { scope, services }: ContextWith<'at', 
 }
 
 /** Removes the work tree of work whose end an earlier process has recorded, if it was killed before it removed it. */
-export function removeLeftWorktree(
+export function removeStaleWorktree(
   name: string,
   { scope, services }: ContextWith<'at' | 'folders' | 'runId', Gate>,
 ): void {

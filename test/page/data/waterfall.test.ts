@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { Row } from '../../../src/page/data/row.ts'
-import { barOf, layWaterfall } from '../../../src/page/data/waterfall.ts'
+import { barOf, layoutWaterfall } from '../../../src/page/data/waterfall.ts'
 
 const row = (n: number, start: number, end: number | undefined, kind = 'model'): Row => ({
   n,
@@ -13,7 +13,7 @@ const row = (n: number, start: number, end: number | undefined, kind = 'model'):
 })
 
 it('has a bar for each piece of work, from start to end', () => {
-  const { rows, scale } = layWaterfall([row(0, 0, 100, 'task'), row(1, 0, 50), row(2, 50, 100)], 'effects', 100)
+  const { rows, scale } = layoutWaterfall([row(0, 0, 100, 'task'), row(1, 0, 50), row(2, 50, 100)], 'effects', 100)
   expect(rows.map(({ n }) => n)).toEqual([1, 2])
   expect(rows.map((one) => barOf(one, scale, 100))).toEqual([
     { left: 0, width: 50 },
@@ -23,7 +23,7 @@ it('has a bar for each piece of work, from start to end', () => {
 
 it('extends unfinished work to now, and shortens a long break', () => {
   const night = 8 * 3_600_000
-  const { rows, scale } = layWaterfall([row(0, 0, 1000), row(1, night, undefined)], 'effects', night + 1000)
+  const { rows, scale } = layoutWaterfall([row(0, 0, 1000), row(1, night, undefined)], 'effects', night + 1000)
   const [first, second] = rows.map((one) => barOf(one, scale, night + 1000))
   expect(scale.breaks).toHaveLength(1)
   expect(first?.width).toBeGreaterThan(45)
@@ -31,6 +31,6 @@ it('extends unfinished work to now, and shortens a long break', () => {
 })
 
 it('an unanswered question does not extend the axis', () => {
-  const { scale } = layWaterfall([row(0, 0, 100), row(1, 50, undefined, 'approval')], 'effects', 1_000_000)
+  const { scale } = layoutWaterfall([row(0, 0, 100), row(1, 50, undefined, 'approval')], 'effects', 1_000_000)
   expect(scale.span).toEqual({ from: 0, to: 100 })
 })

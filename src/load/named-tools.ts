@@ -8,7 +8,7 @@ import { placeOrigins } from '../config/layers.ts'
 import { aboutServer, leftOutCode, leftOutHint, ownerOf, whyLeftOut } from '../config/unused-servers.ts'
 import type { RunSpec } from '../config/run-spec.ts'
 import { placeOf } from '../prompt/document.ts'
-import { otherToolsOf, serversFor } from './other-tools.ts'
+import { externalToolsOf, serversOfFile } from './external-tools.ts'
 import type { StrategyLoader } from './strategy.ts'
 import { splitResource } from '../mcp/context-resources.ts'
 
@@ -20,7 +20,7 @@ type Strategies = readonly Pick<StrategyLoader, 'givenOptions'>[]
 export async function toolIssues(spec: ToolSpec, strategies: Strategies): Promise<readonly Issue[]> {
   const { settings, origins, document, isRecordedTool } = spec
   const { tools = [], disallowed_tools: disallowed = [] } = settings
-  const { leftOut, ...own } = await otherToolsOf(spec)
+  const { leftOut, ...own } = await externalToolsOf(spec)
   // unused servers get a more specific message
   const unread = leftOut.filter(({ names }) => names.length === 0)
   const servers = [...own.servers, ...leftOut.flatMap(({ names }) => names)]
@@ -111,7 +111,7 @@ export async function missingToolsOf(
 
 /** Tools of a server that is configured and not used are not among them: that has its own error, which says why. */
 async function missingTools(names: readonly string[], spec: ToolSpec): Promise<readonly string[]> {
-  const { leftOut, servers, ...own } = await otherToolsOf(spec)
+  const { leftOut, servers, ...own } = await externalToolsOf(spec)
   const others = { ...own, servers: [...servers, ...leftOut.flatMap((file) => file.names)] }
   return unknownTools(names, [], others).map(({ path: [index] }) => names[Number(index)] ?? '')
 }
@@ -135,7 +135,7 @@ type ResourceSpec = Pick<RunSpec, 'settings' | 'origins' | 'leftOut' | 'ofPack'>
 /** Finds servers in `context_resources` that are unknown or whose file is not trusted, without calling any server. */
 export async function resourceIssues(spec: ResourceSpec): Promise<readonly Issue[]> {
   const { settings, origins } = spec
-  const { names: servers, leftOut } = serversFor(spec)
+  const { names: servers, leftOut } = serversOfFile(spec)
   const issues = (settings.context_resources ?? []).map(async (entry, index): Promise<readonly Issue[]> => {
     const name = splitResource(entry)?.server ?? ''
     if (servers.includes(name)) return []

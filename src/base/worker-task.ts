@@ -5,13 +5,13 @@ import type { Worker } from 'node:worker_threads'
 import { createPool, manyListeners } from './concurrency.ts'
 import { BatonError, type ErrorCode, type ErrorDetails } from './error.ts'
 
-/** A task whose arguments and result are copied; `name` is a task of apart-worker.ts. */
-export interface ApartTask {
+/** A task whose arguments and result are copied; `name` is a task of task-worker.ts. */
+export interface WorkerTask {
   readonly name: string
   readonly args: readonly unknown[]
 }
 
-export interface ApartLimits {
+export interface WorkerLimits {
   /** Measured from the start of the task in its thread to its end; default: no limit. */
   readonly timeMs?: number
   /** Memory of the thread that the task may use. */
@@ -20,18 +20,18 @@ export interface ApartLimits {
 }
 
 /** A task was stopped because it reached a limit. */
-export class ApartLimit extends Error {
+export class WorkerLimitError extends Error {
   override readonly name = 'ApartLimit'
   readonly limit: 'time' | 'memory'
 
-  constructor(limit: 'time' | 'memory', { timeMs, memoryMb }: Pick<ApartLimits, 'timeMs' | 'memoryMb'>) {
+  constructor(limit: 'time' | 'memory', { timeMs, memoryMb }: Pick<WorkerLimits, 'timeMs' | 'memoryMb'>) {
     super(limit === 'time' ? `it took longer than ${timeMs} ms` : `it needs more than ${memoryMb} MB of memory`)
     this.limit = limit
   }
 }
 
 /** The messages of a thread. */
-export type FromApart =
+export type WorkerMessage =
   /** It has loaded its modules and starts the task. */
   | { readonly kind: 'begun' }
   | { readonly kind: 'done'; readonly value: unknown }
@@ -49,13 +49,13 @@ const idle = new Map<Worker, NodeJS.Timeout>()
 /**
  * Runs a task in its own thread, so that it can be stopped at any point and does not block other work. Starting a
  * thread takes as long as a hundred small tasks, so use it for input that can be large. Rejects with the signal's
- * reason, `ApartLimit`, or the task's own error, of which code, message, hint and place are kept.
+ * reason, `WorkerLimitError`, or the task's own error, of which code, message, hint and place are kept.
  */
-export function runApart(task: ApartTask, limits: ApartLimits): Promise<unknown> {
+export function runInWorker(task: WorkerTask, limits: WorkerLimits): Promise<unknown> {
   return threads.run(() => runInThread(task, limits), limits.signal)
 }
 
-async function runInThread(task: ApartTask, limits: ApartLimits): Promise<unknown> {
+async function runInThread(task: WorkerTask, limits: WorkerLimits): Promise<unknown> {
   const { signal, timeMs, memoryMb } = limits
   const worker = await takeWorker(memoryMb)
   let timer: NodeJS.Timeout | undefined
@@ -63,9 +63,9 @@ async function runInThread(task: ApartTask, limits: ApartLimits): Promise<unknow
   const off: (() => void)[] = []
   try {
     return await new Promise((resolve, reject) => {
-      const onMessage = (message: FromApart): void => {
+      const onMessage = (message: WorkerMessage): void => {
         if (message.kind === 'begun') {
-          if (timeMs !== undefined) timer = setTimeout(() => reject(new ApartLimit('time', limits)), timeMs)
+          if (timeMs !== undefined) timer = setTimeout(() => reject(new WorkerLimitError('time', limits)), timeMs)
           return
         }
         isWhole = true
@@ -74,7 +74,7 @@ async function runInThread(task: ApartTask, limits: ApartLimits): Promise<unknow
       }
       const onError = (error: Error): void => {
         const isMemory = 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY'
-        reject(isMemory ? new ApartLimit('memory', limits) : error)
+        reject(isMemory ? new WorkerLimitError('memory', limits) : error)
       }
       const onExit = (code: number): void => reject(new Error(`the thread ended with code ${code}`))
       const onAbort = (): void => reject(signal.reason as Error)
@@ -95,7 +95,7 @@ async function runInThread(task: ApartTask, limits: ApartLimits): Promise<unknow
   }
 }
 
-function errorOf({ message, code, details = {} }: Extract<FromApart, { kind: 'failed' }>): Error {
+function errorOf({ message, code, details = {} }: Extract<WorkerMessage, { kind: 'failed' }>): Error {
   return code === undefined ? new Error(message) : new BatonError(code, message, details)
 }
 
@@ -135,12 +135,11 @@ function end(worker: Worker): void {
 function workerFile(): URL {
   const here = dirname(fileURLToPath(import.meta.url))
   const places = [
-    join(here, 'apart.js'),
-    join(here, '../apart.js'),
-    join(here, '../apart-worker.js'),
-    join(here, '../../dist/apart-worker.js'),
+    join(here, 'task-worker.js'),
+    join(here, '../task-worker.js'),
+    join(here, '../../dist/task-worker.js'),
   ].filter((file) => file !== fileURLToPath(import.meta.url))
   const file = places.find((place) => existsSync(place))
-  if (file === undefined) throw new Error('apart-worker.js is missing: build the library first')
+  if (file === undefined) throw new Error('task-worker.js is missing: build the library first')
   return pathToFileURL(file)
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { toolsInBoth } from '../../src/load/tools-in-both.ts'
+import { intersectTools } from '../../src/load/intersect-tools.ts'
 
 it.each<readonly [left: readonly string[], right: readonly string[], both: readonly string[]]>([
   [['read', 'bash'], ['read', 'glob'], ['read']],
@@ -10,6 +10,6 @@ it.each<readonly [left: readonly string[], right: readonly string[], both: reado
   [['docs__*'], ['*__search'], []],
   [[], ['*'], []],
 ])('the intersection of the tools %j and %j is %j', (left, right, both) => {
-  expect(toolsInBoth(left, right)).toEqual(both)
-  expect(new Set(toolsInBoth(right, left))).toEqual(new Set(both))
+  expect(intersectTools(left, right)).toEqual(both)
+  expect(new Set(intersectTools(right, left))).toEqual(new Set(both))
 })

@@ -22,7 +22,7 @@ interface Own {
  * @throws BatonError UNTRUSTED if it belongs to another user, or contains entries that another user could have put
  * there
  */
-export function closeOwnFolder(folder: string, own: Own): void {
+export function makeFolderPrivate(folder: string, own: Own): void {
   const found = look(folder, own)
   if (found === undefined) return
   const { status, isLink } = found
@@ -39,10 +39,10 @@ export function closeOwnFolder(folder: string, own: Own): void {
 }
 
 /**
- * Like `closeOwnFolder`, for a file. A file that everyone could write is refused, because its content may be theirs.
+ * Like `makeFolderPrivate`, for a file. A file that everyone could write is refused, because its content may be theirs.
  * @throws BatonError UNTRUSTED
  */
-export function closeOwnFile(file: string, own: Own): void {
+export function makeFilePrivate(file: string, own: Own): void {
   const found = look(file, own)
   if (found === undefined) return
   const { status, isLink } = found
@@ -55,7 +55,7 @@ export function closeOwnFile(file: string, own: Own): void {
  * themselves. A link is followed if both it and its target belong to the right user.
  * @throws BatonError UNTRUSTED
  */
-export function refuseOthers(path: string, own: Own): void {
+export function refuseForeignFile(path: string, own: Own): void {
   const found = look(path, own)
   if (found !== undefined) refuseOpen(path, found.status, own)
 }

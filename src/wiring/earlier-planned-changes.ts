@@ -7,7 +7,7 @@ import { isFinished, type Location, type PlaceTree } from '../journal/tree.ts'
  * The file changes that the older epochs of a run without changes have planned, in order, except what is to be
  * repeated. Scans the record a second time, because the index of a resumed run keeps nothing of finished parts.
  */
-export async function plannedBefore({ tree, source }: RunIndex): Promise<readonly OverlayChange[]> {
+export async function earlierPlannedChanges({ tree, source }: RunIndex): Promise<readonly OverlayChange[]> {
   const found: { readonly place: string; readonly location: Location }[] = []
   await source.scan((record, location) => {
     if (record.k === 'obs' && record.name === 'file_changes') found.push({ place: record.p, location })

@@ -16,17 +16,17 @@ export interface HostCalls {
 const perMegabyte = 2 ** 16
 
 /** The functions of the prelude. */
-export interface World {
+export interface ProgramContext {
   readonly valueJson: QuickJSHandle
   readonly errorJson: QuickJSHandle
 }
 
 /** Sets up what the program finds in its context. */
-export function openWorld(
+export function openProgramContext(
   context: QuickJSContext,
   { functions, limits, program, seed, now }: ToWorker,
   { calls, watch }: { readonly calls: HostCalls; readonly watch: Watch },
-): World {
+): ProgramContext {
   let clock = now
   let made = 0
   let waited = 0

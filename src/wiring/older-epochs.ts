@@ -6,7 +6,7 @@ import { costBelow } from '../journal/paid-calls.ts'
 import type { EventBody } from '../event/event.ts'
 import type { RunJournal } from '../journal/journal.ts'
 import type { RunIndex } from '../journal/run-index.ts'
-import type { Past } from './run-effects.ts'
+import type { PreviousAttempts } from './run-effects.ts'
 
 /** What a resumed run needs from its older epochs. */
 export interface OlderEpochs {
@@ -18,17 +18,17 @@ export interface OlderEpochs {
 }
 
 /** What a resumed run takes over. `journal` is the one it writes now; `workspace` is absolute. */
-export function pastOf(
+export function readOlderEpochs(
   { index, usesCurrent, redone }: OlderEpochs,
   { journal, workspace }: { readonly journal: RunJournal; readonly workspace: string },
-): Past {
+): PreviousAttempts {
   return {
     agentRuns: index.agentRuns,
     madeFiles: index.madeFiles,
     async planned() {
       // only needed by runs that change no files
-      const { plannedBefore } = await import('./planned-before.ts')
-      return plannedBefore(index)
+      const { earlierPlannedChanges } = await import('./earlier-planned-changes.ts')
+      return earlierPlannedChanges(index)
     },
     approvals: index.approvals,
     spentBelow: (place) => costBelow(index, place),

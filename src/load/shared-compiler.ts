@@ -3,12 +3,12 @@ import type { Settings } from '../config/settings.ts'
 import { createCompiler, type LuaCompiler } from '../script/compiler.ts'
 
 /** A compiler that is opened on first use, and closed if it was opened. */
-export interface OneCompiler {
+export interface SharedCompiler {
   readonly open: () => Promise<LuaCompiler>
   readonly close: () => Promise<void>
 }
 
-export function createOneCompiler(lua: Settings['lua']): OneCompiler {
+export function createSharedCompiler(lua: Settings['lua']): SharedCompiler {
   let compiler: Promise<LuaCompiler> | undefined
   return {
     // nothing is executed, so nothing has to be aborted

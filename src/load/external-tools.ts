@@ -1,4 +1,4 @@
-import type { OtherTools } from '../agent/tool-names.ts'
+import type { ExternalTools } from '../agent/tool-names.ts'
 import type { ServersOfPack } from '../config/unused-servers.ts'
 import type { RunSpec } from '../config/run-spec.ts'
 import type { Settings } from '../config/settings.ts'
@@ -17,16 +17,16 @@ export function serverNames({
 }
 
 /** The servers of a prompt file: those of its settings and those of its pack. */
-export function serversFor({
+export function serversOfFile({
   settings,
   leftOut,
   ofPack,
 }: Pick<RunSpec, 'leftOut' | 'ofPack'> & { readonly settings: ServerSettings }): ServersOfPack {
-  return besides({ names: serverNames(settings), leftOut }, ofPack)
+  return withPackTools({ names: serverNames(settings), leftOut }, ofPack)
 }
 
 /** Adds the servers of a pack to those of a run. */
-export function besides({ names, leftOut }: ServersOfPack, ofPack?: ServersOfPack): ServersOfPack {
+export function withPackTools({ names, leftOut }: ServersOfPack, ofPack?: ServersOfPack): ServersOfPack {
   if (ofPack === undefined) return { names, leftOut }
   // a server of an untrusted folder does not shadow one of a pack
   const others = leftOut.map((file) => ({ ...file, names: file.names.filter((name) => !ofPack.names.includes(name)) }))
@@ -41,10 +41,10 @@ export function besides({ names, leftOut }: ServersOfPack, ofPack?: ServersOfPac
  * is not trusted.
  * @throws BatonError CONFIG_INVALID for a plug-in that cannot be used
  */
-export async function otherToolsOf(
+export async function externalToolsOf(
   spec: Pick<RunSpec, 'leftOut' | 'ofPack' | 'settings'>,
-): Promise<Required<Omit<OtherTools, 'isRecordedTool'>>> {
+): Promise<Required<Omit<ExternalTools, 'isRecordedTool'>>> {
   const { tools } = await pluginsOf(spec.settings)
-  const { names: servers, leftOut } = serversFor(spec)
+  const { names: servers, leftOut } = serversOfFile(spec)
   return { brought: tools.map(({ name }) => name), servers, leftOut }
 }

@@ -16,7 +16,7 @@ export interface ServingPlace {
 }
 
 /** The workspace that is served. */
-export interface Served extends ServingPlace {
+export interface ServedWorkspace extends ServingPlace {
   /** Absolute, with symbolic links resolved. */
   readonly workspace: string
   /** The folder with its runs. */
@@ -27,7 +27,7 @@ export interface Served extends ServingPlace {
 }
 
 /** @throws BatonError for invalid config files */
-export async function openServed(place: ServingPlace): Promise<Served> {
+export async function openServedWorkspace(place: ServingPlace): Promise<ServedWorkspace> {
   const { env, home, shared } = place
   const { workspace, settings } = await loadTargetConfig({ ...place, flags: { overrides: shared.overrides } })
   const runs = runsFolder({ env, home, workspace, runsDir: settings.runs.dir })
@@ -38,7 +38,7 @@ export async function openServed(place: ServingPlace): Promise<Served> {
  * The folder of a run. Only ids of existing runs become part of a path.
  * @throws Refusal 404
  */
-export function folderOf({ runs }: Pick<Served, 'runs'>, id: string): string {
+export function folderOf({ runs }: Pick<ServedWorkspace, 'runs'>, id: string): string {
   if (runIds(runs).includes(id)) return join(runs, id)
   throw new Refusal(404, 'this workspace has no such run')
 }

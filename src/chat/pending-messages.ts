@@ -14,7 +14,7 @@ import type { ChatSettings, Outgoing } from './chat.ts'
  * A message that was taken, with everything that starts its run. It is on disk until its run is recorded, so a process
  * that is killed in between loses no message.
  */
-export interface TakenMessage extends ListedMessage {
+export interface PendingMessage extends ListedMessage {
   readonly chat: string
   readonly outgoing: Outgoing
   readonly settings: ChatSettings
@@ -24,7 +24,7 @@ export interface TakenMessage extends ListedMessage {
   readonly after?: string
 }
 
-export interface TakenOptions {
+export interface PendingOptions {
   readonly runs: string
   readonly mask: SecretMask
   /** What is carried out later must be of this installation. */
@@ -41,7 +41,7 @@ function fileOf(runs: string, run: string): string {
  * Puts a message on disk. A folder in which nothing can be written keeps no messages.
  * @throws BatonError FILE_FAILED
  */
-export function takeMessage(message: TakenMessage, { runs, mask, key }: TakenOptions): void {
+export function storePendingMessage(message: PendingMessage, { runs, mask, key }: PendingOptions): void {
   const text = JSON.stringify(mapTexts(message, mask.mask))
   try {
     const temporary = join(chatFolder(runs), `.${message.run}-${randomName()}.tmp`)
@@ -57,15 +57,15 @@ export function takeMessage(message: TakenMessage, { runs, mask, key }: TakenOpt
 }
 
 /** Removes it: its run is recorded, or it has failed visibly. */
-export function dropTaken(runs: string, run: string): void {
+export function removePendingMessage(runs: string, run: string): void {
   rmSync(fileOf(runs, run), { force: true })
 }
 
 /** The messages of all chats that were taken and not dropped, oldest first. Those of others are ignored. */
-export function takenMessages({ runs, mask, key }: TakenOptions): readonly TakenMessage[] {
+export function pendingMessages({ runs, mask, key }: PendingOptions): readonly PendingMessage[] {
   return namesIn(runs)
     .flatMap((name) => readTaken(join(runs, 'chats', name), key) ?? [])
-    .map((message) => mapTexts(message, mask.unmask) as TakenMessage)
+    .map((message) => mapTexts(message, mask.unmask) as PendingMessage)
     .toSorted((left, right) => left.at - right.at)
 }
 
@@ -77,12 +77,12 @@ function namesIn(runs: string): readonly string[] {
   }
 }
 
-function readTaken(file: string, key: SigningKey): TakenMessage | undefined {
+function readTaken(file: string, key: SigningKey): PendingMessage | undefined {
   try {
     const [mac, text = ''] = readFileSync(file, 'utf8').split('\n', 2)
     const value: unknown = JSON.parse(text)
     if (!isSameSignature(signatureOf(text, key), mac) || !isObject(value)) return undefined
-    return value as unknown as TakenMessage
+    return value as unknown as PendingMessage
   } catch {
     return undefined
   }

@@ -4,7 +4,7 @@ import { passesFilters } from '../tool/tool-filter.ts'
  * The tools in both of two lists of names and patterns: the names and patterns of each list that the other one covers
  * completely. Patterns that overlap only partly are omitted, so the result never exceeds either list.
  */
-export function toolsInBoth(left: readonly string[], right: readonly string[]): readonly string[] {
+export function intersectTools(left: readonly string[], right: readonly string[]): readonly string[] {
   return [...new Set([...left.filter((name) => lets(name, right)), ...right.filter((name) => lets(name, left))])]
 }
 

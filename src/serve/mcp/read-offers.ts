@@ -28,7 +28,7 @@ const listed = { runs: 100, parts: 200 } as const
  * Reads and checks files, and makes them callable.
  * @throws BatonError for every error that would prevent a run from starting; USAGE if two files have the same name
  */
-export async function readOffered(files: readonly string[], serving: Serving): Promise<Offered> {
+export async function readOffers(files: readonly string[], serving: Serving): Promise<Offered> {
   const { cwd, env, home, shared } = serving
   const builtInDir = join(packageRoot(), 'agents')
   const overrides = shared.overrides ?? []

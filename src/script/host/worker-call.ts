@@ -1,4 +1,4 @@
-import { ApartLimit, type ApartTask, runApart } from '../../base/apart.ts'
+import { WorkerLimitError, type WorkerTask, runInWorker } from '../../base/worker-task.ts'
 import type { TextThread } from '../../tool/changes/text-thread.ts'
 import { limitMessage, LuaError, type LuaLimits, type LuaValue } from '../engine.ts'
 import type { SectionClock } from '../section-clock.ts'
@@ -19,7 +19,7 @@ export interface Computing {
  * Calls a `pure` function in a worker thread. Its time counts toward the script's limit.
  * @throws the function's own error, or LuaError when a limit of the script is exceeded
  */
-export function callApart(name: string, args: readonly LuaValue[], section: Section): Promise<readonly LuaValue[]> {
+export function callInWorker(name: string, args: readonly LuaValue[], section: Section): Promise<readonly LuaValue[]> {
   return inThread({ name: 'host.call', args: [name, args] }, section) as Promise<readonly LuaValue[]>
 }
 
@@ -100,9 +100,9 @@ export async function textThread(section: Section): Promise<TextThread> {
 /** The limits of a run without settings, for when none are set. */
 const usual: LuaLimits = { timeMs: 60_000, instructions: 1e12, memoryBytes: 256 * 2 ** 20 }
 
-async function inThread(task: ApartTask, { computing, context }: Section): Promise<unknown> {
+async function inThread(task: WorkerTask, { computing, context }: Section): Promise<unknown> {
   const { limits = usual, clock } = computing ?? {}
-  const run = runApart(task, {
+  const run = runInWorker(task, {
     timeMs: clock?.leftMs() ?? limits.timeMs,
     memoryMb: Math.ceil(limits.memoryBytes / 2 ** 20),
     signal: context.services.signal,
@@ -110,7 +110,7 @@ async function inThread(task: ApartTask, { computing, context }: Section): Promi
   try {
     return await (clock?.inThread(run) ?? run)
   } catch (error) {
-    if (!(error instanceof ApartLimit)) throw error
+    if (!(error instanceof WorkerLimitError)) throw error
     throw new LuaError(limitMessage(error.limit, limits), { limit: error.limit })
   }
 }
