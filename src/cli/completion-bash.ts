@@ -55,7 +55,9 @@ _baton_modes() {
 }
 
 _baton_models() {
-  _baton_words "$(command baton models --names 2>/dev/null </dev/null)"
+  local action=''
+  [[ $command == models ]] && action=update
+  _baton_words "$action $(command baton models --names 2>/dev/null </dev/null)"
 }
 
 _baton_servers() {

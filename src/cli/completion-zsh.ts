@@ -39,7 +39,8 @@ _baton_servers() {
 
 _baton_models() {
   local -a models
-  models=(\${(f)"$(_call_program models command baton models --names 2>/dev/null)"})
+  [[ $command == models ]] && models=(update)
+  models+=(\${(f)"$(_call_program models command baton models --names 2>/dev/null)"})
   compadd "$@" -a models
 }
 

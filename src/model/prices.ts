@@ -3,6 +3,7 @@ import type { Usage } from '../event/message.ts'
 import { builtInProviders } from './builtin.ts'
 import { isSameHost } from './choice.ts'
 import { costByOwnPrice, type OwnPrice } from './own-price.ts'
+import { bundledPrices, readUpdatedPrices } from './updated-prices.ts'
 import { type ListedPrice, loadModelTable, type ModelTable, type Rates } from './table.ts'
 
 /** What identifies the price of a model. */
@@ -42,10 +43,9 @@ export interface PriceSource {
   /** The npm package with the other prices. */
   readonly package: string
   readonly version: string
+  /** Whether `baton models update` has taken it. */
+  readonly updated: boolean
 }
-
-/** The package that comes with Baton. */
-export const packageOfPrices = { package: '@pydantic/genai-prices', version: '0.1.8' } as const
 
 /** US dollars for one token. */
 export interface TokenPrices {
@@ -59,20 +59,29 @@ export type ShownRates = Pick<Rates, 'input' | 'cached' | 'output'>
 export interface PriceSources {
   /** `agents/models.toml`, absolute: its prices go before those of the package of prices, which is older. */
   readonly tableFile?: string
+  /** What `baton models update` writes, absolute. */
+  readonly updatedFile?: string
   readonly now?: () => Date
 }
 
 /**
- * Loads the prices that come with Baton; nothing is fetched. The list is large: load it only if a paid host is called.
+ * Loads the prices that come with Baton, or that the user has updated; nothing is fetched. The list is large: load it
+ * only if a paid host is called.
  * The provider is found by the base URL, otherwise by its name, but only at its own host; `now` selects among prices
  * that change over time.
  */
-export async function loadPrices({ tableFile, now = () => new Date() }: PriceSources = {}): Promise<PriceList> {
+export async function loadPrices({
+  tableFile,
+  updatedFile,
+  now = () => new Date(),
+}: PriceSources = {}): Promise<PriceList> {
   const { calcPrice, waitForUpdate } = await import('@pydantic/genai-prices')
   const { prices: table, pricesChecked: checked } =
     tableFile === undefined ? { prices: {}, pricesChecked: '' } : await loadModelTable(tableFile)
-  const providers = (await waitForUpdate()) ?? []
-  const lookUp = createLookUp({ calcPrice, providers, table, now })
+  const updated = updatedFile === undefined ? undefined : readUpdatedPrices(updatedFile)
+  const providers = updated?.providers ?? (await waitForUpdate()) ?? []
+  const isPackageNewer = updated?.published !== undefined && updated.published > checked
+  const lookUp = createLookUp({ calcPrice, providers, table, isPackageNewer, now })
 
   return {
     costOf(model, usage) {
@@ -110,7 +119,12 @@ export async function loadPrices({ tableFile, now = () => new Date() }: PriceSou
       const ids = models.filter(({ prices, deprecated = false }) => !deprecated && hasPrice(prices)).map(({ id }) => id)
       return [...new Set([...listed.map((label) => label.slice(provider.length + 2)), ...ids])]
     },
-    source: { checked, ...packageOfPrices },
+    source: {
+      checked,
+      package: bundledPrices.name,
+      version: updated?.version ?? bundledPrices.version,
+      updated: updated !== undefined,
+    },
   }
 }
 
@@ -128,6 +142,8 @@ interface Lists {
   /** The package of prices. */
   readonly providers: readonly Provider[]
   readonly table: ModelTable['prices']
+  /** Whether the package is newer than the table: then a model that it has by its exact name costs what it says. */
+  readonly isPackageNewer: boolean
   readonly now: () => Date
 }
 
@@ -135,6 +151,7 @@ function createLookUp({
   calcPrice,
   providers,
   table,
+  isPackageNewer,
   now,
 }: Lists): (model: PricedModel, usage: Usage) => PriceCalculation | undefined {
   const byAddress = providers.map((provider) => [new RegExp(`^(?:${provider.api_pattern})`), provider] as const)
@@ -159,7 +176,10 @@ function createLookUp({
   return (model, usage) => {
     const listed = providerOf(model)
     if (listed === undefined) return undefined
-    const tabled = tabledPrice(listed, model.model.toLowerCase())
+    const name = model.model.toLowerCase()
+    const isListed =
+      isPackageNewer && listed.models.some(({ id, prices }) => id.toLowerCase() === name && hasPrice(prices))
+    const tabled = isListed ? undefined : tabledPrice(listed, name)
     const provider = tabled === undefined ? listed : { ...listed, models: [modelInfo(model.model, tabled)] }
     try {
       const found = calcPrice(listUsage(usage), model.model, { provider, timestamp: now() })

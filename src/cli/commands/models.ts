@@ -3,6 +3,7 @@ import { pricedModel } from '../../agent/models.ts'
 import { isBatonError } from '../../base/error.ts'
 import { nearest } from '../../base/suggest.ts'
 import { harmlessName } from '../../base/terminal-text.ts'
+import { userPricesFile } from '../../config/locate.ts'
 import { loadTargetConfig } from '../../config/target-config.ts'
 import { builtInProviders, gatewayUrlEnv } from '../../model/builtin.ts'
 import { gatewayTarget, type ModelChoice, type ModelSources, readVariable } from '../../model/choice.ts'
@@ -18,14 +19,19 @@ import { type CommandIo, jsonLine, openWorkplace } from '../io.ts'
 
 /**
  * `baton models [WORD]`: the models that have a short name here, with prices, context windows and keys; with a word all
- * known models that contain it. Nothing is called. Exit code 2 if there is none.
+ * known models that contain it. Nothing is called. Exit code 2 if there is none. `baton models update` takes newer
+ * prices.
  */
 export async function modelsCommand(flags: Flags<'models'>, io: CommandIo): Promise<number> {
+  if (flags.word === 'update') return (await import('./models-update.ts')).updatePrices(flags, io)
   const { cwd, env, home, paint, note } = openWorkplace(flags, io)
   const { settings } = await loadTargetConfig({ cwd, env, home, flags: { overrides: flags.config } })
   const { providers, gateway, model_aliases: aliases, prices: ownPrices } = settings
   const tableFile = join(packageRoot(), 'agents', 'models.toml')
-  const [table, prices] = await Promise.all([loadModelTable(tableFile), loadPrices({ tableFile })])
+  const [table, prices] = await Promise.all([
+    loadModelTable(tableFile),
+    loadPrices({ tableFile, updatedFile: userPricesFile({ env, home }) }),
+  ])
   // a gateway takes every name; the list says what the names mean without it
   const sources = { env: { ...env, [gatewayUrlEnv]: undefined }, providers, aliases }
   const all = knownModels({ sources, table, prices, ownPrices }, { isWide: flags.word !== undefined })
@@ -37,13 +43,13 @@ export async function modelsCommand(flags: Flags<'models'>, io: CommandIo): Prom
   } else if (flags.json) {
     for (const record of [{ kind: 'prices', ...prices.source }, ...rows.map(recordOf)]) io.out(jsonLine(record))
   } else {
-    const { checked, package: packageName, version } = prices.source
+    const { checked, package: packageName, version, updated } = prices.source
     if (gatewayTarget({ env, providers, gateway, aliases }) !== undefined)
       note(`the gateway gets every name unchanged\n`)
     const [head = '', ...lines] = columns([headings, ...rows.map(cellsOf)])
     io.out([paint('dim', head), ...lines, ''].join('\n'))
     note(`${countOf(rows.length, 'model')}; US dollars per million tokens, of short requests\n`)
-    note(`prices checked on ${checked}, others of ${packageName} ${version}\n`)
+    note(`prices checked on ${checked}, others of ${packageName} ${version}${updated ? ' (updated)' : ''}\n`)
   }
   return 0
 }
