@@ -1,9 +1,17 @@
-import type { calcPrice as CalcPrice, ModelInfo, ModelPrice, PriceCalculation, Provider } from '@pydantic/genai-prices'
 import type { Usage } from '../event/message.ts'
 import { builtInProviders } from './builtin.ts'
 import { isSameHost } from './choice.ts'
 import { costByOwnPrice, type OwnPrice } from './own-price.ts'
-import { bundledPrices, readUpdatedPrices } from './updated-prices.ts'
+import {
+  bundledPrices,
+  loadPricePackage,
+  type ModelInfo,
+  type ModelPrice,
+  type PriceCalculation,
+  type PricePackage,
+  type PriceProvider,
+} from './price-package.ts'
+import { readUpdatedPrices } from './updated-prices.ts'
 import { type ListedPrice, loadModelTable, type ModelTable, type Rates } from './table.ts'
 
 /** What identifies the price of a model. */
@@ -75,13 +83,13 @@ export async function loadPrices({
   updatedFile,
   now = () => new Date(),
 }: PriceSources = {}): Promise<PriceList> {
-  const { calcPrice, waitForUpdate } = await import('@pydantic/genai-prices')
+  const bundled = await loadPricePackage()
   const { prices: table, pricesChecked: checked } =
     tableFile === undefined ? { prices: {}, pricesChecked: '' } : await loadModelTable(tableFile)
   const updated = updatedFile === undefined ? undefined : readUpdatedPrices(updatedFile)
-  const providers = updated?.providers ?? (await waitForUpdate()) ?? []
+  const providers = updated?.providers ?? bundled.providers
   const isPackageNewer = updated?.published !== undefined && updated.published > checked
-  const lookUp = createLookUp({ calcPrice, providers, table, isPackageNewer, now })
+  const lookUp = createLookUp({ calcPrice: bundled.calcPrice, providers, table, isPackageNewer, now })
 
   return {
     costOf(model, usage) {
@@ -137,10 +145,7 @@ function listNameOf(provider: string): string {
   return (Object.hasOwn(listNames, provider) ? listNames[provider] : undefined) ?? provider
 }
 
-interface Lists {
-  readonly calcPrice: typeof CalcPrice
-  /** The package of prices. */
-  readonly providers: readonly Provider[]
+interface Lists extends PricePackage {
   readonly table: ModelTable['prices']
   /** Whether the package is newer than the table: then a model that it has by its exact name costs what it says. */
   readonly isPackageNewer: boolean
@@ -156,7 +161,7 @@ function createLookUp({
 }: Lists): (model: PricedModel, usage: Usage) => PriceCalculation | undefined {
   const byAddress = providers.map((provider) => [new RegExp(`^(?:${provider.api_pattern})`), provider] as const)
 
-  function providerOf({ provider: name, baseUrl }: PricedModel): Provider | undefined {
+  function providerOf({ provider: name, baseUrl }: PricedModel): PriceProvider | undefined {
     const [, byUrl] = byAddress.find(([address]) => baseUrl !== undefined && address.test(baseUrl)) ?? []
     if (byUrl !== undefined) return byUrl
     // a server at another address that uses a provider's name has its own prices
@@ -166,7 +171,7 @@ function createLookUp({
   }
 
   /** The price in the table of models; a date at the end of a name is a version of the same model. */
-  function tabledPrice({ id }: Provider, model: string): ListedPrice | undefined {
+  function tabledPrice({ id }: PriceProvider, model: string): ListedPrice | undefined {
     const provider = Object.keys(builtInProviders).find((name) => listNameOf(name) === id)
     const names = [model, model.replace(/-(?:\d{8}|\d{4}-\d\d-\d\d)$/, '')].map((name) => `${provider ?? id}::${name}`)
     const found = names.find((name) => Object.hasOwn(table, name))

@@ -1,17 +1,21 @@
 import { readFileSync } from 'node:fs'
-import type { ConditionalPrice, MatchLogic, ModelInfo, ModelPrice, Provider } from '@pydantic/genai-prices'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { orderVersions, parseVersion } from '../base/semver.ts'
-
-/** The package of prices that comes with Baton. */
-export const bundledPrices = { name: '@pydantic/genai-prices', version: '0.1.8' } as const
+import {
+  bundledPrices,
+  type ConditionalPrice,
+  type MatchLogic,
+  type ModelInfo,
+  type ModelPrice,
+  type PriceProvider,
+} from './price-package.ts'
 
 /** A newer table of the package of prices. */
 export interface UpdatedPrices {
   readonly version: string
   /** The day on which the version was published, for example `2026-12-01`, if known. */
   readonly published: string | undefined
-  readonly providers: readonly Provider[]
+  readonly providers: readonly PriceProvider[]
 }
 
 /**
@@ -46,7 +50,7 @@ export function isNewer(version: string, than: string): boolean {
 const expected = ['anthropic', 'google', 'openai']
 
 /** The data of the package, reduced to what prices are found by; undefined if it has another form. */
-export function tableOfPrices(data: Json): readonly Provider[] | undefined {
+export function tableOfPrices(data: Json): readonly PriceProvider[] | undefined {
   if (!Array.isArray(data)) return undefined
   const providers = (data as readonly Json[]).map(providerOf)
   const known = providers.filter((provider) => provider !== undefined)
@@ -54,7 +58,7 @@ export function tableOfPrices(data: Json): readonly Provider[] | undefined {
   return known.length === providers.length && isWhole ? known : undefined
 }
 
-function providerOf(data: Json): Provider | undefined {
+function providerOf(data: Json): PriceProvider | undefined {
   if (!isJsonObject(data)) return undefined
   const { id, name = id, api_pattern: pattern, models: listed } = data
   if (typeof id !== 'string' || typeof name !== 'string' || typeof pattern !== 'string' || !isPattern(pattern)) {

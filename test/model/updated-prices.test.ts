@@ -4,8 +4,8 @@ import { waitForUpdate } from '@pydantic/genai-prices'
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../../src/base/json.ts'
 import { loadPrices } from '../../src/model/prices.ts'
+import { bundledPrices } from '../../src/model/price-package.ts'
 import {
-  bundledPrices,
   readUpdatedPrices,
   tableOfPrices,
   type UpdatedPrices,

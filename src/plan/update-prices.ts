@@ -1,57 +1,61 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { delimiter, isAbsolute, join, resolve } from 'node:path'
-import { commandEnvironment } from '../../base/command.ts'
-import { BatonError, messageOf } from '../../base/error.ts'
-import { isInside, realPath, writeFileAtomic } from '../../base/files.ts'
-import { isJsonObject, type Json, parseSentJson } from '../../base/json.ts'
-import { closeOwnFolder } from '../../base/own-folder.ts'
-import { runProcess } from '../../base/process.ts'
-import { findProgram } from '../../base/program.ts'
-import { cutText } from '../../base/cut-text.ts'
-import { findWorkspace, userPricesFile } from '../../config/locate.ts'
+import { commandEnvironment } from '../base/command.ts'
+import { BatonError, messageOf } from '../base/error.ts'
+import { isInside, realPath, writeFileAtomic } from '../base/files.ts'
+import { isJsonObject, type Json, parseSentJson } from '../base/json.ts'
+import { closeOwnFolder } from '../base/own-folder.ts'
+import { runProcess } from '../base/process.ts'
+import { findProgram } from '../base/program.ts'
+import { cutText } from '../base/cut-text.ts'
+import { userPricesFile } from '../config/locate.ts'
+import type { Environment } from '../model/choice.ts'
+import { bundledPrices } from '../model/price-package.ts'
 import {
-  bundledPrices,
   isNewer,
   readUpdatedPrices,
   tableOfPrices,
   type UpdatedPrices,
   updatedPricesText,
-} from '../../model/updated-prices.ts'
-import { createJavaScriptBox } from '../../script/javascript/box.ts'
-import { usualLimits } from '../../script/javascript/program.ts'
-import type { Flags } from '../command-specs.ts'
-import { usageError } from '../command.ts'
-import { type CommandIo, openWorkplace } from '../io.ts'
+} from '../model/updated-prices.ts'
+import { createJavaScriptBox } from '../script/javascript/box.ts'
+import { usualLimits } from '../script/javascript/program.ts'
 
-/**
- * `baton models update`: takes the newest package of prices by npm, and from then on calculates with it. The package
- * comes from where the user's own npm gets packages; nothing of the current folder decides that. Its program never runs
- * here: its data is read inside of a box that can do nothing else. If anything fails, the prices stay as they are.
- */
-export async function updatePrices(flags: Flags<'models'>, io: CommandIo): Promise<number> {
-  if (flags.env !== undefined) {
-    throw usageError('baton models update does not take --env', 'npm uses the settings of your own environment.')
-  }
-  if (flags.names) throw usageError('baton models update does not take --names', 'baton models --names prints names.')
-  const { cwd, env, home, print } = openWorkplace(flags, io)
-  const file = userPricesFile({ env, home })
-  const before = readUpdatedPrices(file)?.version ?? bundledPrices.version
-  const fetched = await fetchPrices({ env, workspace: findWorkspace({ cwd, env, home }), file, signal: io.signal })
-  const isChanged = isNewer(fetched.version, before)
-  if (isChanged) writeFileAtomic(file, updatedPricesText(fetched))
-  const version = isChanged ? fetched.version : before
-  const record = { kind: 'prices', package: bundledPrices.name, version, before, newest: fetched.version }
-  const found = isChanged ? `instead of ${before}` : `; there is no newer version`
-  print(record, () => `prices of ${bundledPrices.name} ${version}${isChanged ? ', ' : ''}${found}\n`)
-  return 0
+interface Around {
+  readonly env: Environment
+  readonly home: string
+  /** Nothing in it decides what is taken from where. */
+  readonly workspace: string
+  readonly signal: AbortSignal
 }
 
-interface Fetching {
-  readonly env: Readonly<Record<string, string | undefined>>
-  readonly workspace: string
-  /** Where the prices are kept; the package is unpacked beside it, outside of what npm takes for a project. */
+type Fetching = Omit<Around, 'home'> & {
+  /** Where the prices are kept; the package is unpacked beside it. */
   readonly file: string
-  readonly signal: AbortSignal
+}
+
+/** Versions of the package of prices. */
+interface PriceUpdate {
+  readonly name: string
+  /** The one that is used from now on. */
+  readonly version: string
+  readonly before: string
+  readonly newest: string
+}
+
+/**
+ * Takes the newest package of prices by npm; later runs calculate with it. The package comes from where the user's own
+ * npm gets packages; nothing of the current folder decides that. Its program is only run in a box that can do nothing
+ * but compute. If anything fails, the prices stay as they are.
+ * @throws BatonError NOT_AVAILABLE without npm, FILE_FAILED; the reason of the signal
+ */
+export async function updatePrices({ home, ...around }: Around): Promise<PriceUpdate> {
+  const file = userPricesFile({ env: around.env, home })
+  const before = readUpdatedPrices(file)?.version ?? bundledPrices.version
+  const fetched = await fetchPrices({ ...around, file })
+  const isChanged = isNewer(fetched.version, before)
+  if (isChanged) writeFileAtomic(file, updatedPricesText(fetched))
+  return { name: bundledPrices.name, version: isChanged ? fetched.version : before, before, newest: fetched.version }
 }
 
 async function fetchPrices({ env, workspace, file, signal }: Fetching): Promise<UpdatedPrices> {
