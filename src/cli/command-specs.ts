@@ -292,12 +292,13 @@ export const commandSpecs = {
     },
   },
   models: {
-    summary: 'list models with their prices, context windows and keys',
+    summary: 'list models with their prices, context windows and keys; update the prices',
     words: [
       {
         name: 'word',
         count: 'optional',
-        describe: 'all known models whose name contains this word (default: those with a short name)',
+        describe:
+          'all known models whose name contains this word (default: those with a short name); update: take newer prices by npm',
       },
     ],
     flags: {
@@ -306,6 +307,7 @@ export const commandSpecs = {
     examples: [
       ['baton models', 'the models behind names such as sonnet and flash'],
       ['baton models gpt-6', 'every known model whose name contains gpt-6'],
+      ['baton models update', 'take the newest package of prices, by your own npm'],
     ],
   },
   install: {

@@ -131,6 +131,11 @@ export function userDataFolder(around: Pick<Surroundings, 'env' | 'home'>): stri
   return userFolder(around, { own: 'data', xdg: 'XDG_DATA_HOME', fallback: join('.local', 'share') })
 }
 
+/** The prices that the user has updated. Need not exist. */
+export function userPricesFile(around: Pick<Surroundings, 'env' | 'home'>): string {
+  return join(userDataFolder(around), 'prices', 'prices.json')
+}
+
 /** All folders in which Baton keeps user data: config, packs and trust, runs, compiled code. Need not exist. */
 export function userFolders(around: Pick<Surroundings, 'env' | 'home'>): readonly string[] {
   return [

@@ -1,8 +1,17 @@
-import type { calcPrice as CalcPrice, ModelInfo, ModelPrice, PriceCalculation, Provider } from '@pydantic/genai-prices'
 import type { Usage } from '../event/message.ts'
 import { builtInProviders } from './builtin.ts'
 import { isSameHost } from './choice.ts'
 import { costByOwnPrice, type OwnPrice } from './own-price.ts'
+import {
+  bundledPrices,
+  loadPricePackage,
+  type ModelInfo,
+  type ModelPrice,
+  type PriceCalculation,
+  type PricePackage,
+  type PriceProvider,
+} from './price-package.ts'
+import { readUpdatedPrices } from './updated-prices.ts'
 import { type ListedPrice, loadModelTable, type ModelTable, type Rates } from './table.ts'
 
 /** What identifies the price of a model. */
@@ -42,10 +51,9 @@ export interface PriceSource {
   /** The npm package with the other prices. */
   readonly package: string
   readonly version: string
+  /** Whether `baton models update` has taken it. */
+  readonly updated: boolean
 }
-
-/** The package that comes with Baton. */
-export const packageOfPrices = { package: '@pydantic/genai-prices', version: '0.1.8' } as const
 
 /** US dollars for one token. */
 export interface TokenPrices {
@@ -59,20 +67,29 @@ export type ShownRates = Pick<Rates, 'input' | 'cached' | 'output'>
 export interface PriceSources {
   /** `agents/models.toml`, absolute: its prices go before those of the package of prices, which is older. */
   readonly tableFile?: string
+  /** What `baton models update` writes, absolute. */
+  readonly updatedFile?: string
   readonly now?: () => Date
 }
 
 /**
- * Loads the prices that come with Baton; nothing is fetched. The list is large: load it only if a paid host is called.
+ * Loads the prices that come with Baton, or that the user has updated; nothing is fetched. The list is large: load it
+ * only if a paid host is called.
  * The provider is found by the base URL, otherwise by its name, but only at its own host; `now` selects among prices
  * that change over time.
  */
-export async function loadPrices({ tableFile, now = () => new Date() }: PriceSources = {}): Promise<PriceList> {
-  const { calcPrice, waitForUpdate } = await import('@pydantic/genai-prices')
+export async function loadPrices({
+  tableFile,
+  updatedFile,
+  now = () => new Date(),
+}: PriceSources = {}): Promise<PriceList> {
+  const bundled = await loadPricePackage()
   const { prices: table, pricesChecked: checked } =
     tableFile === undefined ? { prices: {}, pricesChecked: '' } : await loadModelTable(tableFile)
-  const providers = (await waitForUpdate()) ?? []
-  const lookUp = createLookUp({ calcPrice, providers, table, now })
+  const updated = updatedFile === undefined ? undefined : readUpdatedPrices(updatedFile)
+  const providers = updated?.providers ?? bundled.providers
+  const isPackageNewer = updated?.published !== undefined && updated.published > checked
+  const lookUp = createLookUp({ calcPrice: bundled.calcPrice, providers, table, isPackageNewer, now })
 
   return {
     costOf(model, usage) {
@@ -110,7 +127,12 @@ export async function loadPrices({ tableFile, now = () => new Date() }: PriceSou
       const ids = models.filter(({ prices, deprecated = false }) => !deprecated && hasPrice(prices)).map(({ id }) => id)
       return [...new Set([...listed.map((label) => label.slice(provider.length + 2)), ...ids])]
     },
-    source: { checked, ...packageOfPrices },
+    source: {
+      checked,
+      package: bundledPrices.name,
+      version: updated?.version ?? bundledPrices.version,
+      updated: updated !== undefined,
+    },
   }
 }
 
@@ -123,11 +145,10 @@ function listNameOf(provider: string): string {
   return (Object.hasOwn(listNames, provider) ? listNames[provider] : undefined) ?? provider
 }
 
-interface Lists {
-  readonly calcPrice: typeof CalcPrice
-  /** The package of prices. */
-  readonly providers: readonly Provider[]
+interface Lists extends PricePackage {
   readonly table: ModelTable['prices']
+  /** Whether the package is newer than the table: then a model that it has by its exact name costs what it says. */
+  readonly isPackageNewer: boolean
   readonly now: () => Date
 }
 
@@ -135,11 +156,12 @@ function createLookUp({
   calcPrice,
   providers,
   table,
+  isPackageNewer,
   now,
 }: Lists): (model: PricedModel, usage: Usage) => PriceCalculation | undefined {
   const byAddress = providers.map((provider) => [new RegExp(`^(?:${provider.api_pattern})`), provider] as const)
 
-  function providerOf({ provider: name, baseUrl }: PricedModel): Provider | undefined {
+  function providerOf({ provider: name, baseUrl }: PricedModel): PriceProvider | undefined {
     const [, byUrl] = byAddress.find(([address]) => baseUrl !== undefined && address.test(baseUrl)) ?? []
     if (byUrl !== undefined) return byUrl
     // a server at another address that uses a provider's name has its own prices
@@ -149,7 +171,7 @@ function createLookUp({
   }
 
   /** The price in the table of models; a date at the end of a name is a version of the same model. */
-  function tabledPrice({ id }: Provider, model: string): ListedPrice | undefined {
+  function tabledPrice({ id }: PriceProvider, model: string): ListedPrice | undefined {
     const provider = Object.keys(builtInProviders).find((name) => listNameOf(name) === id)
     const names = [model, model.replace(/-(?:\d{8}|\d{4}-\d\d-\d\d)$/, '')].map((name) => `${provider ?? id}::${name}`)
     const found = names.find((name) => Object.hasOwn(table, name))
@@ -159,7 +181,10 @@ function createLookUp({
   return (model, usage) => {
     const listed = providerOf(model)
     if (listed === undefined) return undefined
-    const tabled = tabledPrice(listed, model.model.toLowerCase())
+    const name = model.model.toLowerCase()
+    const isListed =
+      isPackageNewer && listed.models.some(({ id, prices }) => id.toLowerCase() === name && hasPrice(prices))
+    const tabled = isListed ? undefined : tabledPrice(listed, name)
     const provider = tabled === undefined ? listed : { ...listed, models: [modelInfo(model.model, tabled)] }
     try {
       const found = calcPrice(listUsage(usage), model.model, { provider, timestamp: now() })

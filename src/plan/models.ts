@@ -1,6 +1,7 @@
 import { pricedModel } from '../agent/models.ts'
 import { isBatonError } from '../base/error.ts'
 import { checkModel } from '../load/check/models.ts'
+import { userPricesFile } from '../config/locate.ts'
 import type { Settings } from '../config/settings.ts'
 import type { Environment } from '../model/choice.ts'
 import type { PricedModel, PriceList } from '../model/prices.ts'
@@ -31,6 +32,7 @@ export interface ModelPlanner {
 
 export interface ModelPlannerOptions {
   readonly env: Environment
+  readonly home: string
   readonly settings: Settings
   /** `agents/models.toml`, absolute. */
   readonly tableFile: string
@@ -39,7 +41,8 @@ export interface ModelPlannerOptions {
 }
 
 /** Looks up models as a run does, but contacts no server. */
-export function createModelPlanner({ env, settings, tableFile, onNote }: ModelPlannerOptions): ModelPlanner {
+export function createModelPlanner({ env, home, settings, tableFile, onNote }: ModelPlannerOptions): ModelPlanner {
+  const priceFiles = { tableFile, updatedFile: userPricesFile({ env, home }) }
   const { providers, gateway, model_aliases: aliases, prices: own } = settings
   let table: Promise<ModelTable> | undefined
   let prices: Promise<PriceList> | undefined
@@ -76,7 +79,7 @@ export function createModelPlanner({ env, settings, tableFile, onNote }: ModelPl
         return { label: name ?? 'the default model', kind: 'unknown', priced: undefined }
       }
     },
-    prices: () => (prices ??= import('../model/prices.ts').then(({ loadPrices }) => loadPrices({ tableFile }))),
+    prices: () => (prices ??= import('../model/prices.ts').then(({ loadPrices }) => loadPrices(priceFiles))),
   }
 }
 

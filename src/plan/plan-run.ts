@@ -68,7 +68,7 @@ export async function planRun({ inputs, signal, ...options }: PlanOptions): Prom
   const notes = new Set<string>(await warningsOf(target))
   const onNote = (note: string): void => void notes.add(note)
   const tableFile = join(options.builtInDir, 'models.toml')
-  const models = createModelPlanner({ env: options.env, settings, tableFile, onNote })
+  const models = createModelPlanner({ env: options.env, home: options.home, settings, tableFile, onNote })
   const planner = await createPlanner({
     options,
     planPrompt,

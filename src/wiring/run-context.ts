@@ -6,7 +6,7 @@ import type { Plugins } from '../agent/plugins/plugin.ts'
 import { defined } from '../base/json.ts'
 import { createPool, manyListeners } from '../base/concurrency.ts'
 import { inheritedOptions } from '../config/agent-options.ts'
-import { aipackBaseFolder, userFolders, whyNoWorkspace } from '../config/locate.ts'
+import { aipackBaseFolder, userFolders, userPricesFile, whyNoWorkspace } from '../config/locate.ts'
 import { sandboxMode, type Settings } from '../config/settings.ts'
 import type { Bus } from '../event/bus.ts'
 import {
@@ -321,6 +321,7 @@ function agentParts(
   const clock = systemClock
   const reads = bothReads(run.log, run.sources.reads)
   const tableFile = join(builtInDir, 'models.toml')
+  const priceFiles = { tableFile, updatedFile: userPricesFile({ env, home }) }
   let prices: Promise<PriceList> | undefined
   let changed: Promise<ReturnType<typeof createChangeFinder>> | undefined
   let plugins: ReturnType<typeof pluginsOf> | undefined
@@ -365,7 +366,7 @@ function agentParts(
     retry: { policy: policyOf(settings), ...patienceOf(target, run), clock },
     reads,
     coolDown: replay === undefined ? createCoolDown({ clock }) : noCoolDown,
-    prices: () => (prices ??= import('../model/prices.ts').then(({ loadPrices }) => loadPrices({ tableFile }))),
+    prices: () => (prices ??= import('../model/prices.ts').then(({ loadPrices }) => loadPrices(priceFiles))),
     limitsCost,
     ownPrices: settings.prices,
     ...defined({ openedChanges: settings.changes.allow }),
