@@ -4,7 +4,7 @@ import { commandEnvironment } from '../base/command.ts'
 import { BatonError, messageOf } from '../base/error.ts'
 import { isInside, realPath, writeFileAtomic } from '../base/files.ts'
 import { isJsonObject, type Json, parseSentJson } from '../base/json.ts'
-import { closeOwnFolder } from '../base/own-folder.ts'
+import { makeFolderPrivate } from '../base/private-folder.ts'
 import { runProcess } from '../base/process.ts'
 import { findProgram } from '../base/program.ts'
 import { cutText } from '../base/cut-text.ts'
@@ -67,7 +67,7 @@ async function fetchPrices({ env, workspace, file, signal }: Fetching): Promise<
   }
   const parent = join(file, '..')
   mkdirSync(parent, { recursive: true, mode: 0o700 })
-  closeOwnFolder(parent, {
+  makeFolderPrivate(parent, {
     what: 'the folder of prices',
     hint: 'Set BATON_HOME or XDG_DATA_HOME to a folder of your own.',
   })
