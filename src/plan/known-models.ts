@@ -44,7 +44,7 @@ export interface KnownModels {
 interface Around {
   readonly env: Environment
   readonly home: string
-  readonly settings: Settings
+  readonly settings: Pick<Settings, 'providers' | 'gateway' | 'model_aliases' | 'prices'>
   /** `agents/models.toml`, absolute. */
   readonly tableFile: string
 }
