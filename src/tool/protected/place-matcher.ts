@@ -34,21 +34,16 @@ export interface PlaceMatcher {
 
 /** `anchored`: places start with the first name. */
 export function createPlaceMatcher(places: readonly KnownPlace[], { anchored = false } = {}): PlaceMatcher {
-  const exact = new Map<string, Compiled[]>()
-  const wild: Compiled[] = []
-  for (const place of places) {
-    const steps = place.steps.map(sameName)
-    const tests = steps.map(nameTest)
-    const last = steps.at(-1) ?? ''
-    if (last.includes('*')) wild.push({ place, tests })
-    else exact.set(last, [...(exact.get(last) ?? []), { place, tests }])
-  }
+  let index: PlaceIndex | undefined
+  // hundreds of places, and most runs look for none
+  const indexed = (): PlaceIndex => (index ??= indexOf(places))
   const isAt = ({ place: { isFolder }, tests }: Compiled, names: readonly string[], end: number): boolean =>
     (isFolder || end === names.length - 1) &&
     (anchored ? end + 1 === tests.length : end + 1 >= tests.length) &&
     tests.every((test, at) => test(names[end + 1 - tests.length + at] ?? ''))
   return {
     find(given) {
+      const { exact, wild } = indexed()
       const names = given.map(sameStep)
       for (const [end, name] of names.entries()) {
         const found =
@@ -58,6 +53,7 @@ export function createPlaceMatcher(places: readonly KnownPlace[], { anchored = f
       return undefined
     },
     mayEndIn(given) {
+      const { exact, wild } = indexed()
       const name = sameStep(given)
       return exact.has(name) || wild.some(({ tests }) => tests.at(-1)?.(name) === true)
     },
@@ -67,6 +63,26 @@ export function createPlaceMatcher(places: readonly KnownPlace[], { anchored = f
 interface Compiled {
   readonly place: KnownPlace
   readonly tests: readonly ((name: string) => boolean)[]
+}
+
+interface PlaceIndex {
+  /** By their last name. */
+  readonly exact: ReadonlyMap<string, readonly Compiled[]>
+  /** Whose last name is a pattern. */
+  readonly wild: readonly Compiled[]
+}
+
+function indexOf(places: readonly KnownPlace[]): PlaceIndex {
+  const exact = new Map<string, Compiled[]>()
+  const wild: Compiled[] = []
+  for (const place of places) {
+    const steps = place.steps.map(sameName)
+    const tests = steps.map(nameTest)
+    const last = steps.at(-1) ?? ''
+    if (last.includes('*')) wild.push({ place, tests })
+    else exact.set(last, [...(exact.get(last) ?? []), { place, tests }])
+  }
+  return { exact, wild }
 }
 
 const plain = /^[!-~ ]*$/
