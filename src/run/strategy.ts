@@ -91,9 +91,9 @@ export interface OutlinedAsk {
   /** What the answer of an agent decides, if it is not a prompt file. */
   readonly decides: readonly string[]
   /** The values for variables of a prompt file are known only then. */
-  readonly hasOpenVariables?: true
+  readonly hasOpenVariables?: boolean
   /** The answer is used as it is: it is not corrected, and there are no tools. */
-  readonly isBare?: true
+  readonly isBare?: boolean
 }
 
 /** How many times something is done. */
