@@ -254,7 +254,7 @@ async function planModel(
   const facts = { output_limit: output, decided_by: drift.by }
   if (isBare) return { by: 'model', asks, tools: [], ...facts }
   const tools = await planTools(target.settings, await planner.serversOf(target.spec.file), context)
-  const given = await givenTools(tools, request.agent.mode, planner)
+  const given = givenTools(tools, offersTools)
   return { by: 'model', asks, ...given, ...facts, ...defined({ team: await planTeam(target, planner) }) }
 }
 

@@ -36,6 +36,12 @@ export async function inMode(request: ModelAsk, planner: Pick<Planner, 'plugins'
   }
 }
 
+/** Whether a mode gives a model tools, as far as that is known. */
+export async function givesTools(mode: string, planner: Pick<Planner, 'plugins' | 'signal'>): Promise<boolean> {
+  const open = await openMode({ mode }, planner)
+  return open?.offer?.tools !== false
+}
+
 async function openMode(
   { mode: id = 'classic', tools = [], output, modeOptions = {}, maxRounds }: Partial<ModelAgent>,
   { plugins, signal }: Pick<Planner, 'plugins' | 'signal'>,
@@ -54,12 +60,6 @@ export interface GivenTools {
   readonly functions?: readonly ToolPlan[]
 }
 
-export async function givenTools(
-  tools: readonly ToolPlan[],
-  mode: string | undefined,
-  planner: Pick<Planner, 'plugins' | 'signal'>,
-): Promise<GivenTools> {
-  if (tools.length === 0) return { tools }
-  const open = await openMode(defined({ mode }), planner)
-  return open?.offer?.tools === false ? { tools: [], functions: tools } : { tools }
+export function givenTools(tools: readonly ToolPlan[], offersTools: boolean): GivenTools {
+  return offersTools || tools.length === 0 ? { tools } : { tools: [], functions: tools }
 }

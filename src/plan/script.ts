@@ -13,7 +13,7 @@ import type { ScriptFile } from '../pack/resolve.ts'
 import type { AipDocument } from '../prompt/aip.ts'
 import { type Ask, decidedBy, type Drift, isOpen, joinAsks, type ModelAsk, openAsk, planAsk } from './ask.ts'
 import { planCommand } from './command.ts'
-import { givenTools, inMode } from './mode.ts'
+import { givenTools, givesTools, inMode } from './mode.ts'
 import type { AgentPlan } from './plan.ts'
 import type { PlanContext, Planner } from './planner.ts'
 import { planTools } from './tools.ts'
@@ -64,7 +64,7 @@ export async function planScript(call: ScriptCall, planner: Planner, context: Pl
     sections: document === undefined ? [] : sectionsOf(document),
     options: withoutDefaults(options),
     inputs: inputs.length,
-    ...(await givenTools(tools, typeof mode === 'string' ? mode : undefined, planner)),
+    ...givenTools(tools, typeof mode !== 'string' || (await givesTools(mode, planner))),
     asks,
     runs_agents: reach.names,
     decides: [...decides, ...(reach.mayRunAgents ? ['the agents it runs'] : [])],

@@ -62,7 +62,7 @@ export type OutlinedTask = Pick<TaskCall, 'settings' | 'state' | 'files'> & Pick
 
 /**
  * One answer of one agent or model, as it is known before a run. An outline lists each after those that it may be given.
- * Nothing is asked, and no script runs, until a plan calls `asks`.
+ * A plan calls `asks` with ports that look and do nothing: they take what is asked, and ask nobody.
  */
 export interface OutlinedAnswer {
   readonly name: string
