@@ -18,6 +18,7 @@ import {
   insteadOf,
   isOpen,
   joinAsks,
+  type ModelAsk,
   openAsk,
   planAsk,
   type Range,
@@ -42,6 +43,7 @@ import type {
   SummaryPlan,
   TeamPlan,
 } from './plan.ts'
+import { givenTools, inMode } from './mode.ts'
 import { planLeaf } from './script.ts'
 import { type PlannedStage, planStage } from './stage.ts'
 import { planTools } from './tools.ts'
@@ -181,10 +183,17 @@ async function planOne(
 ): Promise<PlannedOne> {
   const { drift, laterTokens = 0 } = call
   const { request, problem } = await requestOf(asking, call, planner, context)
-  const answering = { ...asking, target: call.target, request, drift: grown(drift, laterTokens) }
-  const asked = await planAnswer(answering, planner, context)
-  const isMain = request !== undefined && 'messages' in request
-  return { asked, inputTokens: isMain ? figuresOf(request).input : null, problem }
+  const answering = { ...asking, target: call.target, drift: grown(drift, laterTokens) }
+  if (request === undefined) {
+    return { asked: { answer: { ...unasked, decided_by: answering.drift.by }, tokens: 0 }, inputTokens: null, problem }
+  }
+  if (!('messages' in request)) {
+    return { asked: await planAgent({ ...answering, request }, planner, context), inputTokens: null, problem }
+  }
+  const sent = await inMode(request, planner)
+  const { input, output } = figuresOf(sent.request)
+  const answer = await planModel({ ...answering, ...sent, output }, planner, context)
+  return { asked: { answer, tokens: output }, inputTokens: input, problem }
 }
 
 /** Asks as a run does for the answer to a task, without the chains. */
@@ -223,32 +232,41 @@ async function requestOf(
   return { request: looking.taken()[0], problem: null }
 }
 
-interface Answering extends OutlinedAsk, Pick<TaskCall, 'target' | 'drift'> {
-  readonly request: AgentRequest | undefined
-}
+type Answering = OutlinedAsk & Pick<TaskCall, 'target' | 'drift'>
 
 const unasked = { by: 'model', asks: [], tools: [], output_limit: 0, decided_by: [] } as const
 
-async function planAnswer(call: Answering, planner: Planner, context: PlanContext): Promise<PlannedOne['asked']> {
-  const { request, target, drift, isBare = false } = call
-  if (request === undefined) return { answer: { ...unasked, decided_by: drift.by }, tokens: 0 }
-  if ('messages' in request) {
-    const leads = !isBare && answeringStrategy(planner.strategies, target.settings)?.leads === true
-    const followUps = isBare ? () => [] : followUpsOf(target)
-    const asks = await planAsk(request, { drift, tries: planner.tries, followUps, leads }, planner.models)
-    const { output } = figuresOf(request)
-    const tools = isBare ? [] : await planTools(target.settings, await planner.serversOf(target.spec.file), context)
-    const team = isBare ? undefined : await planTeam(target, planner)
-    const answer = {
-      by: 'model',
-      asks,
-      tools,
-      output_limit: output,
-      decided_by: drift.by,
-      ...defined({ team }),
-    } as const
-    return { answer, tokens: output }
-  }
+interface AnsweringModel extends Answering {
+  readonly request: ModelAsk
+  readonly offersTools: boolean
+  readonly output: number
+}
+
+async function planModel(
+  { request, target, drift, isBare = false, offersTools, output }: AnsweringModel,
+  planner: Planner,
+  context: PlanContext,
+): Promise<SingleAnswerPlan> {
+  const leads = !isBare && answeringStrategy(planner.strategies, target.settings)?.leads === true
+  const followUps = isBare ? () => [] : followUpsOf(target)
+  const isEndless = leads || !offersTools
+  const asks = await planAsk(request, { drift, tries: planner.tries, followUps, isEndless }, planner.models)
+  const facts = { output_limit: output, decided_by: drift.by }
+  if (isBare) return { by: 'model', asks, tools: [], ...facts }
+  const tools = await planTools(target.settings, await planner.serversOf(target.spec.file), context)
+  const given = givenTools(tools, offersTools)
+  return { by: 'model', asks, ...given, ...facts, ...defined({ team: await planTeam(target, planner) }) }
+}
+
+interface AnsweringAgent extends Answering {
+  readonly request: Exclude<AgentRequest, ModelAsk>
+}
+
+async function planAgent(
+  { request, drift, decides: own, hasOpenVariables = false }: AnsweringAgent,
+  planner: Planner,
+  context: PlanContext,
+): Promise<PlannedOne['asked']> {
   const at = placeText(context.scope.at)
   const { name } = request.agent
   const step = { at, name, enabled: true, entry: {}, runs: 1, changes: ['the answer'], decided_by: drift.by }
@@ -256,7 +274,7 @@ async function planAnswer(call: Answering, planner: Planner, context: PlanContex
     const { agent, options } = request
     const [given] = request.inputs as readonly PromptInput[]
     if (given === undefined) throw new Error('a prompt file that answers has an input')
-    const known = call.hasOpenVariables === true ? await withAnyValues(given, agent, planner) : given
+    const known = hasOpenVariables ? await withAnyValues(given, agent, planner) : given
     const { plan, answer } = await planChild({ agent, given: known, options, drift }, planner, context)
     return { answer: { by: 'agent', step: { ...step, agent: plan, decides: [], asks: plan.asks } }, tokens: answer }
   }
@@ -264,7 +282,7 @@ async function planAnswer(call: Answering, planner: Planner, context: PlanContex
   const inputs = request.kind === 'prompt' ? request.inputs.map(({ value }) => value) : request.inputs
   const options = { inherited: context.scope.options, given }
   const planned = await planLeaf({ agent, inputs, options, drift, at }, planner, context)
-  const decides = [...call.decides, ...planned.decides]
+  const decides = [...own, ...planned.decides]
   return { answer: { by: 'agent', step: { ...step, agent: planned, decides, asks: planned.asks } }, tokens: null }
 }
 

@@ -24,8 +24,8 @@ export interface Ask {
 export type ModelAsk = Extract<AgentRequest, { readonly messages: unknown }>
 
 interface AskOptions {
-  /** It leads a team, whose agents it may call without limit. */
-  readonly leads?: boolean
+  /** How often it asks is its own choice, whatever its tools are. */
+  readonly isEndless?: boolean
   readonly drift: Drift
   /**
    * The requests that the code or the format of the answer may add, each as its input tokens in addition to the first.
@@ -64,7 +64,7 @@ export async function planAsk(request: ModelAsk, options: AskOptions, models: Mo
     const once = tokensOf(figures, options)
     // how often it calls tools, and what they return, is its own choice
     const all =
-      !options.leads && (agent.tools === undefined || agent.tools.length === 0)
+      options.isEndless !== true && (agent.tools === undefined || agent.tools.length === 0)
         ? once
         : mapTokens(once, (range) => ({ ...range, at_most: null }))
     const tokens = index === 0 ? all : instead(all)

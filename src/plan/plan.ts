@@ -135,6 +135,8 @@ export type SingleAnswerPlan =
       readonly by: 'model'
       readonly asks: readonly Ask[]
       readonly tools: readonly ToolPlan[]
+      /** The tools that its programs can call; omitted: its mode has no programs. */
+      readonly functions?: readonly ToolPlan[]
       /** Maximum length of one answer, in tokens. */
       readonly output_limit: number
       readonly decided_by: readonly string[]
@@ -206,6 +208,8 @@ export interface AgentPlan {
   /** How many times the target of a run is run; omitted: once. `asks` are those of all iterations. */
   readonly iterations?: Range
   readonly tools: readonly ToolPlan[]
+  /** The tools that its programs can call; omitted: its mode has no programs. */
+  readonly functions?: readonly ToolPlan[]
   readonly asks: readonly Ask[]
   readonly runs_agents: readonly string[]
   readonly decides: readonly string[]

@@ -13,6 +13,7 @@ import type { ScriptFile } from '../pack/resolve.ts'
 import type { AipDocument } from '../prompt/aip.ts'
 import { type Ask, decidedBy, type Drift, isOpen, joinAsks, type ModelAsk, openAsk, planAsk } from './ask.ts'
 import { planCommand } from './command.ts'
+import { givenTools, givesTools, inMode } from './mode.ts'
 import type { AgentPlan } from './plan.ts'
 import type { PlanContext, Planner } from './planner.ts'
 import { planTools } from './tools.ts'
@@ -51,6 +52,10 @@ export async function planScript(call: ScriptCall, planner: Planner, context: Pl
   const drift = decides.length > 0 ? decidedBy(call.drift, at) : call.drift
   const asks =
     document === undefined ? [] : await asksOf({ ...call, drift, inputs, options, document }, planner, context)
+  const { tools: names, mode } = options
+  const tools = Array.isArray(names)
+    ? await planTools({ tools: names.map(String) }, await planner.serversOf(agent.file), narrow(context, { rules }))
+    : []
   return {
     kind: agent.kind,
     name: agent.name,
@@ -59,13 +64,7 @@ export async function planScript(call: ScriptCall, planner: Planner, context: Pl
     sections: document === undefined ? [] : sectionsOf(document),
     options: withoutDefaults(options),
     inputs: inputs.length,
-    tools: Array.isArray(options['tools'])
-      ? await planTools(
-          { tools: options['tools'].map(String) },
-          await planner.serversOf(agent.file),
-          narrow(context, { rules }),
-        )
-      : [],
+    ...givenTools(tools, typeof mode !== 'string' || (await givesTools(mode, planner))),
     asks,
     runs_agents: reach.names,
     decides: [...decides, ...(reach.mayRunAgents ? ['the agents it runs'] : [])],
@@ -142,7 +141,9 @@ async function asksOf(
     const rendered = looking.taken().filter((asked) => 'messages' in asked)
     const isLeftOpen = rendered.length === 0 && isOpen(drift)
     for (const asked of isLeftOpen ? [unrendered(agent, options)] : rendered) {
-      asks.push(...(await planAsk(asked, { drift, tries: planner.tries, followUps: () => [] }, planner.models)))
+      const { request: sent, offersTools } = await inMode(asked, planner)
+      const how = { drift, tries: planner.tries, followUps: () => [], isEndless: !offersTools }
+      asks.push(...(await planAsk(sent, how, planner.models)))
     }
   }
   return joinAsks(hasTexts(document) && isShifted(drift) ? asks.map(openAsk) : asks)

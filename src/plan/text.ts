@@ -2,6 +2,7 @@ import { harmless } from '../base/terminal-text.ts'
 import { countOf, formatCount, oneLine } from '../render/format.ts'
 import type { Paint } from '../render/style.ts'
 import type { Ask, Range } from './ask.ts'
+import type { GivenTools } from './mode.ts'
 import type {
   AgentPlan,
   FileCount,
@@ -116,7 +117,7 @@ export function singleLines(answer: SingleAnswerPlan, name: string, options: Ans
   const fallbacks = others.length === 0 ? '' : ` · fallback ${others.map(({ model }) => shown(model)).join(', ')}`
   return [
     `${options.paint('bold', name)}  ${askText(main)}, at most ${limit}${fallbacks}${decidedBy(answer.decided_by, options.named)}`,
-    ...toolLines(answer.tools, options.paint).map(indented),
+    ...toolLines(answer, options.paint).map(indented),
     ...(answer.team === undefined ? [] : teamLines(answer.team, options.paint).map(indented)),
   ]
 }
@@ -148,14 +149,18 @@ function roleLine({ name, agent, model, tools }: TeamPlan['roles'][number]): str
 }
 
 /** `tools  todo · webfetch (ask, 2 rules by pattern) · not offered: edit (write_mode is not set)`. */
-export function toolLines(tools: readonly ToolPlan[], paint: Paint): readonly string[] {
-  if (tools.length === 0) return []
+export function toolLines({ tools, functions = [] }: GivenTools, paint: Paint): readonly string[] {
+  const rows = { tools, 'functions of programs': functions }
+  return Object.entries(rows).flatMap(([name, all]) => (all.length === 0 ? [] : [toolLine(name, all, paint)]))
+}
+
+function toolLine(name: string, tools: readonly ToolPlan[], paint: Paint): string {
   const offered = tools.filter(({ not_offered: reason }) => reason === null).map(toolText)
-  const others = tools.flatMap(({ name, not_offered: reason }) =>
-    reason === null ? [] : [`${name} (${shown(reason)})`],
+  const others = tools.flatMap(({ name: tool, not_offered: reason }) =>
+    reason === null ? [] : [`${tool} (${shown(reason)})`],
   )
   const kept = others.length === 0 ? [] : [`not offered: ${others.join(', ')}`]
-  return [`${paint('bold', 'tools')}  ${[...offered, ...kept].join(' · ')}`]
+  return `${paint('bold', name)}  ${[...offered, ...kept].join(' · ')}`
 }
 
 /** Names of agents shown in the line of a tool; `--json` has all. */
@@ -226,7 +231,7 @@ function agentFacts(agent: AgentPlan, { asks, paint }: AgentDrawing): readonly s
     )
   const decides = agent.decides.length === 0 ? [] : [`decides ${agent.decides.join(', ')}`]
   const names = agent.runs_agents.length === 0 ? [] : [`runs ${agent.runs_agents.map(shown).join(', ')}`]
-  return [...own, ...toolLines(agent.tools, paint), ...names, ...decides]
+  return [...own, ...toolLines(agent, paint), ...names, ...decides]
 }
 
 export function askText({ model, model_kind: kind, requests, input_tokens: input }: Ask): string {

@@ -62,7 +62,7 @@ export type OutlinedTask = Pick<TaskCall, 'settings' | 'state' | 'files'> & Pick
 
 /**
  * One answer of one agent or model, as it is known before a run. An outline lists each after those that it may be given.
- * Nothing is asked, and no script runs, until a plan calls `asks`.
+ * A plan calls `asks` with ports that look and do nothing: they take what is asked, and ask nobody.
  */
 export interface OutlinedAnswer {
   readonly name: string
@@ -91,9 +91,9 @@ export interface OutlinedAsk {
   /** What the answer of an agent decides, if it is not a prompt file. */
   readonly decides: readonly string[]
   /** The values for variables of a prompt file are known only then. */
-  readonly hasOpenVariables?: true
+  readonly hasOpenVariables?: boolean
   /** The answer is used as it is: it is not corrected, and there are no tools. */
-  readonly isBare?: true
+  readonly isBare?: boolean
 }
 
 /** How many times something is done. */

@@ -26,6 +26,35 @@ async function planned(files: Readonly<Record<string, string>>, file = 'ask.md')
 const prompt = (keys: string): string => `+++\nmodel = "gpt-5-mini"\n${keys}\n+++\nLook.\n`
 
 describe('the plan of a file with tools', () => {
+  it('shows the tools of a mode that offers none as functions of its programs, as many as the model writes', async () => {
+    const code = 'mode = "code"\ntools = ["todo", "read"]'
+    const folder = workspaceOf({
+      'ask.md': prompt(code),
+      'step.md': `+++\nmodel = "gpt-5-mini"\n${code}\n[[workflow.step]]\nid = "a"\ninstructions = "Look."\n+++\n`,
+      'none.md': prompt('mode = "code"'),
+      'a.aip': `# Options\n\n\`\`\`toml\nmodel = "gpt-5-mini"\n${code}\n\`\`\`\n\n# User\n\nLook.\n`,
+    })
+    const shapes = await shapesOf(strategies)
+    const functions = [expect.objectContaining({ name: 'read' }), expect.objectContaining({ name: 'todo' })]
+    const given = { tools: [], functions: expect.arrayContaining(functions) }
+    for (const [file, part] of [
+      ['ask.md', { answer: given }],
+      ['step.md', { answer: { steps: [given] } }],
+      ['a.aip', given],
+    ] as const) {
+      const plan = await planIn(folder, { file })
+      expect(plan.target).toMatchObject(part)
+      const lines = planTree(plan.target, {
+        paint,
+        limits: plan.limits,
+        linesOf: (answer, options) => shapes.get(answer.by)?.lines(answer, options) ?? [],
+      }).join('\n')
+      expect(lines).toMatch(/functions of programs {2}(?:read · todo|todo · read)/)
+      expect(lines).not.toMatch(/\btools {2}/)
+    }
+    expect((await planIn(folder, { file: 'none.md' })).total.requests).toMatchObject({ as_written: 1, at_most: null })
+  })
+
   it('says what calls of each tool need, or why it is not offered', async () => {
     const rules = '[permission.webfetch]\n"secret.example" = "deny"\n'
     const all = prompt('write_mode = false\ntools = ["todo", "webfetch", "read"]\ndisallowed_tools = ["read"]')

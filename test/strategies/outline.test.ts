@@ -90,7 +90,7 @@ async function asked(files: Files, fails: () => boolean) {
 }
 
 describe('a run never leaves its outline', () => {
-  const count = core(12, 400)
+  const count = core(12, 150)
   it.each([
     ['workflow', workflow],
     ['ensemble', ensemble],

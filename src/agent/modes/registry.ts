@@ -52,8 +52,10 @@ export function modeNamed(id: string, modes: ModeRegistry): KnownMode {
  * @throws BatonError CONFIG_INVALID for invalid options
  */
 export async function refuseOptions(id: string, options: JsonObject, modes: ModeRegistry): Promise<void> {
-  const schema = modes.get(id)?.options
-  if (schema === undefined) return
+  const mode = modes.get(id)
+  const schema = mode?.options
+  if (mode === undefined || schema === undefined) return
+  const wrong = (message: string): BatonError => new BatonError('CONFIG_INVALID', message, { hint: hintOf(mode) })
   const { compileSchema } = await import('../../base/json-schema.ts')
   const result = await compileSchema(schema)
   if (result.kind !== 'ok')
@@ -62,8 +64,9 @@ export async function refuseOptions(id: string, options: JsonObject, modes: Mode
   if (problem !== undefined) throw wrong(`[${id}] does not fit the mode "${id}": ${problem.path} ${problem.message}`)
 }
 
-function wrong(message: string): BatonError {
-  return new BatonError('CONFIG_INVALID', message, {
-    hint: 'See the documentation of the plug-in that defines the mode.',
-  })
+/** Where the options of a mode are described. */
+function hintOf(mode: KnownMode): string {
+  if (!('open' in mode)) return 'See the documentation of the plug-in that defines the mode.'
+  const { properties = {} } = mode.options ?? {}
+  return `The keys of [${mode.id}]: ${Object.keys(properties as JsonObject).join(', ')}.`
 }

@@ -27,9 +27,7 @@ function drawnStep(step: WorkflowStepPlan, options: TreeOptions): DrawnStep {
   ].join(' · ')
   const named = [...options.named, at, ...by]
   const inner =
-    agent?.kind === 'prompt'
-      ? promptTree(agent, { ...options, named })
-      : toolLines(agent?.tools ?? step.tools, options.paint)
+    agent?.kind === 'prompt' ? promptTree(agent, { ...options, named }) : toolLines(agent ?? step, options.paint)
   return { head, inner }
 }
 

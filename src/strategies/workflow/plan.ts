@@ -1,3 +1,4 @@
+import { defined } from '../../base/json.ts'
 import type { Settings } from '../../config/settings.ts'
 import type { WorkflowStep } from '../../config/workflow.ts'
 import { workflowStep } from '../../event/place.ts'
@@ -94,6 +95,8 @@ export interface WorkflowStepPlan {
   readonly agent: AgentPlan | PromptPlan | null
   /** Tools of the main agent, if it answers the step. */
   readonly tools: readonly ToolPlan[]
+  /** The tools that its programs can call; omitted: its mode has no programs. */
+  readonly functions?: readonly ToolPlan[]
   /** Places that decide whether it is run, and with what. */
   readonly decided_by: readonly string[]
   readonly decides: readonly string[]
@@ -138,6 +141,7 @@ function stepPlan(step: WorkflowStep, { at, answer, asks, decidedBy }: PlannedPa
     fallback: step.fallback,
     agent: answer.by === 'agent' ? answer.step.agent : null,
     tools: answer.by === 'agent' ? [] : answer.tools,
+    ...(answer.by === 'agent' ? {} : defined({ functions: answer.functions })),
     decided_by: decidedBy,
     decides: [
       ...(conditionOf(step) === undefined ? [] : ['whether it runs']),

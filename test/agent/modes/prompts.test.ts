@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { BatonError } from '../../../src/base/error.ts'
-import { createModeRegistry, modeNamed } from '../../../src/agent/modes/registry.ts'
+import { createModeRegistry, modeNamed, refuseOptions } from '../../../src/agent/modes/registry.ts'
 import type { ExecutionMode, ModeLoop, PromptExecutor } from '../../../src/agent/modes/mode.ts'
 import { noPlugins } from '../../../src/agent/plugins/plugin.ts'
 import { createTimeline } from '../../../src/agent/modes/timeline.ts'
@@ -87,6 +87,22 @@ describe('a prompt', () => {
       expect.objectContaining({ hint: 'Did you mean "classic"?' }),
     )
     expect([sent(), session.prompts()]).toEqual([[], []])
+  })
+
+  it('of a mode that is built in names its options for a wrong one, that of a plug-in its documentation', async () => {
+    const keys = 'The keys of [code]: timeout, memory_mb, eval_type, stream, auto_approve.'
+    const wrong = { memory: 64 }
+    await expect(refuseOptions('code', wrong, createModeRegistry())).rejects.toThrow(
+      expect.objectContaining({ hint: keys }),
+    )
+    await expect(refuseOptions('code', { memory_mb: 1 }, createModeRegistry())).rejects.toThrow(
+      expect.objectContaining({ hint: keys }),
+    )
+    const none = { type: 'object', additionalProperties: false }
+    const own = { ...mode('code', says('')), options: none }
+    await expect(refuseOptions('code', wrong, createModeRegistry([own]))).rejects.toThrow(
+      expect.objectContaining({ hint: 'See the documentation of the plug-in that defines the mode.' }),
+    )
   })
 
   it('is active until it has ended, and then completed with its usage (R164, R179)', async () => {
