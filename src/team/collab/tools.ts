@@ -17,7 +17,7 @@ import { callPlace, type Place, placeText } from '../../event/place.ts'
 import { bindTool } from '../../tool/toolbox/bind.ts'
 import { defineTool, type Toolbox, type ToolKind, type ToolOutput } from '../../tool/toolbox/kind.ts'
 import { operationEvents } from '../core/events.ts'
-import { inheritedBy, placeOfWork } from '../core/children.ts'
+import { inheritedBy, performEnd, placeOfWork } from '../core/children.ts'
 import { endTeam } from './open.ts'
 import { spawnAgent } from './work.ts'
 import { atMost, unlessAborted } from '../../base/concurrency.ts'
@@ -237,25 +237,14 @@ function closeKind({ collab }: TeamSurroundings): ToolKind {
     turn: 'after',
     async run({ id }, call) {
       refuseDepth(collab)
-      const input = { id }
       const tellEnd = operationEvents(call, self.id).close({ id, status: team.statusOf(id) })
-      const closed = await call.context.services.effects.perform<CloseResult>(
-        callPlace(call.at, 0),
-        {
-          kind: 'tool',
-          request: { tool: 'close_agent', input },
-          action: { kind: 'tool', tool: 'close_agent', input },
-          repeat: 'safe',
-        },
-        async () => {
-          await team.caughtUp(id)
-          const refused = team.refusal({ kind: 'close', id, by: self.id })
-          if (refused !== undefined) return { refused }
-          const status = await team.close(id, self.id)
-          return { status, ...defined({ end: team.endOf(id) }) }
-        },
-        call.permit,
-      )
+      const closed = await performEnd<CloseResult>({ tool: 'close_agent', id }, call, async () => {
+        await team.caughtUp(id)
+        const refused = team.refusal({ kind: 'close', id, by: self.id })
+        if (refused !== undefined) return { refused }
+        const status = await team.close(id, self.id)
+        return { status, ...defined({ end: team.endOf(id) }) }
+      })
       if ('refused' in closed) {
         tellEnd(team.statusOf(id))
         return { text: closed.refused, isError: true }

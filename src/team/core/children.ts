@@ -163,28 +163,37 @@ export function callsBehind(tool: string, { at, context: { services } }: Pick<To
     .filter(({ name }) => name === tool).length
 }
 
+/** The effect of a call that ends an agent. The agent is ended again in a resumed run and in a replay. */
+export function performEnd<Value>(
+  { tool, id }: { readonly tool: string; readonly id: string },
+  { context, at, permit }: Pick<ToolCall, 'context' | 'at' | 'permit'>,
+  act: () => Promise<Value>,
+): Promise<Value> {
+  const input = { id }
+  return context.services.effects.perform<Value>(
+    callPlace(at, 0),
+    { kind: 'tool', request: { tool, input }, action: { kind: 'tool', tool, input }, repeat: 'safe' },
+    act,
+    permit,
+  )
+}
+
 interface Stopping {
   readonly tool: string
   /** The id as the model gave it. */
   readonly id: string
-  readonly inbox: Children['inbox']
+  readonly inbox: Inbox
   /** Stops the agent and returns the text for the model. */
   readonly stop: () => Promise<string>
 }
 
-/** Stops an agent by a recorded call. The agent is stopped in a replay, too, and its end counts as delivered. */
+/** Stops an agent that works once by a recorded call, and its end counts as delivered. */
 export async function stopByCall(
   child: Child,
   { tool, id, inbox, stop }: Stopping,
-  { context, at, permit }: Pick<ToolCall, 'context' | 'at' | 'permit'>,
+  call: Pick<ToolCall, 'context' | 'at' | 'permit'>,
 ): Promise<ToolOutput> {
-  const input = { id }
-  const output = await context.services.effects.perform<ToolOutput>(
-    callPlace(at, 0),
-    { kind: 'tool', request: { tool, input }, action: { kind: 'tool', tool, input }, repeat: 'safe' },
-    async () => ({ text: await stop() }),
-    permit,
-  )
+  const output = await performEnd({ tool, id }, call, async () => ({ text: await stop() }))
   // in a replay the recorded result is returned while the agent may be working again
   await child.stop()
   inbox.know([child.order.id])

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { unlessAborted } from '../../../src/base/concurrency.ts'
+import { BatonError } from '../../../src/base/error.ts'
 import type { JsonObject } from '../../../src/base/json.ts'
 import type { AgentDefinition, AgentExecutor } from '../../../src/event/agent.ts'
 import { withServices } from '../../../src/event/context.ts'
@@ -46,6 +47,7 @@ function world({ maxWorkers = 2, hasLeft = false, effects }: WorldOptions = {}) 
       const given = messages('')
       const texts = given.map((message) => textOf(message))
       asked.push(texts)
+      if (texts.includes('ask')) throw new BatonError('WAITING_FOR_APPROVAL', 'wants to write')
       await unlessAborted(gate, services.signal)
       const text = `<${texts.at(-1)}>`
       return { end: 'done', text, messages: given, changes: [], planned: [] }
@@ -238,4 +240,15 @@ it('a worker that an earlier version has recorded keeps the id that its leader w
   expect([id, name]).toEqual([agentIdAt(placeAt('task/0/ask/turn/0')), 'coder-1'])
   await call('close_agent', { id: 'coder-1' })
   expect(told.filter(({ type }) => type.startsWith('collab.'))).toEqual([])
+})
+
+it('a leader that waits for a worker that waits for the user is suspended with it, and one that closes it has its items back', async () => {
+  const { call, ended, told } = world()
+  const { agent_id: id } = JSON.parse(await call('spawn_agent', { role: 'coder', message: 'ask' })) as JsonObject
+  await expect(call('wait', { ids: [String(id)] })).rejects.toMatchObject({ code: 'WAITING_FOR_APPROVAL' })
+  expect(ended).toEqual([])
+  expect(await call('close_agent', { id: String(id) })).toContain('{"status":"running"}')
+  expect(ended).toEqual(['coder-1'])
+  expect(await call('close_agent', { id: String(id) })).toContain('{"status":"shutdown"}')
+  expect(told.findLast(({ type }) => type === 'collab.status')).toMatchObject({ thread_id: id, status: 'shutdown' })
 })
