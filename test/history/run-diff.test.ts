@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { compareRuns, openSide } from '../../src/history/run-diff.ts'
+import { compareRuns, openView } from '../../src/history/run-diff.ts'
 import { differenceText } from '../../src/cli/commands/runs-show.ts'
 import { createPaint } from '../../src/render/style.ts'
 import { ask, makeRun, makeTask } from './fixtures.ts'
 import { placeAt } from '../helpers/effects.ts'
 
 async function differences(before: string, after: string) {
-  const sides = [await openSide(before), await openSide(after)] as const
+  const sides = [await openView(before), await openView(after)] as const
   const found = [...compareRuns(...sides)]
   for (const { source } of sides) source.close()
   return found

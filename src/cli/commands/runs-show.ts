@@ -1,11 +1,10 @@
 import { basename } from 'node:path'
 import { unifiedDiff } from '../../base/unified-diff.ts'
-import { omittedIn, viewParts, viewShows } from '../../history/part-view.ts'
-import { pendingEffects } from '../../history/pending.ts'
-import { readPlace } from '../../history/place-detail.ts'
-import { compareRuns, compareWithin, type Difference, type DiffSide, openSide } from '../../history/run-diff.ts'
+import { endOf, omittedIn, readPlace, viewBelow, viewShows } from '../../history/node-view.ts'
+import { pendingApprovals, pendingEffects } from '../../history/pending.ts'
+import { compareRuns, compareWithin, type Difference, openView } from '../../history/run-diff.ts'
 import { readRunSummary } from '../../history/run-list.ts'
-import { findPart, readTree } from '../../history/run-tree.ts'
+import { everything, findNode, project, type RunView } from '../../history/run-view.ts'
 import { findAnyRun } from '../../journal/find-run.ts'
 import { summaryIn } from '../../journal/index-file.ts'
 import { noMask, type SecretMask } from '../../journal/secrets.ts'
@@ -28,13 +27,12 @@ import type { Flags } from '../command-specs.ts'
 import type { RunsContext } from './runs.ts'
 import { usageError } from '../command.ts'
 import { openFileRecords, type RecordSource } from '../../journal/source.ts'
-import { agentsIn, readTranscript } from '../../history/agent-transcript.ts'
+import { agentsIn, agentsOnly, readTranscript } from '../../history/agent-transcript.ts'
 import { messageText } from '../../history/recorded.ts'
 import { jsonLine } from '../io.ts'
 import { fileDiffs } from '../../undo/diff.ts'
 import { openChanges } from '../../undo/open-changes.ts'
 import { runGit } from '../../base/git.ts'
-import { iterationFacts } from '../../history/iteration.ts'
 import { exchangesJson, timelineJson } from '../../history/team-json.ts'
 import { readTeams, type Team } from '../../history/team.ts'
 import { sequenceLines } from '../../render/sequence.ts'
@@ -102,11 +100,13 @@ async function showWhole(
   flags: Flags<'runs'>,
   { print, paint }: RunsContext,
 ): Promise<void> {
-  const { root, damages, breaks } = await readTree(source, { most: options.lines, keepsAnswers: false })
   const isOpen = run.status !== 'done' && run.status !== 'skipped' && run.status !== 'running'
-  const uncertain = isOpen ? await pendingEffects(folder) : []
-  const { approvals, lines: waiting } = isOpen ? await waitingIn(folder, flags, paint) : { approvals: [], lines: [] }
-  const parts = viewParts(root, { source, breaks })
+  const view = await project(source, { most: options.lines, keepsOpen: isOpen })
+  const { root, damages, open } = view
+  const uncertain = pendingEffects(open)
+  const approvals = pendingApprovals(open)
+  const waiting = approvals.length === 0 ? [] : await waitingText(approvals, folder, { flags, paint })
+  const parts = viewBelow(root, view)
   const omitted = omittedIn(root)
   const lines = () => [
     runHeader(run, options),
@@ -125,16 +125,18 @@ async function showWhole(
   )
 }
 
-/** What a run waits for, with the commands that answer it. */
-async function waitingIn(folder: string, flags: Flags<'runs'>, paint: RunsContext['paint']) {
-  const [{ approvalsIn }, { waitingLines }, { withPlace }] = await Promise.all([
-    import('../../history/waiting.ts'),
+/** The approvals that a run waits for, with the commands that answer them. */
+async function waitingText(
+  approvals: ReturnType<typeof pendingApprovals>,
+  folder: string,
+  { flags, paint }: { readonly flags: Flags<'runs'>; readonly paint: RunsContext['paint'] },
+): Promise<readonly string[]> {
+  const [{ waitingLines }, { withPlace }] = await Promise.all([
     import('../../render/approval.ts'),
     import('../with-place.ts'),
   ])
-  const approvals = await approvalsIn(folder)
   const command = (words: string): string => `baton ${withPlace(words.replace('RUN', basename(folder)), flags)}`
-  return { approvals, lines: approvals.length === 0 ? [] : ['', ...waitingLines(approvals, { paint, command })] }
+  return ['', ...waitingLines(approvals, { paint, command })]
 }
 
 async function showPlace(
@@ -172,7 +174,7 @@ export async function diffRuns(flags: Flags<'runs'>, context: RunsContext): Prom
   )
 
   const lines = flags.all ? Number.POSITIVE_INFINITY : usualLines.diff
-  const sides = [await openSide(folders[0]), await openSide(folders[1])] as const
+  const sides = [await openView(folders[0]), await openView(folders[1])] as const
   let count = 0
   try {
     for (const difference of compareRuns(sides[0], sides[1])) {
@@ -222,7 +224,8 @@ export async function showAgent(
   { run, source, isJson }: { readonly run: string; readonly source: RecordSource; readonly isJson: boolean },
   { io, paint }: Pick<RunsContext, 'io' | 'paint'>,
 ): Promise<void> {
-  const agents = await agentsIn(source)
+  const view = await project(source, agentsOnly)
+  const agents = agentsIn(view)
   const [found, ...others] = agents.filter((agent) => agent.id.startsWith(id))
   if (found === undefined || others.length > 0) {
     const known = agents.map((agent) => `${agent.id} (${agent.name})`).join(', ')
@@ -231,7 +234,7 @@ export async function showAgent(
       known === '' ? 'baton runs show RUN shows what the run has done.' : `Agents of this run: ${known}.`,
     )
   }
-  for (const line of await readTranscript(source, found, run)) {
+  for (const line of readTranscript(view, found, run)) {
     if (isJson) io.out(jsonLine(line))
     else io.out(`${paint('dim', line.ts)}\n${harmless(messageText(line.message))}\n\n`)
   }
@@ -264,7 +267,8 @@ export async function showFileDiffs(
   return 0
 }
 
-interface Side extends DiffSide {
+interface Side {
+  readonly view: RunView
   readonly run: string
   readonly within: string
   /** The git tree with its files. */
@@ -299,10 +303,10 @@ export async function diffIterations(flags: Flags<'runs'>, context: RunsContext)
       if (count === 0 && !flags.json) io.out('no differences\n')
       return count === 0 ? 0 : 1
     } finally {
-      after.source.close()
+      after.view.source.close()
     }
   } finally {
-    before.source.close()
+    before.view.source.close()
   }
 }
 
@@ -312,14 +316,14 @@ async function openIteration(word: string, folder: string): Promise<Side> {
     throw usageError(`${word} is not an iteration`, 'Compare two runs (A B), or two iterations (RUN:0 RUN:2).')
   }
   const path = findAnyRun(folder, asked.run)
-  const side = await openSide(path)
+  const view = await openView(path)
   const within = `iteration/${asked.iteration}`
-  const part = findPart(side.tree.root, within)
+  const part = findNode(view.root, within)
   if (part === undefined) {
-    side.source.close()
+    view.source.close()
     throw usageError(`run ${basename(path)} has no ${within}`, `See baton runs show ${basename(path)}.`)
   }
-  return { ...side, run: basename(path), within, state: iterationFacts(part, side.source)?.state }
+  return { view, run: basename(path), within, state: endOf(part, view.source)?.files }
 }
 
 /** The output of git diff; undefined if nothing differs, or the repository does not have both states. */
@@ -361,8 +365,7 @@ export async function showTeams(
   flags: Flags<'runs'>,
   { io, paint, width }: RunsContext,
 ): Promise<void> {
-  const tree = await readTree(source, { most: Number.POSITIVE_INFINITY, keepsAnswers: true })
-  const all = readTeams(tree, source)
+  const all = readTeams(await project(source, everything))
   if (all.teams.length === 0) {
     throw usageError(
       `run ${run} has no team: no model in it has started an agent`,

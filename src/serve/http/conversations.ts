@@ -3,9 +3,10 @@ import { defined } from '../../base/json.ts'
 import { findChat, listChats, type MessageKind } from '../../chat/chat-list.ts'
 import { ownerOfChat, ownerText } from '../../chat/chat-owner.ts'
 import { type Chat, openChat, reopenChat } from '../../chat/chat.ts'
-import { readAnswers } from '../../history/answers.ts'
+import { type Answers, answersIn, answersOnly } from '../../history/answers.ts'
 import { readRunSummary } from '../../history/run-list.ts'
-import { approvalsIn } from '../../history/waiting.ts'
+import { approvalsIn } from '../../history/pending.ts'
+import { project } from '../../history/run-view.ts'
 import { noMask } from '../../journal/secrets.ts'
 import { openFileRecords } from '../../journal/source.ts'
 import type { RunSummary } from '../../journal/summary.ts'
@@ -141,7 +142,7 @@ export function createConversations(served: Served, held: ActiveRuns): Conversat
           const folder = join(runs, promptId)
           const run = await readRunSummary(folder)
           if (run === undefined) return []
-          const { asked, answers } = await answersIn(folder)
+          const { asked, answers } = await readAnswers(folder)
           const answer = answers.length === 0 ? null : answers.map((one) => one.text).join('\n\n')
           return [{ kind, promptId, at: timeText(at), text: asked ?? text, answer, run }]
         }),
@@ -165,10 +166,10 @@ function inProgress(id: string): Refusal {
   })
 }
 
-async function answersIn(folder: string): ReturnType<typeof readAnswers> {
+async function readAnswers(folder: string): Promise<Answers> {
   const source = openFileRecords(folder, { mask: noMask })
   try {
-    return await readAnswers(source)
+    return answersIn(await project(source, answersOnly))
   } finally {
     source.close()
   }

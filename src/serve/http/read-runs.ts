@@ -2,13 +2,13 @@ import { basename, join } from 'node:path'
 import { ApartLimit, type ApartLimits, runApart } from '../../base/apart.ts'
 import { displayPath } from '../../base/files.ts'
 import type { ApprovalView } from '../../event/asked-action.ts'
-import { type Answer, readAnswers } from '../../history/answers.ts'
-import { type PlaceView, readPlace } from '../../history/place-detail.ts'
+import { type Answer, answersIn, answersOnly } from '../../history/answers.ts'
+import { type PlaceView, readPlace } from '../../history/node-view.ts'
 import { listRuns, readRunSummary } from '../../history/run-list.ts'
-import { readTree } from '../../history/run-tree.ts'
+import { everything, project } from '../../history/run-view.ts'
 import { exchangesJson, timelineJson, type TimelineJson } from '../../history/team-json.ts'
 import { readTeams } from '../../history/team.ts'
-import { approvalsIn } from '../../history/waiting.ts'
+import { pendingApprovals } from '../../history/pending.ts'
 import { runIds } from '../../journal/find-run.ts'
 import { summaryIn } from '../../journal/index-file.ts'
 import { foreignCheck } from '../../journal/own-run.ts'
@@ -91,12 +91,16 @@ export async function readRunDetail(served: Served, folder: string, owned: boole
   const { workspace } = served
   const run = await shownRun(await readRun(folder), foreignCheck(served)(folder))
   const isOpen = run.status !== 'done' && run.status !== 'skipped'
-  const { file, prompt, answers } = await withRecords(folder, readAnswers)
+  const { answers: given, approvals } = await withRecords(folder, async (source) => {
+    const view = await project(source, { ...answersOnly, keepsOpen: isOpen })
+    return { answers: answersIn(view), approvals: pendingApprovals(view.open) }
+  })
+  const { file, prompt, answers } = given
   return {
     run,
     canResume: !owned && run.foreign === undefined && whyNotResumed(run, folder) === undefined,
     owned,
-    approvals: isOpen ? await approvalsIn(folder) : [],
+    approvals,
     answers,
     prompt_file: file === null ? null : displayPath(workspace, file),
     text: prompt,
@@ -133,8 +137,7 @@ export async function readRunChanges(folder: string): Promise<{ readonly changes
 /** The teams of a run with their exchanges. `teams` is null if no model of the run has started an agent. */
 export async function readRunTeams(folder: string): Promise<RunTeams> {
   return withRecords(folder, async (source) => {
-    const tree = await readTree(source, { most: Number.POSITIVE_INFINITY, keepsAnswers: true })
-    const all = readTeams(tree, source)
+    const all = readTeams(await project(source, everything))
     const { teams, breaks } = timelineJson(basename(folder), all)
     if (all.teams.length === 0) return { teams: null, breaks: [] }
     const exchanges = all.teams.map(exchangesJson)

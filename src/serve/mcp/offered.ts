@@ -3,10 +3,10 @@ import { createPool } from '../../base/concurrency.ts'
 import { BatonError } from '../../base/error.ts'
 import { realPath } from '../../base/files.ts'
 import { loadTargetConfig } from '../../config/target-config.ts'
-import { viewParts } from '../../history/part-view.ts'
+import { viewBelow } from '../../history/node-view.ts'
 import { listRuns, readRunSummary } from '../../history/run-list.ts'
 import { createRunTotals } from '../../history/run-totals.ts'
-import { readTree } from '../../history/run-tree.ts'
+import { project } from '../../history/run-view.ts'
 import { runIds } from '../../journal/find-run.ts'
 import { runsFolder } from '../../journal/run-id.ts'
 import { noMask } from '../../journal/secrets.ts'
@@ -64,8 +64,8 @@ export async function readOffered(files: readonly string[], serving: Serving): P
       }
       const source = openFileRecords(run, { mask: noMask })
       try {
-        const { root, breaks } = await readTree(source, { most: listed.parts, keepsAnswers: false })
-        return JSON.stringify({ ...summary, parts: viewParts(root, { source, breaks }) })
+        const view = await project(source, { most: listed.parts })
+        return JSON.stringify({ ...summary, parts: viewBelow(view.root, view) })
       } finally {
         source.close()
       }
