@@ -15,7 +15,7 @@ import {
   timeOf,
   valueOf,
 } from './recorded.ts'
-import { everything, findNode, project, type RunNode, type RunView } from './run-view.ts'
+import { everything, findNode, type RunNode, type RunView, withView } from './run-view.ts'
 
 export type PartStatus = DoneStatus | 'suspended' | 'unfinished'
 
@@ -66,12 +66,13 @@ export interface PlaceView {
 /** What the texts and times of nodes are read from. */
 type ViewContext = Pick<RunView, 'source' | 'breaks'>
 
-/** The part of a run at a place, in full; undefined if there are no records of it. */
-export async function readPlace(source: RecordSource, place: string): Promise<PlaceView | undefined> {
+/** The part of the run in a folder at a place, in full; undefined if there are no records of it. */
+export async function readPlace(folder: string, place: string): Promise<PlaceView | undefined> {
   const keeps = (at: string): boolean => belongsTo(at, place) || isWithin(place, at)
-  const view = await project(source, { ...everything, keeps })
-  const node = findNode(view.root, place)
-  return node && viewPlace(node, view)
+  return withView(folder, { ...everything, keeps }, (view) => {
+    const node = findNode(view.root, place)
+    return node && viewPlace(node, view)
+  })
 }
 
 /** A part in full: with every prompt and answer, request and result, and host call at and below it. */

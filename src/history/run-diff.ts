@@ -1,9 +1,8 @@
 import { isObject } from '../base/json.ts'
 import { summaryIn } from '../journal/index-file.ts'
-import { openFileRecords, type RecordSource } from '../journal/source.ts'
+import type { RecordSource } from '../journal/source.ts'
 import type { Location } from '../journal/tree.ts'
 import type { JournalRecord } from '../journal/record.ts'
-import { noMask } from '../journal/secrets.ts'
 import {
   answerText,
   type CallRecord,
@@ -16,7 +15,7 @@ import {
 } from './recorded.ts'
 import { endedOf, startedOf } from './node-view.ts'
 import { readRunSummary } from './run-list.ts'
-import { everything, findNode, project, type RunNode, type RunView } from './run-view.ts'
+import { everything, type RunNode, type RunView, withView } from './run-view.ts'
 
 /** A difference between two runs. `before` and `after` are null if that run lacks it. */
 export interface Difference {
@@ -41,16 +40,14 @@ export function* compareRuns(before: RunView, after: RunView): Generator<Differe
   yield* compareNodes([before.root, after.root], [before.source, after.source])
 }
 
-/** The same for one part of each, for example two iterations of a run. Undefined if one run has no such part. */
-export function compareWithin(before: PartOfRun, after: PartOfRun): Generator<Difference> | undefined {
-  const [one, other] = [before, after].map(({ view, within }) => findNode(view.root, within))
-  if (one === undefined || other === undefined) return undefined
-  return compareNodes([one, other], [before.view.source, after.view.source])
+/** The same for one part of each, for example two iterations of a run. */
+export function compareParts(before: PartOfRun, after: PartOfRun): Generator<Difference> {
+  return compareNodes([before.node, after.node], [before.view.source, after.view.source])
 }
 
 interface PartOfRun {
   readonly view: RunView
-  readonly within: string
+  readonly node: RunNode
 }
 
 function* compareSources(sides: Sides<RunView>): Generator<Difference> {
@@ -144,26 +141,11 @@ function isTime(record: CallRecord | undefined): boolean {
   return /^(?:aip\.time\.|math\.randomseed$)/.test(record?.name ?? '')
 }
 
-/** Everything of the run in a folder. The caller closes its `source`. */
-export async function openView(folder: string): Promise<RunView> {
-  const source = openFileRecords(folder, { mask: noMask })
-  try {
-    return await project(source, everything)
-  } catch (error) {
-    source.close()
-    throw error
-  }
-}
-
 /** Two runs and their differences as JSON. For a thread of its own: a large text also takes long to make. */
 export async function comparisonJson(before: string, after: string): Promise<string> {
-  const [one, other] = [await openView(before), await openView(after)]
-  try {
-    const differences = [...compareRuns(one, other)]
-    const summaryOf = (folder: string) => readRunSummary(folder, { known: summaryIn(folder) })
-    return JSON.stringify({ before: await summaryOf(before), after: await summaryOf(after), differences })
-  } finally {
-    one.source.close()
-    other.source.close()
-  }
+  const summaryOf = (folder: string) => readRunSummary(folder, { known: summaryIn(folder) })
+  const differences = await withView(before, everything, (one) =>
+    withView(after, everything, (other) => [...compareRuns(one, other)]),
+  )
+  return JSON.stringify({ before: await summaryOf(before), after: await summaryOf(after), differences })
 }

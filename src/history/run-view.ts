@@ -4,7 +4,8 @@ import { isWithin, originOf, originText, parsePlace, type Place, placeAround, pl
 import { type JournalRecord, recordKey } from '../journal/record.ts'
 import { createRunIndex, type RunIndex } from '../journal/run-index.ts'
 import type { Damage } from '../journal/segment-reader.ts'
-import type { RecordSource } from '../journal/source.ts'
+import { noMask } from '../journal/secrets.ts'
+import { openFileRecords, type RecordSource } from '../journal/source.ts'
 import { type Location, type PlaceNode, type PlaceTree, stepsBelow } from '../journal/tree.ts'
 import { isOwnRead } from './boundary-kinds.ts'
 
@@ -106,6 +107,20 @@ interface GrowingView {
 export async function project(source: RecordSource, options: ViewOptions): Promise<RunView> {
   const { follow, view } = createRunView(source, options)
   return view(await source.scan(follow))
+}
+
+/** Reads the view of the run in a folder, in which secrets have their names, and what is shown of it. */
+export async function withView<T>(
+  folder: string,
+  options: ViewOptions,
+  show: (view: RunView) => T | Promise<T>,
+): Promise<T> {
+  const source = openFileRecords(folder, { mask: noMask })
+  try {
+    return await show(await project(source, options))
+  } finally {
+    source.close()
+  }
 }
 
 /** The view of a run without records. `source` reads the few values that the view depends on. */

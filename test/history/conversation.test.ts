@@ -2,8 +2,8 @@ import { expect, it } from 'vitest'
 import type { Tool } from '../../src/event/agent.ts'
 import { textMessage } from '../../src/event/message.ts'
 import { viewPlace } from '../../src/history/node-view.ts'
-import { compareRuns, openView } from '../../src/history/run-diff.ts'
-import { findNode, project } from '../../src/history/run-view.ts'
+import { compareRuns } from '../../src/history/run-diff.ts'
+import { everything, findNode, project, withView } from '../../src/history/run-view.ts'
 import { noMask } from '../../src/journal/secrets.ts'
 import { openFileRecords } from '../../src/journal/source.ts'
 import { createFakeProvider } from '../helpers/fake-model.ts'
@@ -55,8 +55,9 @@ it('shows of each turn what is new, and how much was said before', async () => {
 })
 
 it('finds in two conversations what differs, once: later turns that say the same are the same', async () => {
-  const sides = [await openView(await talk('red')), await openView(await talk('blue'))] as const
-  const found = [...compareRuns(...sides)]
-  for (const { source } of sides) source.close()
+  const [red, blue] = [await talk('red'), await talk('blue')]
+  const found = await withView(red, everything, (one) =>
+    withView(blue, everything, (other) => [...compareRuns(one, other)]),
+  )
   expect(found.map(({ kind, place }) => [kind, place])).toEqual([['answer', 'task/0/agent/ask/turn/0#0']])
 })

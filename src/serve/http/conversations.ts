@@ -3,12 +3,10 @@ import { defined } from '../../base/json.ts'
 import { findChat, listChats, type MessageKind } from '../../chat/chat-list.ts'
 import { ownerOfChat, ownerText } from '../../chat/chat-owner.ts'
 import { type Chat, openChat, reopenChat } from '../../chat/chat.ts'
-import { type Answers, answersIn, answersOnly } from '../../history/answers.ts'
+import { answersIn, answersOnly } from '../../history/answers.ts'
 import { readRunSummary } from '../../history/run-list.ts'
 import { approvalsIn } from '../../history/pending.ts'
-import { project } from '../../history/run-view.ts'
-import { noMask } from '../../journal/secrets.ts'
-import { openFileRecords } from '../../journal/source.ts'
+import { withView } from '../../history/run-view.ts'
 import type { RunSummary } from '../../journal/summary.ts'
 import { approverOf } from '../../library/approvals.ts'
 import { begin } from '../../library/runs.ts'
@@ -142,7 +140,7 @@ export function createConversations(served: Served, held: ActiveRuns): Conversat
           const folder = join(runs, promptId)
           const run = await readRunSummary(folder)
           if (run === undefined) return []
-          const { asked, answers } = await readAnswers(folder)
+          const { asked, answers } = await withView(folder, answersOnly, answersIn)
           const answer = answers.length === 0 ? null : answers.map((one) => one.text).join('\n\n')
           return [{ kind, promptId, at: timeText(at), text: asked ?? text, answer, run }]
         }),
@@ -164,15 +162,6 @@ function inProgress(id: string): Refusal {
   return new Refusal(409, `conversation ${id} is answering a prompt`, {
     hint: 'Wait for the answer, or cancel the run.',
   })
-}
-
-async function readAnswers(folder: string): Promise<Answers> {
-  const source = openFileRecords(folder, { mask: noMask })
-  try {
-    return answersIn(await project(source, answersOnly))
-  } finally {
-    source.close()
-  }
 }
 
 function timeText(at: number): string {

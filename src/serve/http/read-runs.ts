@@ -5,7 +5,7 @@ import type { ApprovalView } from '../../event/asked-action.ts'
 import { type Answer, answersIn, answersOnly } from '../../history/answers.ts'
 import { type PlaceView, readPlace } from '../../history/node-view.ts'
 import { listRuns, readRunSummary } from '../../history/run-list.ts'
-import { everything, project } from '../../history/run-view.ts'
+import { everything, withView } from '../../history/run-view.ts'
 import { exchangesJson, timelineJson, type TimelineJson } from '../../history/team-json.ts'
 import { readTeams } from '../../history/team.ts'
 import { pendingApprovals } from '../../history/pending.ts'
@@ -13,7 +13,6 @@ import { runIds } from '../../journal/find-run.ts'
 import { summaryIn } from '../../journal/index-file.ts'
 import { foreignCheck } from '../../journal/own-run.ts'
 import { noMask } from '../../journal/secrets.ts'
-import { openFileRecords, type RecordSource } from '../../journal/source.ts'
 import type { RunStatus, RunSummary } from '../../journal/summary.ts'
 import { undoneBy } from '../../journal/undone.ts'
 import { type FileDiff, fileDiffs } from '../../undo/diff.ts'
@@ -91,11 +90,14 @@ export async function readRunDetail(served: Served, folder: string, owned: boole
   const { workspace } = served
   const run = await shownRun(await readRun(folder), foreignCheck(served)(folder))
   const isOpen = run.status !== 'done' && run.status !== 'skipped'
-  const { answers: given, approvals } = await withRecords(folder, async (source) => {
-    const view = await project(source, { ...answersOnly, keepsOpen: isOpen })
-    return { answers: answersIn(view), approvals: pendingApprovals(view.open) }
-  })
-  const { file, prompt, answers } = given
+  const { file, prompt, answers, approvals } = await withView(
+    folder,
+    { ...answersOnly, keepsOpen: isOpen },
+    (view) => ({
+      ...answersIn(view),
+      approvals: pendingApprovals(view.open),
+    }),
+  )
   return {
     run,
     canResume: !owned && run.foreign === undefined && whyNotResumed(run, folder) === undefined,
@@ -123,7 +125,7 @@ export function whyNotResumed(
 
 /** A part of a run with its prompts and answers. @throws Refusal 404 */
 export async function readRunPlace(folder: string, place: string): Promise<PlaceView & { readonly run: string }> {
-  const view = await withRecords(folder, (source) => readPlace(source, place))
+  const view = await readPlace(folder, place)
   if (view === undefined) throw new Refusal(404, 'this run has no such part')
   return { run: basename(folder), ...view }
 }
@@ -136,13 +138,11 @@ export async function readRunChanges(folder: string): Promise<{ readonly changes
 
 /** The teams of a run with their exchanges. `teams` is null if no model of the run has started an agent. */
 export async function readRunTeams(folder: string): Promise<RunTeams> {
-  return withRecords(folder, async (source) => {
-    const all = readTeams(await project(source, everything))
-    const { teams, breaks } = timelineJson(basename(folder), all)
-    if (all.teams.length === 0) return { teams: null, breaks: [] }
-    const exchanges = all.teams.map(exchangesJson)
-    return { teams: teams.map((team, index) => ({ ...team, exchanges: exchanges[index] ?? [] })), breaks }
-  })
+  const all = await withView(folder, everything, readTeams)
+  const { teams, breaks } = timelineJson(basename(folder), all)
+  if (all.teams.length === 0) return { teams: null, breaks: [] }
+  const exchanges = all.teams.map(exchangesJson)
+  return { teams: teams.map((team, index) => ({ ...team, exchanges: exchanges[index] ?? [] })), breaks }
 }
 
 /** What a comparison may use. */
@@ -173,14 +173,5 @@ export async function readComparison(served: Served, { a, b, limits, signal }: C
     throw new Refusal(503, `these runs are too large to be compared: ${error.message}`, {
       hint: `Compare them in a terminal: baton runs diff ${a} ${b}`,
     })
-  }
-}
-
-async function withRecords<T>(folder: string, read: (source: RecordSource) => Promise<T>): Promise<T> {
-  const source = openFileRecords(folder, { mask: noMask })
-  try {
-    return await read(source)
-  } finally {
-    source.close()
   }
 }

@@ -6,11 +6,9 @@ import { loadTargetConfig } from '../../config/target-config.ts'
 import { viewBelow } from '../../history/node-view.ts'
 import { listRuns, readRunSummary } from '../../history/run-list.ts'
 import { createRunTotals } from '../../history/run-totals.ts'
-import { project } from '../../history/run-view.ts'
+import { withView } from '../../history/run-view.ts'
 import { runIds } from '../../journal/find-run.ts'
 import { runsFolder } from '../../journal/run-id.ts'
-import { noMask } from '../../journal/secrets.ts'
-import { openFileRecords } from '../../journal/source.ts'
 import type { RunSummary } from '../../journal/summary.ts'
 import { packageRoot } from '../../package-root.ts'
 import { createCalls, type Serving } from './call.ts'
@@ -62,13 +60,8 @@ export async function readOffered(files: readonly string[], serving: Serving): P
       if (run === undefined || summary === undefined || !isOffered(summary)) {
         throw new BatonError('USAGE', `this server has no run ${id}`)
       }
-      const source = openFileRecords(run, { mask: noMask })
-      try {
-        const view = await project(source, { most: listed.parts })
-        return JSON.stringify({ ...summary, parts: viewBelow(view.root, view) })
-      } finally {
-        source.close()
-      }
+      const parts = await withView(run, { most: listed.parts }, (view) => viewBelow(view.root, view))
+      return JSON.stringify({ ...summary, parts })
     },
   }
 
