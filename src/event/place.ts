@@ -166,6 +166,16 @@ export function originOf(place: Place): Place {
   return place.flatMap((segment) => (segment.kind === 'conversation' ? segment.opened : [segment]))
 }
 
+/** The same for texts. Most places have no conversation, and parsing takes time. */
+export function originText(place: string): string {
+  return place.includes('agent/') ? placeText(originOf(parsePlace(place))) : place
+}
+
+/** The text of the enclosing place; empty for the run. */
+export function placeAround(place: string): string {
+  return place.slice(0, Math.max(0, place.lastIndexOf('/'), place.lastIndexOf('#')))
+}
+
 /**
  * Where the innermost conversation of a place was opened, from where events are sent; the place itself if there is
  * none.

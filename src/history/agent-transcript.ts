@@ -1,10 +1,12 @@
 import { sha256 } from '../base/hash.ts'
 import { isObject, type Json } from '../base/json.ts'
 import { originOf, parsePlace, placeText } from '../event/place.ts'
-import { agentConversation, agentIdAt, callOfAgent } from '../event/sub-agents.ts'
-import type { JournalRecord, RecordOf } from '../journal/record.ts'
+import { agentConversation, agentIdAt, callOfAgent, taskTool } from '../event/sub-agents.ts'
 import type { RecordSource } from '../journal/source.ts'
+import type { Location } from '../journal/tree.ts'
+import { endedOf, startedOf } from './node-view.ts'
 import { valueOf } from './recorded.ts'
+import { everything, nodesIn, type RunNode, type RunView, type ViewOptions } from './run-view.ts'
 import { spawnTool } from './team-records.ts'
 
 /** One message of an agent that a model delegated work to (R38). */
@@ -32,30 +34,36 @@ export interface GivenAgent {
   readonly place: string
 }
 
-interface Turn {
-  asked: { readonly messages: readonly unknown[]; readonly t: number }
-  answer?: { readonly parts: unknown; readonly t: number }
+/** A view for `agentsIn` and `readTranscript`: other nodes are not needed. */
+export const agentsOnly: ViewOptions = {
+  ...everything,
+  keeps: (place) => place.includes(`:${taskTool}`) || place.includes(`:${spawnTool}`),
 }
 
 /** The agents that models of a run delegated work to, in the order in which they started. */
-export async function agentsIn(source: RecordSource): Promise<readonly GivenAgent[]> {
-  const found = new Map<string, GivenAgent>()
-  await source.scan((record) => {
-    const agent = record.k === 'begin' ? agentAt(record.p) : record.k === 'obs' ? spawnedBy(record, source) : undefined
-    if (agent !== undefined) found.set(agent.id, agent)
+export function agentsIn({ root, source }: RunView): readonly GivenAgent[] {
+  const found = [...nodesIn(root)].flatMap(({ place, begin, calls }) => {
+    const agent = begin === undefined ? undefined : agentAt(place)
+    const spawned = [...calls].flatMap(([at, location]) => {
+      const one = at.includes(`:${spawnTool}`) ? spawnedBy(location, source) : undefined
+      return one === undefined ? [] : [{ agent: one, location }]
+    })
+    return agent === undefined || begin === undefined ? spawned : [...spawned, { agent, location: begin }]
   })
-  return [...found.values()]
+  const inOrder = found.toSorted((one, other) => one.location - other.location)
+  return [...new Map(inOrder.map(({ agent }) => [agent.id, agent])).values()]
 }
 
 function agentAt(place: string): GivenAgent | undefined {
-  if (!place.includes(':task/agent/')) return undefined
+  if (!place.includes(`:${taskTool}/agent/`)) return undefined
   const found = callOfAgent(parsePlace(place))
   return found && { id: agentIdAt(found.call), name: found.name, place }
 }
 
 /** An agent of a team; its id is recorded with the call that started it. */
-function spawnedBy(record: RecordOf<'obs'>, source: RecordSource): GivenAgent | undefined {
-  if (record.name !== spawnTool || record.status !== 'ok') return undefined
+function spawnedBy(location: Location, source: RecordSource): GivenAgent | undefined {
+  const record = source.at(location)
+  if (record.k !== 'obs' || record.name !== spawnTool || record.status !== 'ok') return undefined
   const [value, args] = [valueOf(record.value, source), valueOf(record.args, source)]
   if (!isObject(value) || !isObject(args)) return undefined
   const { id, agent } = value
@@ -71,41 +79,13 @@ function spawnedBy(record: RecordOf<'obs'>, source: RecordSource): GivenAgent | 
  * Everything an agent received and said, from the record of the run, so it is authoritative even if a process was
  * killed. What a later process repeated replaces the old version. An agent that is a program has only its answer.
  */
-export async function readTranscript(
-  source: RecordSource,
-  agent: GivenAgent,
-  run: string,
-): Promise<readonly TranscriptLine[]> {
-  const turns = new Map<number, Turn>()
-  // each piece of work of a team agent is a conversation that starts with everything said before
-  const conversations = [conversationOf(agent.place)]
-  let latest = 0
-  let end: { readonly text: string; readonly t: number } | undefined
-  await source.scan((record) => {
-    if (!('p' in record)) return
-    const piece = pieceOf(record.p, agent.place)
-    if (piece !== undefined) {
-      conversations[piece] = conversationOf(record.p)
-      if (record.k === 'begin' && record.below === undefined && piece === latest) turns.clear()
-      if (record.k === 'done') end = { text: textOf(valueOf(record.value, source)), t: record.t }
-      return
-    }
-    const at = conversations.findLastIndex((place) => turnIn(record.p, place) !== undefined)
-    const turn = at < latest ? undefined : turnIn(record.p, conversations[at] ?? '')
-    if (turn === undefined) return
-    if (at > latest) turns.clear()
-    latest = at
-    addTo(turns, turn, { record, source })
-  })
-  const messages = [...turns.entries()]
-    .toSorted(([left], [right]) => left - right)
-    .flatMap(([, turn]) => messagesOf(turn))
-  const said = messages.length === 0 && end !== undefined ? [{ message: answerOf(end.text), t: end.t }] : messages
+export function readTranscript(view: RunView, agent: GivenAgent, run: string): readonly TranscriptLine[] {
+  const messages = turnsOf(view, agent.place).flatMap((turn) => messagesOf(turn, view.source))
   let parent: string | null = null
-  return said.map(({ message, t }, index): TranscriptLine => {
+  return (messages.length === 0 ? lastAnswer(view, agent.place) : messages).map(({ message, t }, index) => {
     const { id, name, place } = agent
     const uuid = uuidOf(`${run} ${place} ${index}`)
-    const line = {
+    const line: TranscriptLine = {
       v: 1,
       type: roleOf(message),
       uuid,
@@ -116,66 +96,71 @@ export async function readTranscript(
       run_id: run,
       ts: new Date(t).toISOString(),
       message,
-    } as const
+    }
     parent = uuid
     return line
   })
 }
 
+/**
+ * The model calls of the conversation of an agent, the last one of each turn. Each piece of work of a team agent is a
+ * conversation that starts with everything said before, so the last one has it all.
+ */
+function turnsOf({ root }: RunView, agent: string): readonly RunNode[] {
+  const nodes = [...nodesIn(root)]
+  const pieces = nodes.filter(({ place }) => pieceOf(place, agent) !== undefined)
+  const inOrder = pieces.toSorted((one, other) => (pieceOf(one.place, agent) ?? 0) - (pieceOf(other.place, agent) ?? 0))
+  for (const place of [agent, ...inOrder.map((piece) => piece.place)].toReversed()) {
+    const turns = `${placeText(agentConversation(parsePlace(place)))}/turn/`
+    const calls = nodes.filter((node) => node.started !== undefined && turnIn(node.place, turns) !== undefined)
+    const byTurn = new Map(
+      calls
+        .toSorted((one, other) => (one.started ?? 0) - (other.started ?? 0))
+        .map((node) => [turnIn(node.place, turns) ?? 0, node]),
+    )
+    if (byTurn.size > 0) return [...byTurn].toSorted(([one], [other]) => one - other).map(([, node]) => node)
+  }
+  return []
+}
+
 /** Which piece of an agent's work is recorded at a place; one started by `task` has only one. */
 function pieceOf(place: string, agent: string): number | undefined {
   if (place === agent) return 0
-  const [, piece] = place.startsWith(`${agent}/input/`)
-    ? (/^\/input\/(\d+)$/.exec(place.slice(agent.length)) ?? [])
-    : []
+  const [, piece] = place.startsWith(`${agent}/input/`) ? (/^(\d+)$/.exec(place.slice(agent.length + 7)) ?? []) : []
   return piece === undefined ? undefined : Number(piece)
 }
 
-function conversationOf(place: string): string {
-  return placeText(agentConversation(parsePlace(place)))
-}
-
-/** The number of the turn of a conversation whose model call is recorded at a place. */
-function turnIn(place: string, conversation: string): number | undefined {
-  if (!place.startsWith(`${conversation}/turn/`)) return undefined
-  const [, turn] = /^(\d+)#\d+$/.exec(place.slice(conversation.length + '/turn/'.length)) ?? []
+/** The number of the turn whose model call is at a place; `turns`: the start of such places. */
+function turnIn(place: string, turns: string): number | undefined {
+  const [, turn] = place.startsWith(turns) ? (/^(\d+)#\d+$/.exec(place.slice(turns.length)) ?? []) : []
   return turn === undefined ? undefined : Number(turn)
 }
 
-function addTo(
-  turns: Map<number, Turn>,
-  turn: number,
-  { record, source }: { readonly record: JournalRecord; readonly source: RecordSource },
-): void {
-  if (record.k === 'started') {
-    const request = valueOf(record.request, source)
-    const messages = isObject(request) && Array.isArray(request['messages']) ? request['messages'] : []
-    turns.set(turn, { asked: { messages, t: record.t } })
-  } else if (record.k === 'ended' && record.status === 'ok') {
-    const value = valueOf(record.value, source)
-    const known = turns.get(turn)
-    if (known !== undefined && isObject(value)) known.answer = { parts: value['parts'], t: record.t }
-  }
-}
-
-interface Said {
+interface TimedMessage {
   readonly message: Json
   readonly t: number
 }
 
-function messagesOf({ asked, answer }: Turn): readonly Said[] {
-  const before = asked.messages.map((message) => ({ message: message as Json, t: asked.t }))
-  return answer === undefined
-    ? before
-    : [...before, { message: { role: 'assistant', parts: (answer.parts ?? []) as Json }, t: answer.t }]
+function messagesOf(turn: RunNode, source: RecordSource): readonly TimedMessage[] {
+  const started = startedOf(turn, source)
+  if (started === undefined) return []
+  const request = valueOf(started.request, source)
+  const messages = isObject(request) && Array.isArray(request['messages']) ? request['messages'] : []
+  const asked = messages.map((message) => ({ message: message as Json, t: started.t }))
+  const ended = endedOf(turn, source)
+  const answer = ended?.status === 'ok' ? valueOf(ended.value, source) : undefined
+  if (ended === undefined || !isObject(answer)) return asked
+  return [...asked, { message: { role: 'assistant', parts: (answer['parts'] ?? []) as Json }, t: ended.t }]
 }
 
-function answerOf(text: string): Json {
-  return { role: 'assistant', parts: [{ type: 'text', text }] }
-}
-
-function textOf(value: unknown): string {
-  return isObject(value) && typeof value['text'] === 'string' ? value['text'] : ''
+function lastAnswer({ root, source }: RunView, agent: string): readonly TimedMessage[] {
+  const pieces = [...nodesIn(root)].filter(({ place }) => pieceOf(place, agent) !== undefined)
+  const done = Math.max(...pieces.map((piece) => piece.done ?? 0))
+  const record = done > 0 ? source.at(done) : undefined
+  if (record?.k !== 'done') return []
+  const value = valueOf(record.value, source)
+  const text = isObject(value) && typeof value['text'] === 'string' ? value['text'] : ''
+  return [{ message: { role: 'assistant', parts: [{ type: 'text', text }] }, t: record.t }]
 }
 
 const roles = ['system', 'user', 'assistant', 'tool'] as const

@@ -1,7 +1,9 @@
 import { isObject } from '../base/json.ts'
 import type { RecordSource } from '../journal/source.ts'
 import { roundOfTask } from '../journal/tally.ts'
+import type { Location } from '../journal/tree.ts'
 import { dataText, valueOf } from './recorded.ts'
+import { nodesIn, type RunView, type ViewOptions } from './run-view.ts'
 
 export interface Answer {
   /** The label of its task; for an agent, its file. */
@@ -20,45 +22,28 @@ export interface Answers {
   readonly answers: readonly Answer[]
 }
 
-/** The result of an agent that is run directly: the value of its script, or of its last section. */
-const agentPlace = /^(?:redo\/\d+\/)?main\/(?:chunk|output|after_all)$/
+/** A view for `answersIn`: other nodes are not needed. */
+export const answersOnly: ViewOptions = {
+  most: Number.POSITIVE_INFINITY,
+  keeps: (place) => roundOfTask(place) !== undefined || agentPlace.test(place),
+}
 
-/** Reads the answers of a run: the answers of all tasks in its last round or iteration. Secrets are shown by name. */
-export async function readAnswers(source: RecordSource): Promise<Answers> {
-  const answers = new Map<string, Answer>()
-  let round = ''
-  let file = ''
-  let isText = false
-  let prompt: unknown
-  let asked: string | null = null
-  await source.scan((record) => {
-    if (record.k === 'run.start') {
-      file = record.file
-      asked = askedIn(record.facts)
-    } else if (record.k === 'source' && record.name === 'prompt' && prompt === undefined) {
-      isText = record.path === ''
-      prompt = promptIn(valueOf(record.value, source))
-    } else if (record.k === 'source' && record.path === file && prompt === undefined) {
-      prompt = promptIn(valueOf(record.value, source))
-    } else if (record.k === 'done' && agentPlace.test(record.p)) {
-      const value = valueOf(record.value, source)
-      if (value !== undefined && value !== null) answers.set('main', { label: '', text: dataText(value) })
-    } else if (record.k === 'begin' || record.k === 'done') {
-      const own = roundOfTask(record.p)
-      if (own === undefined) return
-      if (own !== round) answers.clear()
-      round = own
-      const answer = record.k === 'done' ? answerIn(valueOf(record.value, source)) : undefined
-      if (answer === undefined) answers.delete(record.p)
-      else answers.set(record.p, answer)
-    }
-  })
-  const inOrder = [...answers].toSorted(([one], [other]) => taskNumber(one) - taskNumber(other))
+/** The answers of a run: those of all tasks in its last round or iteration. Secrets are shown by name. */
+export function answersIn(view: RunView): Answers {
+  return { ...promptIn(view), answers: [...taskAnswers(view), ...agentAnswers(view)] }
+}
+
+function promptIn({ start, sources, source }: RunView): Omit<Answers, 'answers'> {
+  const started = start === undefined ? undefined : source.at(start)
+  const { file, facts } = started?.k === 'run.start' ? started : { file: '', facts: undefined }
+  const prompt = sources.find(({ name, path }) => name === 'prompt' || path === file)
+  const value = prompt === undefined ? undefined : valueAt(prompt.location, source)
+  const text = isObject(value) ? value['prompt'] : value
+  const isText = prompt?.name === 'prompt' && prompt.path === ''
   return {
     file: isText || file === '' ? null : file,
-    prompt: typeof prompt === 'string' ? prompt : null,
-    asked,
-    answers: inOrder.map(([, answer]) => answer),
+    prompt: typeof text === 'string' ? text : null,
+    asked: askedIn(facts),
   }
 }
 
@@ -68,16 +53,42 @@ function askedIn(facts: unknown): string | null {
   return typeof asked === 'string' ? asked : null
 }
 
-function promptIn(value: unknown): unknown {
-  return isObject(value) ? value['prompt'] : value
+function taskAnswers({ root, source }: RunView): readonly Answer[] {
+  const tasks = [...nodesIn(root)].flatMap(({ place, begin = 0, done = 0 }) => {
+    const round = roundOfTask(place)
+    return round === undefined ? [] : [{ place, round, done, latest: Math.max(begin, done) }]
+  })
+  const last = tasks.toSorted((one, other) => one.latest - other.latest).at(-1)
+  return tasks
+    .filter(({ round, done }) => round === last?.round && done > 0)
+    .toSorted((one, other) => taskNumber(one.place) - taskNumber(other.place))
+    .flatMap(({ done }) => answerIn(valueAt(done, source)))
 }
 
-function answerIn(value: unknown): Answer | undefined {
-  if (!isObject(value) || value['status'] !== 'done') return undefined
+function answerIn(value: unknown): readonly Answer[] {
+  if (!isObject(value) || value['status'] !== 'done') return []
   const { label, content } = value
-  return typeof content === 'string' ? { label: typeof label === 'string' ? label : '', text: content } : undefined
+  return typeof content === 'string' ? [{ label: typeof label === 'string' ? label : '', text: content }] : []
 }
 
 function taskNumber(place: string): number {
   return Number(place.slice(place.lastIndexOf('/') + 1)) || 0
+}
+
+/** The result of an agent that is run directly: the value of its script, or of its last section. */
+const agentPlace = /^(?:redo\/\d+\/)?main\/(?:chunk|output|after_all)$/
+
+function agentAnswers({ root, source }: RunView): readonly Answer[] {
+  const ends = [...nodesIn(root)].flatMap(({ place, done }) =>
+    done === undefined || !agentPlace.test(place) ? [] : [done],
+  )
+  const values = ends.toSorted((one, other) => other - one).map((done) => valueAt(done, source))
+  const value = values.find((one) => one !== undefined && one !== null)
+  return value === undefined ? [] : [{ label: '', text: dataText(value) }]
+}
+
+/** The value of a source or of the end of a boundary. */
+function valueAt(location: Location, source: RecordSource): unknown {
+  const record = source.at(location)
+  return record.k === 'source' || record.k === 'done' ? valueOf(record.value, source) : undefined
 }

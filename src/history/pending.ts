@@ -1,9 +1,14 @@
-import { indexRun } from '../journal/run-index.ts'
+import { join } from 'node:path'
+import type { ApprovalView } from '../event/action-view.ts'
+import { openApprovals } from '../journal/open-approvals.ts'
+import { indexRun, type RunIndex } from '../journal/run-index.ts'
 import { noMask } from '../journal/secrets.ts'
 import { openFileRecords } from '../journal/source.ts'
+import type { RunSummary } from '../journal/summary.ts'
 import { startedEffects, needsChoice } from '../journal/uncertain.ts'
+import { describeEffect } from './node-view.ts'
 import { errorOf, valueOf } from './recorded.ts'
-import { describeEffect } from './part-view.ts'
+import { type ListOptions, listRuns } from './run-list.ts'
 
 /** An effect that is waiting, or whose outcome is unknown, or that failed in a way that only the user can judge. */
 export interface PendingView {
@@ -20,24 +25,51 @@ export interface PendingView {
   readonly error: string | null
 }
 
-/** The effects of a run folder whose outcome is unknown. */
-export async function pendingEffects(folder: string): Promise<readonly PendingView[]> {
+/** The effects whose outcome is unknown. */
+export function pendingEffects(open: RunIndex): readonly PendingView[] {
+  const { source } = open
+  return startedEffects(open).flatMap(({ node, place, started }): readonly PendingView[] => {
+    const { e, n, kind, request } = started
+    const ended = node.ended === undefined ? undefined : source.at(node.ended)
+    const known = kind === 'file' ? 'files' : needsChoice(started, node) ? 'choice' : 'again'
+    const resume = node.waits === true ? 'waits' : known
+    // an effect that definitely failed is repeated like one that never started
+    if (ended?.k === 'ended' && ended.status === 'error' && resume !== 'choice') return []
+    const text = describeEffect(kind, valueOf(request, source))
+    return [{ id: `${e}.${n}`, place, kind, text, resume, error: ended === undefined ? null : errorOf(ended, source) }]
+  })
+}
+
+/** The approvals that a run waits for. */
+export function pendingApprovals(open: RunIndex): readonly ApprovalView[] {
+  return openApprovals(open).map(({ view }) => view)
+}
+
+/** The same for the run in a folder; secrets are shown by name. */
+export async function approvalsIn(folder: string): Promise<readonly ApprovalView[]> {
   const source = openFileRecords(folder, { mask: noMask })
   try {
-    const index = await indexRun(source, { keeps: 'unfinished', repair: 'skip' })
-    return startedEffects(index).flatMap(({ node, place, started }): readonly PendingView[] => {
-      const { e, n, kind, request } = started
-      const ended = node.ended === undefined ? undefined : source.at(node.ended)
-      const open = kind === 'file' ? 'files' : needsChoice(started, node) ? 'choice' : 'again'
-      const resume = node.waits === true ? 'waits' : open
-      // an effect that definitely failed is repeated like one that never started
-      if (ended?.k === 'ended' && ended.status === 'error' && resume !== 'choice') return []
-      const text = describeEffect(kind, valueOf(request, source))
-      return [
-        { id: `${e}.${n}`, place, kind, text, resume, error: ended === undefined ? null : errorOf(ended, source) },
-      ]
-    })
+    return pendingApprovals(await indexRun(source, { keeps: 'unfinished', repair: 'skip' }))
   } finally {
     source.close()
+  }
+}
+
+/** A run with the approvals that it waits for. */
+export interface WaitingRun {
+  readonly run: RunSummary
+  readonly approvals: readonly ApprovalView[]
+}
+
+/** The runs of a folder that wait for an approval, newest first. Runs that are done are not read. */
+export async function* waitingRuns(runs: string, { limit, fits }: ListOptions): AsyncGenerator<WaitingRun> {
+  const mayWait: ListOptions['fits'] = (run) => run.status !== 'done' && run.status !== 'skipped' && fits(run)
+  let left = limit
+  for await (const run of listRuns(runs, { limit: Number.POSITIVE_INFINITY, fits: mayWait })) {
+    if (left <= 0) return
+    const approvals = await approvalsIn(join(runs, run.id))
+    if (approvals.length === 0) continue
+    left -= 1
+    yield { run, approvals }
   }
 }

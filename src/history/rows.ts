@@ -1,12 +1,10 @@
-import { isObject } from '../base/json.ts'
 import type { Spent } from '../event/meter.ts'
-import { isWithin, originOf, parsePlace, placeText } from '../event/place.ts'
+import { isWithin, originText, placeAround } from '../event/place.ts'
 import { beginning, type Position } from '../journal/follow.ts'
 import type { JournalRecord, RecordOf } from '../journal/record.ts'
 import type { RecordSource } from '../journal/source.ts'
-import { iterationIn } from './iteration.ts'
-import { describeEffect } from './part-view.ts'
-import { hasLabel, hasStatus, isIteration, kindOfPlace, statusOfDone } from './place-kind.ts'
+import { boundaryAt } from './boundary-kinds.ts'
+import { describeEffect } from './node-view.ts'
 import { valueOf } from './recorded.ts'
 
 export const rowStates = ['running', 'done', 'failed', 'suspended', 'skipped', 'interrupted'] as const
@@ -16,7 +14,7 @@ export interface Row {
   /** Counts from 0, in order of first start; a place that starts again keeps its number. */
   readonly n: number
   readonly place: string
-  /** See `PartView`. */
+  /** See `PartView` in node-view.ts. */
   readonly kind: string
   /** What it is about, at most 200 characters. Empty if the place says everything. */
   readonly text: string
@@ -101,7 +99,7 @@ export function createRowTable(source: Pick<RecordSource, 'value'>): RowTable {
 
   /** A later process works on what an older one left. */
   function takeUp({ p }: PlacedRecord, position: Position): void {
-    for (let place = outside(originText(p)); place !== ''; place = outside(place)) {
+    for (let place = placeAround(originText(p)); place !== ''; place = placeAround(place)) {
       const known = rows.get(place)?.row
       if (known === undefined || known.state === 'running' || known.state === 'done' || known.state === 'skipped')
         continue
@@ -116,13 +114,9 @@ export function createRowTable(source: Pick<RecordSource, 'value'>): RowTable {
     change(record.p, { state, end: record.t, ...paidBy(Array.isArray(spent) ? spent : []) }, position)
   }
 
-  function finish({ p, t, value: field }: RecordOf<'done'>, position: Position): void {
-    const value = hasStatus(p) || isIteration(p) ? valueOf(field, source) : undefined
-    const iteration = isIteration(p) ? iterationIn(value) : undefined
-    const state =
-      iteration?.success === false ? 'failed' : statusOfDone(p, isObject(value) ? value['status'] : undefined)
-    const score = iteration?.score === undefined ? {} : { score: iteration.score }
-    change(p, { state, end: t, ...score }, position)
+  function finish({ p, t, value }: RecordOf<'done'>, position: Position): void {
+    const { status, score } = boundaryAt(p).endOf?.(valueOf(value, source)) ?? { status: 'done' }
+    change(p, { state: status, end: t, ...(score === undefined ? {} : { score }) }, position)
   }
 
   return {
@@ -141,8 +135,9 @@ export function createRowTable(source: Pick<RecordSource, 'value'>): RowTable {
           const inside =
             record.below === 'kept' ? [] : [...running].filter((one) => one !== place && isWithin(one, place))
           leave(inside, position)
-          const label = hasLabel(place) ? valueOf(record.label, source) : undefined
-          return begin({ place, kind: kindOfPlace(place), text: shortText(label), start: t }, position)
+          const { kind, hasLabel } = boundaryAt(place)
+          const label = hasLabel ? valueOf(record.label, source) : undefined
+          return begin({ place, kind, text: shortText(label), start: t }, position)
         }
         case 'started': {
           const text = shortText(describeEffect(record.kind, valueOf(record.request, source)))
@@ -190,7 +185,7 @@ function stateOfLeft(rows: ReadonlyMap<string, PlacedRow>, places: readonly stri
   const around = { failed: new Set<string>(), suspended: new Set<string>() }
   for (const { row } of rows.values()) {
     if (row.state !== 'failed' && row.state !== 'suspended') continue
-    for (let place = outside(originText(row.place)); place !== ''; place = outside(place)) {
+    for (let place = placeAround(originText(row.place)); place !== ''; place = placeAround(place)) {
       // a finished part has handled what failed in it
       if (rows.get(place)?.row.state === 'done') break
       around[row.state].add(place)
@@ -200,16 +195,6 @@ function stateOfLeft(rows: ReadonlyMap<string, PlacedRow>, places: readonly stri
     if (around.suspended.has(place)) return 'suspended'
     return around.failed.has(place) ? 'failed' : 'interrupted'
   }
-}
-
-/** The enclosing place; empty for the run. */
-function outside(place: string): string {
-  return place.slice(0, Math.max(0, place.lastIndexOf('/'), place.lastIndexOf('#')))
-}
-
-/** The place with each conversation moved to where it was opened. Most places have none, and parsing takes time. */
-function originText(place: string): string {
-  return place.includes('agent/') ? placeText(originOf(parsePlace(place))) : place
 }
 
 /** The total usage of all tries of one call. */

@@ -1,11 +1,12 @@
 import { isObject } from '../base/json.ts'
 import { withCanonicalNames } from '../event/collab.ts'
 import type { Spent } from '../event/meter.ts'
-import { openerOf, originOf, parsePlace, placeText } from '../event/place.ts'
+import { openerOf, originText, parsePlace, placeText } from '../event/place.ts'
 import type { RecordSource } from '../journal/source.ts'
 import type { Location } from '../journal/tree.ts'
+import { endedOf, labelOf, startedOf } from './node-view.ts'
 import { failureOf, valueOf } from './recorded.ts'
-import type { Part } from './run-tree.ts'
+import { nodesIn, type RunNode, type RunView } from './run-view.ts'
 
 /*
  * What a journal records about agents that models started: their tool calls, their pieces of work, and the model calls
@@ -90,21 +91,21 @@ function agentAround(origin: string): string | undefined {
   return agentPlace.exec(origin)?.[0]
 }
 
-/** Reads what the tree of a run knows about its agents, in recorded order. The tree must keep answers. */
-export function readTeamRecords(root: Part, source: RecordSource): TeamRecords {
+/** What the view of a run knows about its agents, in recorded order. The view must keep host calls. */
+export function readTeamRecords({ root, source }: RunView): TeamRecords {
   const calls: TeamCall[] = []
   const pieces: Piece[] = []
   const models: ModelCall[] = []
-  for (const part of partsOf(root)) {
-    for (const [place, location] of part.answers) {
+  for (const node of nodesIn(root)) {
+    for (const [place, location] of node.calls) {
       const call = callAt(place, location, source)
       if (call !== undefined) calls.push(call)
     }
-    const piece = pieceOf(part, source)
+    const piece = pieceOf(node, source)
     if (piece !== undefined) pieces.push(piece)
-    const model = modelCallOf(part, source)
+    const model = modelCallOf(node, source)
     if (model !== undefined) models.push(model)
-    const act = actOf(part, source)
+    const act = actOf(node, source)
     if (act !== undefined) calls.push(act)
   }
   return {
@@ -132,15 +133,6 @@ export function inputOf({ input }: ModelCall['calls'][number]): { readonly [name
   } catch {
     return {}
   }
-}
-
-function* partsOf(part: Part): Generator<Part> {
-  yield part
-  for (const below of part.parts.values()) yield* partsOf(below)
-}
-
-function originText(place: string): string {
-  return placeText(originOf(parsePlace(place)))
 }
 
 /** The tool call that a record belongs to. It is made several times if an approval is needed. */
@@ -173,33 +165,33 @@ function callAt(place: string, location: Location, source: RecordSource): TeamCa
 }
 
 /** A call that is an effect, such as closing an agent. */
-function actOf({ place, started, ended, isOk }: Part, source: RecordSource): TeamCall | undefined {
-  const record = started === undefined ? undefined : source.at(started)
-  if (record?.k !== 'started' || record.kind !== 'tool' || ended === undefined || isOk !== true) return undefined
-  const request = valueOf(record.request, source)
-  const end = source.at(ended)
-  if (!isObject(request) || end.k !== 'ended' || end.status !== 'ok') return undefined
+function actOf(node: RunNode, source: RecordSource): TeamCall | undefined {
+  const started = startedOf(node, source)
+  if (started?.kind !== 'tool' || node.ended === undefined || node.isOk !== true) return undefined
+  const request = valueOf(started.request, source)
+  const ended = endedOf(node, source)
+  if (!isObject(request) || ended?.status !== 'ok') return undefined
   const { tool: name, input } = request
   if (typeof name !== 'string' || !performed.has(name)) return undefined
-  const origin = originText(place)
+  const origin = originText(node.place)
   return {
-    order: ended,
-    t: end.t,
+    order: node.ended,
+    t: ended.t,
     place: toolCallIn(origin),
-    owner: ownerOf(place, origin),
+    owner: ownerOf(node.place, origin),
     name,
     args: isObject(input) ? input : {},
-    value: valueOf(end.value, source),
+    value: valueOf(ended.value, source),
   }
 }
 
-function pieceOf({ place, begin, done, failure }: Part, source: RecordSource): Piece | undefined {
+function pieceOf(node: RunNode, source: RecordSource): Piece | undefined {
+  const { place, begin, done, failure } = node
   const [, agent = '', input] =
     /^(.*\/tool\/\d+:(?:spawn_agent|send_input|task)\/agent\/[^/#]+)(?:\/input\/(\d+))?$/.exec(place) ?? []
   if (agent === '' || begin === undefined) return undefined
-  const record = source.at(begin)
-  const label = record.k === 'begin' && record.label !== undefined ? valueOf(record.label, source) : ''
-  const known = { agent, index: Number(input ?? 0), label: String(label), begin: stampOf(begin, source) }
+  const label = labelOf(node, source) ?? ''
+  const known = { agent, index: Number(input ?? 0), label, begin: stampOf(begin, source) }
   if (done !== undefined) {
     const end = source.at(done)
     const value = end.k === 'done' ? valueOf(end.value, source) : undefined
@@ -225,17 +217,13 @@ function endOf(value: unknown): { readonly status: 'done' | 'failed' | 'stopped'
   return { status: status === 'stopped' ? status : 'done', text: said }
 }
 
-function modelCallOf({ place, started, ended }: Part, source: RecordSource): ModelCall | undefined {
-  const record = started === undefined ? undefined : source.at(started)
-  if (started === undefined || record?.k !== 'started' || record.kind !== 'model') return undefined
+function modelCallOf(node: RunNode, source: RecordSource): ModelCall | undefined {
+  const { place, started, ended } = node
+  if (started === undefined || startedOf(node, source)?.kind !== 'model') return undefined
   const origin = originText(place)
-  const known = {
-    turn: origin.replace(/#\d+$/, ''),
-    owner: ownerOf(place, origin),
-    begin: stampOf(started, source),
-  }
-  const end = ended === undefined ? undefined : source.at(ended)
-  if (ended === undefined || end?.k !== 'ended') return { ...known, calls: [], spent: [] }
+  const known = { turn: origin.replace(/#\d+$/, ''), owner: ownerOf(place, origin), begin: stampOf(started, source) }
+  const end = endedOf(node, source)
+  if (ended === undefined || end === undefined) return { ...known, calls: [], spent: [] }
   const value = end.status === 'ok' ? valueOf(end.value, source) : undefined
   const spent = valueOf(end.spent, source)
   return {

@@ -2,9 +2,8 @@ import { isObject } from '../base/json.ts'
 import { leaderId } from '../event/collab.ts'
 import { isWithin, parsePlace, placeText } from '../event/place.ts'
 import { agentIdAt, callOfAgent } from '../event/sub-agents.ts'
-import type { RecordSource } from '../journal/source.ts'
 import { timeOf } from './recorded.ts'
-import { addPaid, noPaid, type Paid, type Part, type RunTree } from './run-tree.ts'
+import { addPaid, noPaid, type Paid, type RunNode, type RunView } from './run-view.ts'
 import { type Exchange, exchangesOf } from './team-exchanges.ts'
 import { type Piece, readTeamRecords, type Spawn, spawnTool, type TeamCall, type TeamRecords } from './team-records.ts'
 import { type Span, spansOf } from './team-spans.ts'
@@ -59,10 +58,11 @@ export interface Teams {
 
 /**
  * The teams of a run from its records: who started whom, who worked and waited when, and what was said. An agent
- * started by `task` is a team member as well. The tree has to keep answers and all parts.
+ * started by `task` is a team member as well. The view has to keep everything.
  */
-export function readTeams({ root, breaks }: RunTree, source: RecordSource): Teams {
-  const records = readTeamRecords(root, source)
+export function readTeams(view: RunView): Teams {
+  const { breaks, source } = view
+  const records = readTeamRecords(view)
   const spawns = records.calls.flatMap((call) => spawnOf(call, records))
   const byPlace = new Map(spawns.map((spawn) => [spawn.place, spawn]))
   const leaderOf = (place: string): string => {
@@ -75,7 +75,7 @@ export function readTeams({ root, breaks }: RunTree, source: RecordSource): Team
     teams.set(leader, [...(teams.get(leader) ?? []), spawn])
   }
   return {
-    teams: [...teams].map(([leader, agents]) => teamOf({ leader, spawns: agents, records, root, source })),
+    teams: [...teams].map(([leader, agents]) => teamOf({ leader, spawns: agents, records, view })),
     pauses: breaks.map(({ last, next }) => ({ last: timeOf(last, source), next: timeOf(next, source) })),
   }
 }
@@ -102,11 +102,10 @@ interface TeamParts {
   readonly leader: string
   readonly spawns: readonly Spawn[]
   readonly records: TeamRecords
-  readonly root: Part
-  readonly source: RecordSource
+  readonly view: RunView
 }
 
-function teamOf({ leader, spawns, records, root, source }: TeamParts): Team {
+function teamOf({ leader, spawns, records, view }: TeamParts): Team {
   const ids = new Map([[leader, leaderId], ...spawns.map(({ place, id }) => [place, id] as const)])
   const known = new Set(ids.values())
   const idAt = (place: string): string | undefined => ids.get(place)
@@ -146,7 +145,7 @@ function teamOf({ leader, spawns, records, root, source }: TeamParts): Team {
     place: leader,
     from: null,
     depth: 0,
-    ...leaderStanding(leader, root, source),
+    ...leaderStanding(leader, view),
     closed: false,
     spans: withIds(spansOf({ place: leader, spawned: undefined, foreground }, records)),
     paid: paidAt(leader, records),
@@ -219,15 +218,15 @@ function standingOf({ pieces, spans, isClosed }: Life): Pick<Member, 'status' | 
 }
 
 /** The state of the piece of work that its conversation belongs to. */
-function leaderStanding(place: string, root: Part, source: RecordSource): Pick<Member, 'status' | 'text'> {
+function leaderStanding(place: string, { root, source }: RunView): Pick<Member, 'status' | 'text'> {
   const { done, failure } = boundaryAround(root, place) ?? {}
   if (done !== undefined) return { status: 'completed', text: '' }
   if (failure === undefined) return { status: 'running', text: '' }
   return { status: source.at(failure.location).k === 'suspended' ? 'suspended' : 'errored', text: '' }
 }
 
-function boundaryAround(part: Part, place: string): Part | undefined {
-  for (const below of part.parts.values()) {
+function boundaryAround(node: RunNode, place: string): RunNode | undefined {
+  for (const below of node.children.values()) {
     if (isWithin(place, below.place))
       return boundaryAround(below, place) ?? (below.begin === undefined ? undefined : below)
   }

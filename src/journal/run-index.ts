@@ -69,6 +69,24 @@ type RunRecord = RecordOf<'run.start' | 'run.resume' | 'source' | 'run.end' | 'u
  * @throws BatonError JOURNAL_FAILED for damage within a file, unless it is to be repaired
  */
 export async function indexRun(source: RecordSource, options: IndexOptions): Promise<RunIndex> {
+  const growing = createRunIndex(source, options)
+  return growing.index(await source.scan(growing.add))
+}
+
+/** An index to which the records of a run are added one by one, in their order. */
+export interface GrowingIndex {
+  readonly tree: PlaceTree
+  /** `isLast`: no later process has added to the run. */
+  readonly add: (record: JournalRecord, location: Location, isLast: boolean) => void
+  /**
+   * The index of what was added. `torn`: the damaged parts between these records.
+   * @throws BatonError JOURNAL_FAILED for damage, unless it is to be repaired
+   */
+  readonly index: (torn: readonly Damage[]) => RunIndex
+}
+
+/** Makes an index without records. `source` reads the values of those that are added. */
+export function createRunIndex(source: RecordSource, options: IndexOptions): GrowingIndex {
   const { keeps, from, repair, accepts = () => true, observe } = options
   const tree = createPlaceTree()
   const marks = new Map<string, Location[]>()
@@ -104,7 +122,7 @@ export async function indexRun(source: RecordSource, options: IndexOptions): Pro
     else known.push(location)
   }
 
-  function add(record: JournalRecord, location: Location, isLast: boolean): void {
+  function apply(record: JournalRecord, location: Location, isLast: boolean): void {
     switch (record.k) {
       case 'begin':
         if (record.below === 'kept') tree.unfinish(record.p)
@@ -166,37 +184,50 @@ export async function indexRun(source: RecordSource, options: IndexOptions): Pro
   }
 
   const lost: { readonly damage: Damage; readonly place: string | undefined }[] = []
-  const torn = await source.scan((record, location, isLast) => {
+
+  function add(record: JournalRecord, location: Location, isLast: boolean): void {
     if (!accepts(record)) return
     const damage = repair === 'redo' ? damagedValue(record, source) : undefined
     if (damage !== undefined) return void lost.push({ damage, place: 'p' in record ? record.p : undefined })
-    add(record, location, isLast)
+    apply(record, location, isLast)
     observe?.(record, location, tree)
-  })
-  const [damage] = torn
-  if (damage !== undefined && repair === undefined) throw damagedRun(damage)
-  const redone = new Set<string>()
-  for (const { place } of lost) {
-    const isDone = (at: string): boolean => isFinished(tree, at) || [...redone].some((part) => belongsTo(at, part))
-    if (place === undefined || isDone(place)) continue
-    const part = tree.boundaryAround(place) ?? place
-    tree.reopen(part)
-    redone.add(part)
   }
+
+  /** Reopens the unfinished parts to which lost values belong. */
+  function redoLost(): readonly string[] {
+    const redone = new Set<string>()
+    for (const { place } of lost) {
+      const isDone = (at: string): boolean => isFinished(tree, at) || [...redone].some((part) => belongsTo(at, part))
+      if (place === undefined || isDone(place)) continue
+      const part = tree.boundaryAround(place) ?? place
+      tree.reopen(part)
+      redone.add(part)
+    }
+    return [...redone]
+  }
+
   return {
     tree,
-    source,
-    agentRuns,
-    changedFiles: files.changed,
-    madeFiles: files.made,
-    damages: [...torn, ...lost.map((one) => one.damage)],
-    redone: [...redone],
-    approvals: { places: [...questions], grants },
-    records: (kind) => (marks.get(kind) ?? []).map((location) => source.at(location) as RecordOf<typeof kind>),
-    modelCalls: () => calls.read(source),
-    modelStarts: () => calls.starts(source),
-    shows: (node) => showsBelow(node).map((location) => source.at(location)),
-    processes: () => processes.read(source),
+    add,
+    index(torn) {
+      const [damage] = torn
+      if (damage !== undefined && repair === undefined) throw damagedRun(damage)
+      return {
+        tree,
+        source,
+        agentRuns,
+        changedFiles: files.changed,
+        madeFiles: files.made,
+        redone: redoLost(),
+        damages: [...torn, ...lost.map((one) => one.damage)],
+        approvals: { places: [...questions], grants },
+        records: (kind) => (marks.get(kind) ?? []).map((location) => source.at(location) as RecordOf<typeof kind>),
+        modelCalls: () => calls.read(source),
+        modelStarts: () => calls.starts(source),
+        shows: (node) => showsBelow(node).map((location) => source.at(location)),
+        processes: () => processes.read(source),
+      }
+    },
   }
 }
 

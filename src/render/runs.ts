@@ -1,7 +1,6 @@
 import { displayPath } from '../base/files.ts'
-import type { PartStatus, PartView } from '../history/part-view.ts'
+import type { DetailView, PartStatus, PartView } from '../history/node-view.ts'
 import type { PendingView } from '../history/pending.ts'
-import type { DetailView } from '../history/place-detail.ts'
 import type { ErrorView, RunStatus, RunSummary } from '../journal/summary.ts'
 import { harmless, harmlessName } from '../base/terminal-text.ts'
 import { countOf, formatCost, formatCount, formatDuration, formatUsage, oneLine, placeText } from './format.ts'

@@ -1,7 +1,7 @@
 import { sha256 } from '../base/hash.ts'
 import { defined } from '../base/json.ts'
 import type { ChangeStates, PathState } from '../event/effects.ts'
-import type { RecordSource } from '../journal/source.ts'
+import type { RunView, ViewOptions } from '../history/run-view.ts'
 
 /** A file. Its content is known by hash, is another file's content plus an addition (`longer`), or is unknown. */
 export interface FileState {
@@ -43,13 +43,15 @@ interface Growing {
   left: EntryState[]
 }
 
+/** A view for `changesIn`: no node is needed. */
+export const changesOnly: ViewOptions = { most: 0, keeps: () => false }
+
 /**
  * The net changes of a run, in the order in which each path was first changed. Omits paths that ended as they started,
- * changes of which nothing was kept, and changes in work trees. Reads the journal once.
+ * changes of which nothing was kept, and changes in work trees.
  */
-export async function readChanges(source: RecordSource, hashOf: HashOf): Promise<readonly PathChange[]> {
+export function changesIn({ changes, source }: RunView, hashOf: HashOf): readonly PathChange[] {
   const paths = new Map<string, Growing[]>()
-  let open: { readonly id: string; readonly states: ChangeStates } | undefined
 
   function apply({ before, after }: ChangeStates, end: 'done' | 'unknown'): void {
     for (const state of before) noteBefore(state)
@@ -75,17 +77,13 @@ export async function readChanges(source: RecordSource, hashOf: HashOf): Promise
     current.left = end === 'done' ? [made] : [before, made]
   }
 
-  await source.scan((record) => {
-    if (record.k === 'started' && record.kind === 'file' && record.kept !== undefined) {
-      if (open !== undefined) apply(open.states, 'unknown')
-      const states = source.value(record.kept) as unknown as ChangeStates
-      open = states.worktree === undefined ? { id: `${record.e}.${record.n}`, states } : undefined
-    } else if (record.k === 'ended' && open?.id === `${record.e}.${record.s}`) {
-      apply(open.states, record.status === 'ok' ? 'done' : 'unknown')
-      open = undefined
-    }
-  })
-  if (open !== undefined) apply((open as { readonly states: ChangeStates }).states, 'unknown')
+  for (const { started, ended } of changes) {
+    const record = source.at(started)
+    if (record.k !== 'started') continue
+    const states = source.value(record.kept) as ChangeStates
+    const end = ended === undefined ? undefined : source.at(ended)
+    if (states.worktree === undefined) apply(states, end?.k === 'ended' && end.status === 'ok' ? 'done' : 'unknown')
+  }
 
   return [...paths].flatMap(([path, all]) => {
     const stretches = all.filter(({ first, left }) => left.some((one) => !isSame(first, one, hashOf, 'modes')))

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
 import type { Tool } from '../../src/event/agent.ts'
 import { textMessage } from '../../src/event/message.ts'
-import { viewPlace } from '../../src/history/place-detail.ts'
-import { compareRuns, openSide } from '../../src/history/run-diff.ts'
-import { findPart, readTree } from '../../src/history/run-tree.ts'
+import { viewPlace } from '../../src/history/node-view.ts'
+import { compareRuns } from '../../src/history/run-diff.ts'
+import { everything, findNode, project, withView } from '../../src/history/run-view.ts'
 import { noMask } from '../../src/journal/secrets.ts'
 import { openFileRecords } from '../../src/journal/source.ts'
 import { createFakeProvider } from '../helpers/fake-model.ts'
@@ -34,8 +34,8 @@ async function talk(color: string): Promise<string> {
 
 it('shows what is new in each turn, and how much came before', async () => {
   const source = openFileRecords(await talk('red'), { mask: noMask })
-  const { root, breaks } = await readTree(source, { most: 10, keepsAnswers: true })
-  const part = findPart(root, 'task/0')
+  const { root, breaks } = await project(source, { most: 10, keepsCalls: true })
+  const part = findNode(root, 'task/0')
   const details = part === undefined ? [] : viewPlace(part, { source, breaks }).details
   source.close()
   const turns = [0, 1, 2].map((turn) => `task/0/agent/ask/turn/${turn}#0`)
@@ -55,8 +55,9 @@ it('shows what is new in each turn, and how much came before', async () => {
 })
 
 it('reports each difference between two conversations once: later turns with the same new messages are equal', async () => {
-  const sides = [await openSide(await talk('red')), await openSide(await talk('blue'))] as const
-  const found = [...compareRuns(...sides)]
-  for (const { source } of sides) source.close()
+  const [red, blue] = [await talk('red'), await talk('blue')]
+  const found = await withView(red, everything, (one) =>
+    withView(blue, everything, (other) => [...compareRuns(one, other)]),
+  )
   expect(found.map(({ kind, place }) => [kind, place])).toEqual([['answer', 'task/0/agent/ask/turn/0#0']])
 })

@@ -1,5 +1,8 @@
 import { expect, it } from 'vitest'
 import { pendingEffects } from '../../src/history/pending.ts'
+import { project } from '../../src/history/run-view.ts'
+import { noMask } from '../../src/journal/secrets.ts'
+import { openFileRecords } from '../../src/journal/source.ts'
 import { uncertainLines } from '../../src/render/runs.ts'
 import { createPaint } from '../../src/render/style.ts'
 import { type MadeRun, makeRun } from './fixtures.ts'
@@ -28,7 +31,10 @@ it('lists unfinished effects, and failed ones whose outcome only a person can kn
   begin(run, 'other', command)
   await run.end('error', 1)
 
-  const pending = await pendingEffects(run.folder)
+  const source = openFileRecords(run.folder, { mask: noMask })
+  const { open } = await project(source, { most: 0, keepsOpen: true })
+  const pending = pendingEffects(open)
+  source.close()
   expect(pending.map(({ place, resume, error }) => ({ place, resume, error }))).toEqual([
     { place: 'task/0/exec', resume: 'choice', error: 'status 400' },
     { place: 'task/0/ask#1', resume: 'again', error: null },

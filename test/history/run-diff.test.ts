@@ -1,15 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { compareRuns, openSide } from '../../src/history/run-diff.ts'
+import { compareRuns } from '../../src/history/run-diff.ts'
+import { everything, withView } from '../../src/history/run-view.ts'
 import { differenceText } from '../../src/cli/commands/runs-show.ts'
 import { createPaint } from '../../src/render/style.ts'
 import { ask, makeRun, makeTask } from './fixtures.ts'
 import { placeAt } from '../helpers/effects.ts'
 
-async function differences(before: string, after: string) {
-  const sides = [await openSide(before), await openSide(after)] as const
-  const found = [...compareRuns(...sides)]
-  for (const { source } of sides) source.close()
-  return found
+function differences(before: string, after: string) {
+  return withView(before, everything, (one) => withView(after, everything, (other) => [...compareRuns(one, other)]))
 }
 
 it('finds no difference between two runs that did the same at different times', async () => {

@@ -1,4 +1,4 @@
-import { readTree } from '../../src/history/run-tree.ts'
+import { everything, project } from '../../src/history/run-view.ts'
 import { readTeams, type Teams } from '../../src/history/team.ts'
 import { noMask } from '../../src/journal/secrets.ts'
 import { effectOf, placeAt, spentOf } from '../helpers/effects.ts'
@@ -55,8 +55,7 @@ export function createRecorder(): Recorder {
       await effects.perform(placeAt(place), request, async () => ({ text: 'closed' }))
     },
     async teams() {
-      const records = source()
-      return readTeams(await readTree(records, { most: Infinity, keepsAnswers: true }), records)
+      return readTeams(await project(source(), everything))
     },
     source,
   }

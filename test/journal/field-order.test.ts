@@ -2,7 +2,7 @@ import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, it } from 'vitest'
 import { BatonError } from '../../src/base/error.ts'
-import { readTree } from '../../src/history/run-tree.ts'
+import { project } from '../../src/history/run-view.ts'
 import { decodeLine, encodeLine } from '../../src/journal/record.ts'
 import { costBelow } from '../../src/journal/paid-calls.ts'
 import { indexRun } from '../../src/journal/run-index.ts'
@@ -77,7 +77,7 @@ async function seen(folder: string): Promise<unknown> {
   const source = openFileRecords(folder, { mask: noMask })
   try {
     const index = await indexRun(source, { keeps: 'everything' })
-    const history = await readTree(source, { most: 10, keepsAnswers: true })
+    const history = await project(source, { most: 10, keepsCalls: true })
     const places: string[] = []
     index.tree.visit((node, place) => {
       places.push(`${place} ${Object.keys(node).toSorted().join(',')} ${node.isOk}`)
@@ -86,7 +86,7 @@ async function seen(folder: string): Promise<unknown> {
     const parts: string[] = []
     const collect = (part: typeof history.root): void => {
       parts.push(`${part.place} ${part.paid.calls} ${[...part.uses.keys()].join()} ${part.failed !== undefined}`)
-      for (const below of part.parts.values()) collect(below)
+      for (const below of part.children.values()) collect(below)
     }
     collect(history.root)
     return { places, parts, cost: costBelow(index), calls: [...index.modelCalls()], changed: [...index.changedFiles] }

@@ -1,6 +1,6 @@
 import { basename, join } from 'node:path'
 import { harmlessName } from '../../base/terminal-text.ts'
-import { approvalsIn, waitingRuns } from '../../history/waiting.ts'
+import { approvalsIn, waitingRuns } from '../../history/pending.ts'
 import { findAnyRun } from '../../journal/find-run.ts'
 import { approvalLines } from '../../render/approval.ts'
 import { decide, type Decided, type Verdict } from '../../wiring/decide.ts'

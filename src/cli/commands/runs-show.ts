@@ -1,11 +1,10 @@
 import { basename } from 'node:path'
 import { unifiedDiff } from '../../base/unified-diff.ts'
-import { omittedIn, viewParts, viewShows } from '../../history/part-view.ts'
-import { pendingEffects } from '../../history/pending.ts'
-import { readPlace } from '../../history/place-detail.ts'
-import { compareRuns, compareWithin, type Difference, type DiffSide, openSide } from '../../history/run-diff.ts'
+import { endOf, omittedIn, readPlace, viewBelow, viewShows } from '../../history/node-view.ts'
+import { pendingApprovals, pendingEffects } from '../../history/pending.ts'
+import { compareParts, compareRuns, type Difference } from '../../history/run-diff.ts'
 import { readRunSummary } from '../../history/run-list.ts'
-import { findPart, readTree } from '../../history/run-tree.ts'
+import { everything, findNode, type RunNode, type RunView, withView } from '../../history/run-view.ts'
 import { findAnyRun } from '../../journal/find-run.ts'
 import { summaryIn } from '../../journal/index-file.ts'
 import { noMask, type SecretMask } from '../../journal/secrets.ts'
@@ -27,14 +26,13 @@ import { paintDiff } from '../../render/style.ts'
 import type { Flags } from '../command-specs.ts'
 import type { RunsContext } from './runs.ts'
 import { usageError } from '../command.ts'
-import { openFileRecords, type RecordSource } from '../../journal/source.ts'
-import { agentsIn, readTranscript } from '../../history/agent-transcript.ts'
+import { openFileRecords } from '../../journal/source.ts'
+import { agentsIn, agentsOnly, readTranscript } from '../../history/agent-transcript.ts'
 import { messageText } from '../../history/recorded.ts'
 import { jsonLine } from '../io.ts'
 import { fileDiffs } from '../../undo/diff.ts'
 import { openChanges } from '../../undo/open-changes.ts'
 import { runGit } from '../../base/git.ts'
-import { iterationFacts } from '../../history/iteration.ts'
 import { exchangesJson, timelineJson } from '../../history/team-json.ts'
 import { readTeams, type Team } from '../../history/team.ts'
 import { sequenceLines } from '../../render/sequence.ts'
@@ -59,23 +57,20 @@ export async function showRun(flags: Flags<'runs'>, context: RunsContext): Promi
   if (run === undefined) return 0
   if (flags.diff) return showFileDiffs(folder, flags, context)
   const lines = flags.all ? Number.POSITIVE_INFINITY : usualLines.show
-  const source = openFileRecords(folder, { mask: noMask })
-  try {
-    const { paint, workspace } = context
-    const shown = { folder, run, source, options: { paint, lines, workspace } }
-    if (flags.agent !== undefined) {
-      await showAgent(flags.agent, { run: run.id, source, isJson: flags.json }, context)
-      return 0
-    }
-    if (flags.timeline || flags.messages) {
-      await showTeams({ run: run.id, source, lines }, flags, context)
-      return 0
-    }
-    await (flags.place === undefined ? showWhole(shown, flags, context) : showPlace(shown, flags.place, context))
-    return 0
-  } finally {
-    source.close()
+  const { paint, workspace } = context
+  const shown = { folder, run, options: { paint, lines, workspace } }
+  if (flags.agent !== undefined) {
+    const { agent } = flags
+    await withView(folder, agentsOnly, (view) => showAgent(agent, { view, run: run.id, isJson: flags.json }, context))
+  } else if (flags.timeline || flags.messages) {
+    await withView(folder, everything, (view) => showTeams({ view, run: run.id, lines }, flags, context))
+  } else if (flags.place !== undefined) await showPlace(shown, flags.place, context)
+  else {
+    await withView(folder, { most: lines, keepsOpen: isOpen(run) }, (view) =>
+      showWhole({ ...shown, view }, flags, context),
+    )
   }
+  return 0
 }
 
 function refuseSeveralViews({ place, agent, diff, timeline, messages, format }: Flags<'runs'>): void {
@@ -90,23 +85,27 @@ function refuseSeveralViews({ place, agent, diff, timeline, messages, format }: 
   }
 }
 
+/** Whether a run has stopped before it was done. */
+function isOpen({ status }: RunSummary): boolean {
+  return status !== 'done' && status !== 'skipped' && status !== 'running'
+}
+
 interface Shown {
   readonly folder: string
   readonly run: RunSummary
-  readonly source: RecordSource
   readonly options: TreeOptions
 }
 
 async function showWhole(
-  { folder, run, source, options }: Shown,
+  { folder, run, options, view }: Shown & { readonly view: RunView },
   flags: Flags<'runs'>,
   { print, paint }: RunsContext,
 ): Promise<void> {
-  const { root, damages, breaks } = await readTree(source, { most: options.lines, keepsAnswers: false })
-  const isOpen = run.status !== 'done' && run.status !== 'skipped' && run.status !== 'running'
-  const uncertain = isOpen ? await pendingEffects(folder) : []
-  const { approvals, lines: waiting } = isOpen ? await waitingIn(folder, flags, paint) : { approvals: [], lines: [] }
-  const parts = viewParts(root, { source, breaks })
+  const { root, damages, open, source } = view
+  const uncertain = pendingEffects(open)
+  const approvals = pendingApprovals(open)
+  const waiting = approvals.length === 0 ? [] : await waitingText(approvals, folder, { flags, paint })
+  const parts = viewBelow(root, view)
   const omitted = omittedIn(root)
   const lines = () => [
     runHeader(run, options),
@@ -118,31 +117,29 @@ async function showWhole(
     ),
     ...waiting,
     ...(damages === 0 ? [] : [paint('red', `${countOf(damages, 'damaged part')} of the journal not shown`)]),
-    ...(isOpen && isResumed(run) ? [resumeLine(run.id, paint)] : []),
+    ...(isOpen(run) && isResumed(run) ? [resumeLine(run.id, paint)] : []),
   ]
   print({ run, parts, omitted, shows: viewShows(root.shows, source), uncertain, approvals, damages }, () =>
     textOf(lines()),
   )
 }
 
-/** What a run waits for, with the commands that answer it. */
-async function waitingIn(folder: string, flags: Flags<'runs'>, paint: RunsContext['paint']) {
-  const [{ approvalsIn }, { waitingLines }, { withPlace }] = await Promise.all([
-    import('../../history/waiting.ts'),
+/** The approvals that a run waits for, with the commands that answer them. */
+async function waitingText(
+  approvals: ReturnType<typeof pendingApprovals>,
+  folder: string,
+  { flags, paint }: { readonly flags: Flags<'runs'>; readonly paint: RunsContext['paint'] },
+): Promise<readonly string[]> {
+  const [{ waitingLines }, { withPlace }] = await Promise.all([
     import('../../render/approval.ts'),
     import('../with-place.ts'),
   ])
-  const approvals = await approvalsIn(folder)
   const command = (words: string): string => `baton ${withPlace(words.replace('RUN', basename(folder)), flags)}`
-  return { approvals, lines: approvals.length === 0 ? [] : ['', ...waitingLines(approvals, { paint, command })] }
+  return ['', ...waitingLines(approvals, { paint, command })]
 }
 
-async function showPlace(
-  { folder, run, source, options }: Shown,
-  place: string,
-  { print }: RunsContext,
-): Promise<void> {
-  const view = await readPlace(source, place)
+async function showPlace({ folder, run, options }: Shown, place: string, { print }: RunsContext): Promise<void> {
+  const view = await readPlace(folder, place)
   if (view === undefined) {
     throw usageError(
       `--place ${place}: this run has no such part`,
@@ -172,16 +169,15 @@ export async function diffRuns(flags: Flags<'runs'>, context: RunsContext): Prom
   )
 
   const lines = flags.all ? Number.POSITIVE_INFINITY : usualLines.diff
-  const sides = [await openSide(folders[0]), await openSide(folders[1])] as const
   let count = 0
-  try {
-    for (const difference of compareRuns(sides[0], sides[1])) {
-      count += 1
-      print(difference, () => differenceText(difference, { paint, lines }))
-    }
-  } finally {
-    for (const { source } of sides) source.close()
-  }
+  await withView(folders[0], everything, (one) =>
+    withView(folders[1], everything, (other) => {
+      for (const difference of compareRuns(one, other)) {
+        count += 1
+        print(difference, () => differenceText(difference, { paint, lines }))
+      }
+    }),
+  )
   if (count === 0 && !flags.json) io.out('no differences\n')
   return count === 0 ? 0 : 1
 }
@@ -217,12 +213,12 @@ function changesBetween(before: string, after: string): readonly string[] {
  * `baton runs show RUN --agent ID`: the whole conversation of an agent that got work from a model; with `--json` one
  * message per line (docs/task.md). A unique prefix of the id is enough.
  */
-export async function showAgent(
+function showAgent(
   id: string,
-  { run, source, isJson }: { readonly run: string; readonly source: RecordSource; readonly isJson: boolean },
+  { view, run, isJson }: { readonly view: RunView; readonly run: string; readonly isJson: boolean },
   { io, paint }: Pick<RunsContext, 'io' | 'paint'>,
-): Promise<void> {
-  const agents = await agentsIn(source)
+): void {
+  const agents = agentsIn(view)
   const [found, ...others] = agents.filter((agent) => agent.id.startsWith(id))
   if (found === undefined || others.length > 0) {
     const known = agents.map((agent) => `${agent.id} (${agent.name})`).join(', ')
@@ -231,7 +227,7 @@ export async function showAgent(
       known === '' ? 'baton runs show RUN shows what the run has done.' : `Agents of this run: ${known}.`,
     )
   }
-  for (const line of await readTranscript(source, found, run)) {
+  for (const line of readTranscript(view, found, run)) {
     if (isJson) io.out(jsonLine(line))
     else io.out(`${paint('dim', line.ts)}\n${harmless(messageText(line.message))}\n\n`)
   }
@@ -264,9 +260,9 @@ export async function showFileDiffs(
   return 0
 }
 
-interface Side extends DiffSide {
-  readonly run: string
-  readonly within: string
+interface Side {
+  readonly view: RunView
+  readonly node: RunNode
   /** The git tree with its files. */
   readonly state: string | undefined
 }
@@ -275,22 +271,20 @@ interface Side extends DiffSide {
  * `baton runs diff RUN:0 RUN:2`: compares two iterations: the files after them, if a git repository has them, then
  * prompts and answers. Exit code 1 if anything differs, like diff(1).
  */
-export async function diffIterations(flags: Flags<'runs'>, context: RunsContext): Promise<number> {
+async function diffIterations(flags: Flags<'runs'>, context: RunsContext): Promise<number> {
   const { io, print, paint, folder } = context
   const [first = '', second = ''] = flags.run
   const lines = flags.all ? Number.POSITIVE_INFINITY : usualLines.diff
-  const before = await openIteration(first, folder)
-  try {
-    const after = await openIteration(second, folder)
-    try {
+  return withIteration(first, folder, (before) =>
+    withIteration(second, folder, async (after) => {
       const files = await fileDifference(before, after, context)
       if (files !== undefined) {
-        print({ kind: 'files', before: before.within, after: after.within, diff: files }, () =>
+        print({ kind: 'files', before: before.node.place, after: after.node.place, diff: files }, () =>
           textOfDiff(files, { paint, lines }),
         )
       }
       let count = files === undefined ? 0 : 1
-      for (const difference of compareWithin(before, after) ?? []) {
+      for (const difference of compareParts(before, after)) {
         // commands, commits and times always differ
         if (!['prompt', 'answer', 'part'].includes(difference.kind)) continue
         count += 1
@@ -298,28 +292,24 @@ export async function diffIterations(flags: Flags<'runs'>, context: RunsContext)
       }
       if (count === 0 && !flags.json) io.out('no differences\n')
       return count === 0 ? 0 : 1
-    } finally {
-      after.source.close()
-    }
-  } finally {
-    before.source.close()
-  }
+    }),
+  )
 }
 
-async function openIteration(word: string, folder: string): Promise<Side> {
+async function withIteration<T>(word: string, folder: string, show: (side: Side) => Promise<T>): Promise<T> {
   const asked = iterationOf(word)
   if (asked === undefined) {
     throw usageError(`${word} is not an iteration`, 'Compare two runs (A B), or two iterations (RUN:0 RUN:2).')
   }
   const path = findAnyRun(folder, asked.run)
-  const side = await openSide(path)
-  const within = `iteration/${asked.iteration}`
-  const part = findPart(side.tree.root, within)
-  if (part === undefined) {
-    side.source.close()
-    throw usageError(`run ${basename(path)} has no ${within}`, `See baton runs show ${basename(path)}.`)
-  }
-  return { ...side, run: basename(path), within, state: iterationFacts(part, side.source)?.state }
+  return withView(path, everything, (view) => {
+    const place = `iteration/${asked.iteration}`
+    const node = findNode(view.root, place)
+    if (node === undefined) {
+      throw usageError(`run ${basename(path)} has no ${place}`, `See baton runs show ${basename(path)}.`)
+    }
+    return show({ view, node, state: endOf(node, view.source)?.files })
+  })
 }
 
 /** The output of git diff; undefined if nothing differs, or the repository does not have both states. */
@@ -345,8 +335,8 @@ function textOfDiff(
 }
 
 interface ShownTeam {
+  readonly view: RunView
   readonly run: string
-  readonly source: RecordSource
   /** The maximum number of members or exchanges shown for one team. */
   readonly lines: number
 }
@@ -356,13 +346,8 @@ interface ShownTeam {
  * as text, as a Mermaid diagram, or with `--json` for programs.
  * @throws BatonError USAGE if no model of the run has started an agent
  */
-export async function showTeams(
-  { run, source, lines }: ShownTeam,
-  flags: Flags<'runs'>,
-  { io, paint, width }: RunsContext,
-): Promise<void> {
-  const tree = await readTree(source, { most: Number.POSITIVE_INFINITY, keepsAnswers: true })
-  const all = readTeams(tree, source)
+function showTeams({ view, run, lines }: ShownTeam, flags: Flags<'runs'>, { io, paint, width }: RunsContext): void {
+  const all = readTeams(view)
   if (all.teams.length === 0) {
     throw usageError(
       `run ${run} has no team: no model in it has started an agent`,

@@ -1,5 +1,5 @@
 import type { ListOptions } from '../../history/run-list.ts'
-import { waitingRuns } from '../../history/waiting.ts'
+import { waitingRuns } from '../../history/pending.ts'
 import { approvalLines } from '../../render/approval.ts'
 import { runHeader } from '../../render/runs.ts'
 import type { Flags } from '../command-specs.ts'

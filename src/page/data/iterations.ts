@@ -1,10 +1,8 @@
 import type { Row } from './row.ts'
 
-const iterationPlace = /(?:^|\/)iteration\/\d+$/
-
 /** The rows of the iterations of a run, in order. If one was restarted, its newest row. */
 export function iterationRows(rows: readonly Row[]): readonly Row[] {
-  const byPlace = new Map(rows.filter(({ place }) => iterationPlace.test(place)).map((row) => [row.place, row]))
+  const byPlace = new Map(rows.filter(({ kind }) => kind === 'iteration').map((row) => [row.place, row]))
   return [...byPlace.values()]
 }
 

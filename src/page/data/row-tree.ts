@@ -1,4 +1,4 @@
-import { originOf, parsePlace, placeText } from '../../event/place.ts'
+import { originText, placeAround } from '../../event/place.ts'
 import type { Row } from './row.ts'
 
 /** A row with its position in the tree. */
@@ -47,7 +47,7 @@ export function createRowTree(): RowTree {
   }
 
   function nearest(place: string): Node | undefined {
-    for (let at = outside(place); at !== ''; at = outside(at)) {
+    for (let at = placeAround(place); at !== ''; at = placeAround(at)) {
       const node = byPlace.get(at)
       if (node !== undefined) return node
     }
@@ -76,16 +76,4 @@ export function createRowTree(): RowTree {
     },
     holders: () => [...nodes.values()].filter(({ below }) => below.length > 0).map(({ row }) => row.n),
   }
-}
-
-/**
- * The place with each conversation replaced by the place that opened it. Most places have none, so parsing is avoided.
- */
-function originText(place: string): string {
-  return place.includes('agent/') ? placeText(originOf(parsePlace(place))) : place
-}
-
-/** The parent of a place; empty for the run. */
-function outside(place: string): string {
-  return place.slice(0, Math.max(0, place.lastIndexOf('/'), place.lastIndexOf('#')))
 }

@@ -1,23 +1,7 @@
-type RowState = 'running' | 'done' | 'failed' | 'suspended' | 'skipped' | 'interrupted'
+import type { Row } from '../../history/rows.ts'
 
 /** A boundary or effect that a run has started. The server sends it again, with the same `n`, whenever it changes. */
-export interface Row {
-  readonly n: number
-  readonly place: string
-  readonly kind: string
-  /** A short description; empty if the place is enough. */
-  readonly text: string
-  readonly state: RowState
-  /** Milliseconds since 1970. A row without `end` is in progress. */
-  readonly start: number
-  readonly end?: number
-  /** US dollars; null if the price is unknown. */
-  readonly usd?: number | null
-  readonly input?: number
-  readonly output?: number
-  readonly model?: string
-  readonly score?: number
-}
+export type { Row }
 
 /** Kinds that only contain other rows. */
 const holders: ReadonlySet<string> = new Set([

@@ -3,12 +3,9 @@ import { durationOf, type Row } from './row.ts'
 /** Steps of a workflow that ran at the same time. */
 export type Layer = readonly Row[]
 
-/** Matches a step of a workflow, not its items. */
-const stepPlace = /(?:^|\/)step\/[^/#]+$/
-
 /** The rows of the steps of a workflow. If a step was restarted, its newest row. */
 export function workflowSteps(rows: readonly Row[]): readonly Row[] {
-  const byPlace = new Map(rows.filter(({ place }) => stepPlace.test(place)).map((row) => [row.place, row]))
+  const byPlace = new Map(rows.filter(({ kind }) => kind === 'step').map((row) => [row.place, row]))
   return [...byPlace.values()]
 }
 

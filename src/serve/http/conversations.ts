@@ -3,11 +3,10 @@ import { defined } from '../../base/json.ts'
 import { findChat, listChats, type MessageKind } from '../../chat/chat-list.ts'
 import { ownerOfChat, ownerText } from '../../chat/chat-owner.ts'
 import { type Chat, openChat, reopenChat } from '../../chat/chat.ts'
-import { readAnswers } from '../../history/answers.ts'
+import { answersIn, answersOnly } from '../../history/answers.ts'
 import { readRunSummary } from '../../history/run-list.ts'
-import { approvalsIn } from '../../history/waiting.ts'
-import { noMask } from '../../journal/secrets.ts'
-import { openFileRecords } from '../../journal/source.ts'
+import { approvalsIn } from '../../history/pending.ts'
+import { withView } from '../../history/run-view.ts'
 import type { RunSummary } from '../../journal/summary.ts'
 import { approverOf } from '../../library/approvals.ts'
 import { begin } from '../../library/runs.ts'
@@ -140,7 +139,7 @@ export function createConversations(served: ServedWorkspace, held: ActiveRuns): 
           const folder = join(runs, promptId)
           const run = await readRunSummary(folder)
           if (run === undefined) return []
-          const { asked, answers } = await answersIn(folder)
+          const { asked, answers } = await withView(folder, answersOnly, answersIn)
           const answer = answers.length === 0 ? null : answers.map((one) => one.text).join('\n\n')
           return [{ kind, promptId, at: timeText(at), text: asked ?? text, answer, run }]
         }),
@@ -162,15 +161,6 @@ function inProgress(id: string): Refusal {
   return new Refusal(409, `conversation ${id} is answering a prompt`, {
     hint: 'Wait for the answer, or cancel the run.',
   })
-}
-
-async function answersIn(folder: string): ReturnType<typeof readAnswers> {
-  const source = openFileRecords(folder, { mask: noMask })
-  try {
-    return await readAnswers(source)
-  } finally {
-    source.close()
-  }
 }
 
 function timeText(at: number): string {

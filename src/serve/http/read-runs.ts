@@ -2,18 +2,17 @@ import { basename, join } from 'node:path'
 import { WorkerLimitError, type WorkerLimits, runInWorker } from '../../base/worker-task.ts'
 import { displayPath } from '../../base/files.ts'
 import type { ApprovalView } from '../../event/action-view.ts'
-import { type Answer, readAnswers } from '../../history/answers.ts'
-import { type PlaceView, readPlace } from '../../history/place-detail.ts'
+import { type Answer, answersIn, answersOnly } from '../../history/answers.ts'
+import { type PlaceView, readPlace } from '../../history/node-view.ts'
 import { listRuns, readRunSummary } from '../../history/run-list.ts'
-import { readTree } from '../../history/run-tree.ts'
+import { everything, withView } from '../../history/run-view.ts'
 import { exchangesJson, timelineJson, type TimelineJson } from '../../history/team-json.ts'
 import { readTeams } from '../../history/team.ts'
-import { approvalsIn } from '../../history/waiting.ts'
+import { pendingApprovals } from '../../history/pending.ts'
 import { runIds } from '../../journal/find-run.ts'
 import { summaryIn } from '../../journal/index-file.ts'
 import { foreignCheck } from '../../journal/own-run.ts'
 import { noMask } from '../../journal/secrets.ts'
-import { openFileRecords, type RecordSource } from '../../journal/source.ts'
 import type { RunStatus, RunSummary } from '../../journal/summary.ts'
 import { undoneBy } from '../../journal/undo-mark.ts'
 import { type FileDiff, fileDiffs } from '../../undo/diff.ts'
@@ -91,12 +90,19 @@ export async function readRunDetail(served: ServedWorkspace, folder: string, own
   const { workspace } = served
   const run = await shownRun(await readRun(folder), foreignCheck(served)(folder))
   const isOpen = run.status !== 'done' && run.status !== 'skipped'
-  const { file, prompt, answers } = await withRecords(folder, readAnswers)
+  const { file, prompt, answers, approvals } = await withView(
+    folder,
+    { ...answersOnly, keepsOpen: isOpen },
+    (view) => ({
+      ...answersIn(view),
+      approvals: pendingApprovals(view.open),
+    }),
+  )
   return {
     run,
     canResume: !owned && run.foreign === undefined && whyNotResumed(run, folder) === undefined,
     owned,
-    approvals: isOpen ? await approvalsIn(folder) : [],
+    approvals,
     answers,
     prompt_file: file === null ? null : displayPath(workspace, file),
     text: prompt,
@@ -119,7 +125,7 @@ export function whyNotResumed(
 
 /** A part of a run with its prompts and answers. @throws Refusal 404 */
 export async function readRunPlace(folder: string, place: string): Promise<PlaceView & { readonly run: string }> {
-  const view = await withRecords(folder, (source) => readPlace(source, place))
+  const view = await readPlace(folder, place)
   if (view === undefined) throw new Refusal(404, 'this run has no such part')
   return { run: basename(folder), ...view }
 }
@@ -132,14 +138,11 @@ export async function readRunChanges(folder: string): Promise<{ readonly changes
 
 /** The teams of a run with their exchanges. `teams` is null if no model of the run has started an agent. */
 export async function readRunTeams(folder: string): Promise<RunTeams> {
-  return withRecords(folder, async (source) => {
-    const tree = await readTree(source, { most: Number.POSITIVE_INFINITY, keepsAnswers: true })
-    const all = readTeams(tree, source)
-    const { teams, breaks } = timelineJson(basename(folder), all)
-    if (all.teams.length === 0) return { teams: null, breaks: [] }
-    const exchanges = all.teams.map(exchangesJson)
-    return { teams: teams.map((team, index) => ({ ...team, exchanges: exchanges[index] ?? [] })), breaks }
-  })
+  const all = await withView(folder, everything, readTeams)
+  const { teams, breaks } = timelineJson(basename(folder), all)
+  if (all.teams.length === 0) return { teams: null, breaks: [] }
+  const exchanges = all.teams.map(exchangesJson)
+  return { teams: teams.map((team, index) => ({ ...team, exchanges: exchanges[index] ?? [] })), breaks }
 }
 
 /** What a comparison may use. */
@@ -173,14 +176,5 @@ export async function readComparison(
     throw new Refusal(503, `these runs are too large to be compared: ${error.message}`, {
       hint: `Compare them in a terminal: baton runs diff ${a} ${b}`,
     })
-  }
-}
-
-async function withRecords<T>(folder: string, read: (source: RecordSource) => Promise<T>): Promise<T> {
-  const source = openFileRecords(folder, { mask: noMask })
-  try {
-    return await read(source)
-  } finally {
-    source.close()
   }
 }

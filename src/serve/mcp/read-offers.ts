@@ -3,14 +3,12 @@ import { createPool } from '../../base/concurrency.ts'
 import { BatonError } from '../../base/error.ts'
 import { realPath } from '../../base/files.ts'
 import { loadTargetConfig } from '../../config/target-config.ts'
-import { viewParts } from '../../history/part-view.ts'
+import { viewBelow } from '../../history/node-view.ts'
 import { listRuns, readRunSummary } from '../../history/run-list.ts'
 import { createRunTotals } from '../../history/run-totals.ts'
-import { readTree } from '../../history/run-tree.ts'
+import { withView } from '../../history/run-view.ts'
 import { runIds } from '../../journal/find-run.ts'
 import { runsFolder } from '../../journal/run-id.ts'
-import { noMask } from '../../journal/secrets.ts'
-import { openFileRecords } from '../../journal/source.ts'
 import type { RunSummary } from '../../journal/summary.ts'
 import { packageRoot } from '../../package-root.ts'
 import { createCalls, type Serving } from './call.ts'
@@ -62,13 +60,8 @@ export async function readOffers(files: readonly string[], serving: Serving): Pr
       if (run === undefined || summary === undefined || !isOffered(summary)) {
         throw new BatonError('USAGE', `this server has no run ${id}`)
       }
-      const source = openFileRecords(run, { mask: noMask })
-      try {
-        const { root, breaks } = await readTree(source, { most: listed.parts, keepsAnswers: false })
-        return JSON.stringify({ ...summary, parts: viewParts(root, { source, breaks }) })
-      } finally {
-        source.close()
-      }
+      const parts = await withView(run, { most: listed.parts }, (view) => viewBelow(view.root, view))
+      return JSON.stringify({ ...summary, parts })
     },
   }
 

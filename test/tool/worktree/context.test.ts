@@ -11,7 +11,8 @@ import { noMask } from '../../../src/journal/secrets.ts'
 import { narrow } from '../../../src/event/context.ts'
 import { openWorktree } from '../../../src/tool/worktree/open.ts'
 import { saveFile } from '../../../src/tool/workspace-files.ts'
-import { readChanges } from '../../../src/undo/changes.ts'
+import { project } from '../../../src/history/run-view.ts'
+import { changesIn, changesOnly } from '../../../src/undo/changes.ts'
 import { shellIn, writeIn, worktreeWorld } from '../../helpers/worktree-world.ts'
 
 /** Writes like the answer of a model. */
@@ -51,7 +52,7 @@ describe('the context of a work tree', () => {
     shellIn(tree.context, 'rm left.txt')
     await tree.apply(await tree.changes())
     await tree.close()
-    const changes = await readChanges(openMemoryRecords(outer.records, noMask), () => undefined)
+    const changes = changesIn(await project(openMemoryRecords(outer.records, noMask), changesOnly), () => undefined)
     const named = outer.records.flatMap((record) =>
       record.k === 'started' && record.kind === 'file' ? [Object(record.request).path] : [],
     )

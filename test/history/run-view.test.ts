@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { BatonError } from '../../src/base/error.ts'
-import { omittedIn, viewParts } from '../../src/history/part-view.ts'
-import { viewPlace } from '../../src/history/place-detail.ts'
-import { findPart, readTree, type TreeOptions } from '../../src/history/run-tree.ts'
+import { omittedIn, viewBelow, viewPlace } from '../../src/history/node-view.ts'
+import { createRunView, everything, findNode, project, type ViewOptions } from '../../src/history/run-view.ts'
 import { openFileRecords } from '../../src/journal/source.ts'
 import { noMask } from '../../src/journal/secrets.ts'
 import { tempTree } from '../helpers/temp.ts'
@@ -10,9 +9,9 @@ import { ask, makeRun, makeTask } from './fixtures.ts'
 import { effectOf, placeAt } from '../helpers/effects.ts'
 import { placeText } from '../../src/event/place.ts'
 
-async function treeOf(folder: string, options: Partial<TreeOptions> = {}) {
+async function treeOf(folder: string, options: Partial<ViewOptions> = {}) {
   const source = openFileRecords(folder, { mask: noMask })
-  const tree = await readTree(source, { most: 40, keepsAnswers: false, ...options })
+  const tree = await project(source, { most: 40, keepsCalls: false, ...options })
   return { ...tree, context: { source, breaks: tree.breaks } }
 }
 
@@ -23,7 +22,7 @@ describe('the tree of a run', () => {
     await run.end()
     const { root, context } = await treeOf(run.folder)
 
-    expect(viewParts(root, context)).toMatchObject([
+    expect(viewBelow(root, context)).toMatchObject([
       {
         place: 'task/0',
         kind: 'task',
@@ -53,7 +52,7 @@ describe('the tree of a run', () => {
     await run.end()
     const { root, context } = await treeOf(run.folder)
 
-    expect(viewParts(root, context)).toMatchObject([
+    expect(viewBelow(root, context)).toMatchObject([
       {
         place: 'pre/0:a.aip/data',
         kind: 'section',
@@ -80,7 +79,7 @@ describe('the tree of a run', () => {
     await run.end('error', 1)
     const { root, context } = await treeOf(run.folder)
 
-    expect(viewParts(root, context)).toMatchObject([
+    expect(viewBelow(root, context)).toMatchObject([
       {
         status: 'failed',
         error: null,
@@ -110,7 +109,7 @@ describe('the tree of a run', () => {
 
     const place = error instanceof BatonError ? { file: '/w/a.lua', line: 2 } : null
     const section = { place: 'pre/0:a.lua/chunk', status: 'failed', error: 'my own message', error_place: place }
-    expect(viewParts(root, context)).toMatchObject([
+    expect(viewBelow(root, context)).toMatchObject([
       { status: 'failed', duration_ms: 3, error: null, parts: [{ ...section, duration_ms: 1 }] },
     ])
   })
@@ -127,7 +126,7 @@ describe('the tree of a run', () => {
     await expect(failing).rejects.toThrow('second')
     await run.end('error', 1)
     const { root, context } = await treeOf(run.folder)
-    expect(viewParts(root, context)).toMatchObject([{ error: 'second', parts: [{ error: 'first' }] }])
+    expect(viewBelow(root, context)).toMatchObject([{ error: 'second', parts: [{ error: 'first' }] }])
   })
 
   it('shows the label of a failed task, and its error', async () => {
@@ -139,7 +138,7 @@ describe('the tree of a run', () => {
     })
     await run.end('error', 1)
     const { root, context } = await treeOf(run.folder)
-    expect(viewParts(root, context)).toMatchObject([{ text: 'src/f2.txt', status: 'failed', error: 'too dear' }])
+    expect(viewBelow(root, context)).toMatchObject([{ text: 'src/f2.txt', status: 'failed', error: 'too dear' }])
   })
 
   it('does not show a part as failed if a later process has continued it', async () => {
@@ -152,7 +151,7 @@ describe('the tree of a run', () => {
     await ask(second, placeAt('task/0/ask#0'), { question: 'a', answer: 'b' })
     await second.journal.close()
     const { root, context } = await treeOf(second.folder)
-    expect(viewParts(root, context)).toMatchObject([{ status: 'unfinished', error: null }])
+    expect(viewBelow(root, context)).toMatchObject([{ status: 'unfinished', error: null }])
   })
 
   it('excludes breaks between processes from the time of a part', async () => {
@@ -168,7 +167,7 @@ describe('the tree of a run', () => {
     const { root, context } = await treeOf(second.folder)
     // from the start to the end of the call, plus from the header of the second process on; each record takes one, as
     // does the header of the first process, which is written with the first durable record
-    expect(viewParts(root, context)).toMatchObject([{ duration_ms: 3 + 3, parts: [{ duration_ms: 2 }, {}] }])
+    expect(viewBelow(root, context)).toMatchObject([{ duration_ms: 3 + 3, parts: [{ duration_ms: 2 }, {}] }])
   })
 
   it.each([
@@ -194,7 +193,7 @@ describe('the tree of a run', () => {
       if (choice !== 'redo') run.journal.note({ k: 'done', p: 'main/chunk' })
       await run.end()
       const { root, context } = await treeOf(run.folder)
-      expect(viewParts(root, context)).toMatchObject([{ parts: [{ kind: 'command', status, error }] }])
+      expect(viewBelow(root, context)).toMatchObject([{ parts: [{ kind: 'command', status, error }] }])
     },
   )
 
@@ -211,7 +210,7 @@ describe('the tree of a run', () => {
     await run.end()
     const { root, context } = await treeOf(run.folder)
 
-    expect(viewParts(root, context)).toMatchObject([{ status: 'done', error: null, uses: { 'aip.file.load': 1 } }])
+    expect(viewBelow(root, context)).toMatchObject([{ status: 'done', error: null, uses: { 'aip.file.load': 1 } }])
   })
 
   it('counts a tool call once, whatever it has read, and does not count what was read to show it', async () => {
@@ -229,8 +228,8 @@ describe('the tree of a run', () => {
     })
     await run.end()
     const { root, context } = await treeOf(run.folder)
-    expect(viewParts(root, context)).toMatchObject([{ uses: { read: 2, bash: 1, task: 1 } }])
-    expect(Object.keys(viewParts(root, context)[0]?.uses ?? {})).toHaveLength(3)
+    expect(viewBelow(root, context)).toMatchObject([{ uses: { read: 2, bash: 1, task: 1 } }])
+    expect(Object.keys(viewBelow(root, context)[0]?.uses ?? {})).toHaveLength(3)
   })
 
   it('shows rerun work once, and counts the costs of both', async () => {
@@ -240,7 +239,7 @@ describe('the tree of a run', () => {
     await run.end()
     const { root, context } = await treeOf(run.folder)
 
-    const [task, ...others] = viewParts(root, context)
+    const [task, ...others] = viewBelow(root, context)
     expect(others).toEqual([])
     expect(task).toMatchObject({ calls: 2, cost_usd: 0.02, uses: { 'file.read': 1 } })
     expect(task?.parts).toHaveLength(1)
@@ -255,7 +254,7 @@ describe('the tree of a run', () => {
     await run.end('error', 1)
     const { root, context } = await treeOf(run.folder, { most: 3 })
 
-    expect(viewParts(root, context).map(({ place }) => place)).toEqual(['task/0', 'task/1', 'task/2', 'task/17'])
+    expect(viewBelow(root, context).map(({ place }) => place)).toEqual(['task/0', 'task/1', 'task/2', 'task/17'])
     expect(omittedIn(root)).toBe(16)
     expect(root.paid.calls).toBe(19)
   })
@@ -271,8 +270,38 @@ describe('the tree of a run', () => {
     const { root, context, damages } = await treeOf(run.folder)
 
     expect(damages).toBe(1)
-    expect(viewParts(root, context)).toMatchObject([{ place: 'task/0', parts: [] }, { place: 'task/1' }])
+    expect(viewBelow(root, context)).toMatchObject([{ place: 'task/0', parts: [] }, { place: 'task/1' }])
   })
+})
+
+it('goes on with each record that is added to the view, as if everything had been read again', async () => {
+  const runs = tempTree()
+  const first = await makeRun({ runs })
+  await makeTask(first, 0, 'forty')
+  const failing = first.effects.boundary(placeAt('task/1'), () => Promise.reject(new Error('no')))
+  await expect(failing).rejects.toThrow('no')
+  await first.end('error', 1)
+  const second = await makeRun({ runs })
+  await makeTask(second, 1, 'two')
+  await second.end()
+
+  const whole = openFileRecords(second.folder, { mask: noMask })
+  const records: Parameters<ReturnType<typeof createRunView>['follow']>[] = []
+  await whole.scan((...added) => void records.push(added))
+  const { follow, view } = createRunView(whole, everything)
+  for (const [index, added] of records.entries()) {
+    follow(...added)
+    const beginning = {
+      ...whole,
+      scan: async (visit: typeof follow) => {
+        for (const one of records.slice(0, index + 1)) visit(...one)
+        return []
+      },
+    }
+    const again = await project(beginning, everything)
+    expect(viewPlace(view([]).root, view([]))).toEqual(viewPlace(again.root, again))
+  }
+  whole.close()
 })
 
 describe('one part of a run', () => {
@@ -281,9 +310,12 @@ describe('one part of a run', () => {
     await makeTask(run, 0, 'forty')
     await makeTask(run, 1, 'two')
     await run.end()
-    const { root, context } = await treeOf(run.folder, { keepsAnswers: true, within: 'task/1' })
-    const part = findPart(root, 'task/1')
-    expect(findPart(root, 'task/0')).toBeUndefined()
+    const { root, context } = await treeOf(run.folder, {
+      keepsCalls: true,
+      keeps: (place) => place.startsWith('task/1'),
+    })
+    const part = findNode(root, 'task/1')
+    expect(findNode(root, 'task/0')).toBeUndefined()
 
     expect(part && viewPlace(part, context).details).toMatchObject([
       { place: 'task/1/ask/read', title: 'file.read("a.txt")', text: 'text of a' },
@@ -299,8 +331,8 @@ describe('one part of a run', () => {
     await ask(run, placeAt('task/0/ask#0'), { question: 'x'.repeat(100_000), answer: 'short' })
     await run.end()
     rmSync(`${run.folder}/blobs`, { recursive: true })
-    const { root, context } = await treeOf(run.folder, { keepsAnswers: true })
-    const part = findPart(root, 'task/0/ask#0')
+    const { root, context } = await treeOf(run.folder, { keepsCalls: true })
+    const part = findNode(root, 'task/0/ask#0')
 
     const details = part ? viewPlace(part, context).details : []
     expect(details.map(({ title, text }) => `${title}: ${text}`)).toEqual([
