@@ -7,7 +7,7 @@ import type { RecordSource } from '../journal/source.ts'
 import { valueOf } from './recorded.ts'
 import { spawnTool } from './team-records.ts'
 
-/** One message of an agent that a model delegated work to (R38). */
+/** One message of an agent that a model delegated work to. */
 export type TranscriptLine = {
   readonly v: 1
   readonly type: 'system' | 'user' | 'assistant' | 'tool'
