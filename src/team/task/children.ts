@@ -27,7 +27,7 @@ type ChildState =
   /** It waits for the user, or rejected without an end. */
   | { readonly kind: 'broken'; readonly error: unknown }
 
-/** The agents that work for one conversation (R31, R41). */
+/** The agents that work for one conversation. */
 export interface Children {
   /** Messages of the background agents: one each, when it has ended. */
   readonly inbox: Inbox
