@@ -48,6 +48,18 @@ describe('files of the repository', () => {
     expect(found).toEqual([])
   })
 
+  it('say in src/ what is required, instead of citing a requirement number', () => {
+    const found = files
+      .filter((path) => path.startsWith(join(root, 'src')) && path.endsWith('.ts'))
+      .flatMap((path) =>
+        read(path)
+          .split('\n')
+          .filter((line) => /^\s*(?:\/?\*|\/\/).*\b(?:R|TV)\d+\b/.test(line))
+          .map((line) => `${relative(root, path)}: ${line.trim()}`),
+      )
+    expect(found).toEqual([])
+  })
+
   it('name only existing pages of docs/ in comments', () => {
     const named = files.flatMap((path) => {
       const shown = relative(root, path)

@@ -23,7 +23,7 @@ export interface AgentConfig {
   /** Only for agents that answer text; undefined: `append`. */
   readonly as?: TextUse
   readonly options: JsonObject
-  /** The entry as written, a string as `{name}`: what the agent sees as `agent_config` (R237, TV29). */
+  /** The entry as written, a string as `{name}`: what the agent sees as `agent_config`. */
   readonly entry: JsonObject
   /** From 0. The entry is located at the path `['sub_agents', index]`. */
   readonly index: number

@@ -67,7 +67,7 @@ export type DefinedCommandLine = {
   readonly mode?: 'read-only' | 'workspace-write' | 'danger-full-access'
 }
 
-/** A named agent, with what its starter needs to know about it (R40). */
+/** A named agent, with what its starter needs to know about it. */
 export interface AgentDefinition {
   readonly name: string
   /** What it is for. An agent without a description is not offered to models. */

@@ -1,7 +1,7 @@
 import { modelText } from '../base/model-text.ts'
 import type { JsonObject } from '../base/json.ts'
 
-/** The roles that exist without being defined (R106); what they leave unset comes from their starter. */
+/** The roles that exist without being defined; what they leave unset comes from their starter. */
 export const builtInRoles: { readonly [name: string]: JsonObject } = {
   default: { description: modelText`Does what you ask, with your model and your tools.` },
   worker: {

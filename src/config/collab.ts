@@ -2,7 +2,7 @@ import { defined, isJsonObject, type Json, type JsonObject } from '../base/json.
 import { parseDuration } from './duration.ts'
 import { defaults } from './keys.ts'
 
-/** `[collab]`, with its defaults (R102 to R105). Plain JSON. */
+/** `[collab]`, with its defaults. Plain JSON. */
 export interface Collab {
   /** Agents that work at the same time; others wait for their turn. */
   readonly maxAgents: number

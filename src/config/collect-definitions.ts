@@ -333,7 +333,7 @@ const planMode = ['enter_plan', 'exit_plan'] as const
 const writers = ['edit', 'write'] as const
 
 /**
- * The definitions that ship with Baton (R40): agents to which a model may delegate work in every project. Tools that a
+ * The definitions that ship with Baton: agents to which a model may delegate work in every project. Tools that a
  * definition names are offered if they exist and the caller may use them.
  */
 export const builtInDefinitions: { readonly [name in BuiltInName]: JsonObject } = {

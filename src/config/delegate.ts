@@ -10,7 +10,7 @@ export interface DelegateWorker {
   readonly index?: number
 }
 
-/** `[delegate]`, with its defaults (R138 to R140). Plain JSON. */
+/** `[delegate]`, with its defaults. Plain JSON. */
 export interface Delegate {
   /** Default: the name of the file. */
   readonly team?: string
@@ -19,7 +19,7 @@ export interface Delegate {
   readonly format: 'markdown' | 'json'
   /** Members are notified of unread messages. */
   readonly notifies: boolean
-  /** The name of the task list in the folder of the run; with a slash, its path from the workspace (R123). */
+  /** The name of the task list in the folder of the run; with a slash, its path from the workspace. */
   readonly list: string
   readonly workers: readonly DelegateWorker[]
   /** After this time without activity of a worker, its claimed items are released. */
@@ -78,7 +78,7 @@ function nameOf(agent: string): string {
   return basename(agent, extname(agent))
 }
 
-/** Whether the list is in the workspace: its name is then a path (R123). */
+/** Whether the list is in the workspace: its name is then a path. */
 export function isInWorkspace(list: string): boolean {
   return list.includes('/')
 }

@@ -25,7 +25,7 @@ export interface EnsembleMember {
 export interface Ensemble {
   /** As written. */
   readonly members: readonly EnsembleMember[]
-  /** The number of answers required (R316, R317). */
+  /** The number of answers required. */
   readonly quorum: number
   /** For each member; default: no limit. */
   readonly timeout_ms?: number

@@ -1,4 +1,4 @@
-/** How long a prompt is iterated (R44, R45). Durations are in seconds. */
+/** How long a prompt is iterated. Durations are in seconds. */
 export type IterationCondition =
   | { readonly kind: 'count'; readonly count: number }
   | { readonly kind: 'duration'; readonly seconds: number }
@@ -7,7 +7,7 @@ const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d:
 
 const longestSeconds = 1_000_000_000
 
-/** Reads `5`, `90s`, `10m`, `2h` or `1d`; undefined for anything else (R46 to R50, TV1 to TV3). */
+/** Reads `5`, `90s`, `10m`, `2h` or `1d`; undefined for anything else. */
 export function parseCondition(text: string): IterationCondition | undefined {
   const [, digits = '', unit = ''] = /^([1-9]\d{0,9})([smhd]?)$/.exec(text.trim()) ?? []
   if (digits === '') return undefined

@@ -54,7 +54,7 @@ export interface RunSpec {
   readonly frontMatter: JsonObject
   /**
    * The initial `coder_params`: the front matter without `sub_agents`, `params` and `test`, merged with the entries of
-   * `[params]`, and always with `context_globs`, `structure_globs`, `knowledge_globs` (R248 to R250).
+   * `[params]`, and always with `context_globs`, `structure_globs`, `knowledge_globs`.
    */
   readonly params: JsonObject
   readonly agents: readonly AgentConfig[]

@@ -53,7 +53,7 @@ export interface Settings
     readonly working: readonly (string | readonly string[])[]
   }
   readonly lua: Omit<Values['lua'], 'timeout'> & { readonly timeout_ms: number }
-  /** R289 to R293; waits for overloaded hosts end after `patience_ms`; undefined: the default of the caller. */
+  /** Waits for overloaded hosts end after `patience_ms`; undefined: the default of the caller. */
   readonly retry: Omit<Values['retry'], 'patience'> & { readonly patience_ms?: number }
   readonly timeouts: {
     readonly connect_ms: number

@@ -9,7 +9,7 @@ import { valueOf } from './recorded.ts'
 import { everything, nodesIn, type RunNode, type RunView, type ViewOptions } from './run-view.ts'
 import { spawnTool } from './team-records.ts'
 
-/** One message of an agent that a model delegated work to (R38). */
+/** One message of an agent that a model delegated work to. */
 export type TranscriptLine = {
   readonly v: 1
   readonly type: 'system' | 'user' | 'assistant' | 'tool'

@@ -181,7 +181,7 @@ interface IterateResult {
   readonly not_restored?: unknown
 }
 
-/** The final report (R90), with the reason it ended unless all iterations were run. */
+/** The final report, with the reason it ended unless all iterations were run. */
 function reportLine(result: IterateResult): string {
   const { iterations_attempted: all, iterations_succeeded: good, iterations_failed: bad, stop_reason: reason } = result
   const why = reason === 'completed' ? '' : `, ${endTexts[reason] ?? reason}`

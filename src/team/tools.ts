@@ -165,7 +165,7 @@ export async function withTeam(settings: LedBy, roles: Roles, context: RunContex
   return openCollab(led, context)
 }
 
-/** The plug-in tools of a model: those that its agent names, within its rights (R28). */
+/** The plug-in tools of a model: those that its agent names, within its rights. */
 export function pluginTools(
   { tools: named = [], disallowed_tools }: ToolFilter,
   box: Toolbox,

@@ -71,7 +71,7 @@ async function help(_: string, { say, around }: Session): Promise<void> {
   )
 }
 
-/** R4, R5, R87, R88. */
+/** Iterates on a prompt, in the foreground or in the background. */
 async function iter(rest: string, session: Session): Promise<void> {
   const { isBackground, condition, prompt } = readIter(rest)
   const overrides = [`iterate.condition=${JSON.stringify(condition)}`]
@@ -284,7 +284,7 @@ function writtenFrontMatter(path: string): string | undefined {
   return block && `${prompt.lines.slice(block.start, block.end + 1).join('\n')}\n\n`
 }
 
-/** The arguments of `/iter` (R86). */
+/** The arguments of `/iter`. */
 interface IterArguments {
   readonly isBackground: boolean
   /** A count or a duration, unparsed. */
@@ -297,7 +297,7 @@ const usage =
   'Usage: /iter [--background] COUNT|DURATION "PROMPT", for example /iter 5 "fix the tests" or /iter 2h "improve it".'
 
 /**
- * Reads the arguments of `/iter` (R86, TV12). The prompt may be quoted; without quotes it is the rest of the line.
+ * Reads the arguments of `/iter`. The prompt may be quoted; without quotes it is the rest of the line.
  * @throws BatonError USAGE
  */
 export function readIter(rest: string): IterArguments {

@@ -31,7 +31,7 @@ type Ending = Progress & { readonly open: readonly string[] }
 const waits = { defaultMs: 30_000, minMs: 10_000, maxMs: 300_000 }
 
 /**
- * Lets a team work on a list of items instead of calling one model (R122 to R144): the leader creates the items and
+ * Lets a team work on a list of items instead of calling one model: the leader creates the items and
  * starts workers, which claim and complete them. The last answer of the leader is the answer.
  * @throws BatonError AGENT_FAILED, with the answer kept, if items are open that the leader has not left by force
  */

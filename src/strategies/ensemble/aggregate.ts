@@ -179,7 +179,7 @@ function linesOf(text: string): number {
 /** A member for `post_task` agents and aggregators: an entry of `ai_response.members`. */
 export interface MemberView extends JsonObject {
   readonly name: string
-  /** `{file}-ensemble-{name}` (R267). */
+  /** `{file}-ensemble-{name}`. */
   readonly id: string
   readonly status: 'answered' | 'failed' | 'timed_out' | 'stopped'
   /** Empty without an answer. */

@@ -289,7 +289,7 @@ type MemberKind = 'model' | 'agent' | 'command'
 
 /** A member ready to run: the file as if it had no ensemble and only this member answered. */
 export interface PreparedMember extends Pick<EnsembleMember, 'name' | 'index'> {
-  /** `{file}-ensemble-{name}` (R267). */
+  /** `{file}-ensemble-{name}`. */
   readonly id: string
   readonly kind: MemberKind
   readonly target: PromptTarget

@@ -40,8 +40,8 @@ interface Outcome extends Pick<TaskAnswer, 'text' | 'value' | 'fileChanges'> {
 }
 
 /**
- * Runs several agents at the same time instead of one, and combines their answers into one (R266, R270, R274, R316 to
- * R318). `ai_response.members` has how each ended, and `ai_response.degraded` whether one is missing.
+ * Runs several agents at the same time instead of one, and combines their answers into one. `ai_response.members` has
+ * how each ended, and `ai_response.degraded` whether one is missing.
  * @throws BatonError AGENT_FAILED and the like if too few have answered
  */
 export async function runEnsemble(
@@ -179,7 +179,7 @@ function forget({ ensemble }: EnsembleRun, names: readonly string[], context: Ru
   return places.map((place) => effects.again(place)).includes(true)
 }
 
-/** The error if too few members answered (R317). If all failed with the same code, it keeps that code. */
+/** The error if too few members answered. If all failed with the same code, it keeps that code. */
 async function tooFew({ ensemble, members, target }: EnsembleRun, ends: Ends): Promise<BatonError> {
   const views = viewsOf(members, ends)
   const missing = views.filter(isMissing)

@@ -29,7 +29,7 @@ export function frameOf({ settings, assessment }: Pick<Iteration, 'settings' | '
 }
 
 /**
- * The prompt of one iteration (R62, R63, TV6 to TV8): context block, assessment block, and the original prompt. Texts
+ * The prompt of one iteration: context block, assessment block, and the original prompt. Texts
  * are joined and never substituted, so a prompt may contain anything.
  */
 export function iterationPrompt(original: string, facts: IterationFacts, frame: PromptFrame): string {

@@ -6,8 +6,8 @@ import type { RepeatAround } from '../../run/strategy.ts'
 import { shortCommit } from './blocks.ts'
 
 /**
- * A repeated iteration starts with the files of the one before it, so HEAD has to be the commit of that iteration (R93,
- * TV16). HEAD is never moved. Iterations without commits have nothing to compare.
+ * A repeated iteration starts with the files of the one before it, so HEAD has to be the commit of that iteration. HEAD
+ * is never moved. Iterations without commits have nothing to compare.
  * @throws BatonError USAGE if HEAD is another commit
  */
 export async function checkIterationHead(

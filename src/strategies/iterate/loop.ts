@@ -73,7 +73,7 @@ interface Finished<T> {
 }
 
 /**
- * Works on a prompt repeatedly, each time with new agents, until its condition ends it (R42 to R84). An iteration is
+ * Works on a prompt repeatedly, each time with new agents, until its condition ends it. An iteration is
  * one boundary with its summary, checks and commit; a failed one does not stop the loop.
  */
 export async function iterate<T>(parts: IterateParts<T>, context: RunContext): Promise<Iterated<T>> {

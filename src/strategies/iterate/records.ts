@@ -5,7 +5,7 @@ import { defined } from '../../base/json.ts'
 import type { ErrorInfo } from '../../event/event.ts'
 import type { Usage } from '../../event/message.ts'
 
-/** The record of one finished iteration (R59). Plain JSON. */
+/** The record of one finished iteration. Plain JSON. */
 export interface IterationRecord {
   /** From 0. */
   readonly iteration: number
@@ -45,7 +45,7 @@ export type IterateStop =
   | 'oscillating'
   | 'failing'
 
-/** The result of all iterations (R84). */
+/** The result of all iterations. */
 export interface IterateResult {
   readonly iterations_attempted: number
   readonly iterations_succeeded: number
@@ -80,7 +80,7 @@ const usualMost = 100
 
 export function endRules(settings: IterateSettings): EndRules {
   const { condition, score_goal: scoreGoal, score_best: scoreBest } = settings
-  // an explicit count is exact (R44)
+  // an explicit count is exact
   const count = condition?.kind === 'count' ? condition.count : undefined
   const { stall = count === undefined ? usualStall : 0, max_iterations: maxIterations = count ?? usualMost } = settings
   return { condition, maxIterations, scoreGoal, scoreBest, stall }
@@ -88,7 +88,7 @@ export function endRules(settings: IterateSettings): EndRules {
 
 /**
  * Why there is no further iteration; undefined: there is one. `startState` names the state of the files before the
- * first iteration. The time is checked only between iterations, so one may overrun (R45, TV5).
+ * first iteration. The time is checked only between iterations, so one may overrun.
  */
 export function endOf(
   records: readonly IterationRecord[],

@@ -346,7 +346,7 @@ interface StatusEntry {
   readonly isUnstaged: boolean
 }
 
-/** Parses the NUL-separated form, in which names are never quoted or truncated (TV11). */
+/** Parses the NUL-separated form, in which names are never quoted or truncated. */
 export function parseStatus(text: string): readonly StatusEntry[] {
   const entries: StatusEntry[] = []
   const fields = text.split('\0')
@@ -385,7 +385,7 @@ interface CommitFacts {
 const subjectLength = 72
 
 /**
- * The message of an iteration's commit (R89, TV10): a subject `[iter-N] …`, the changed files, and trailers by which a
+ * The message of an iteration's commit: a subject `[iter-N] …`, the changed files, and trailers by which a
  * resumed run recognizes its own commit.
  */
 export function commitMessage({ run, key, iteration, files, subject }: CommitFacts): string {

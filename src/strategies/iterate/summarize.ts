@@ -23,7 +23,7 @@ interface Summarized extends IterationOutcome {
 }
 
 /**
- * Summarizes an iteration (R75): by its files, by a model, or by an agent. If the latter two fail, or answer nothing or
+ * Summarizes an iteration: by its files, by a model, or by an agent. If the latter two fail, or answer nothing or
  * too much, the summary of files is used.
  */
 export async function summarize(
@@ -88,7 +88,7 @@ interface IterationOutcome {
   readonly files: readonly string[]
 }
 
-/** The summary without a model (R75, TV9); file types are sorted by extension. */
+/** The summary without a model; file types are sorted by extension. */
 export function filesSummary({ iteration, success, files }: IterationOutcome): string {
   const how = success ? modelText`Iteration ${iteration} succeeded` : modelText`Iteration ${iteration} failed`
   if (files.length === 0) return modelText`${how} with no file changes.`

@@ -30,7 +30,7 @@ export interface TeamSurroundings {
 }
 
 /**
- * The tools `spawn_agent`, `send_input`, `wait` and `close_agent` of a member of a team (R95, R107 to R110). Their
+ * The tools `spawn_agent`, `send_input`, `wait` and `close_agent` of a member of a team. Their
  * calls are not recorded as a whole; only their decisions are observed. A resumed run spawns, sends and closes again,
  * which is a no-op if it is done already. For a member that may not spawn agents the tools are hidden from the model,
  * and every call is refused.
@@ -289,7 +289,7 @@ function object(properties: JsonObject, required: readonly string[]): JsonObject
 
 /**
  * The schemas of the tools. Further rules for texts and numbers are in the descriptions and not in the schemas, so that
- * a violation gets the tool's own message (R108, R109).
+ * a violation gets the tool's own message.
  */
 const schemas = {
   spawn: {

@@ -62,7 +62,7 @@ interface Spawner {
 
 /** A spawned agent. */
 interface AgentOrder {
-  /** A UUID (R97). */
+  /** A UUID. */
   readonly id: string
   readonly parent: string
   readonly role: string

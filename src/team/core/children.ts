@@ -28,7 +28,7 @@ type ChildState =
   /** It waits for the user, or rejected without an end. */
   | { readonly kind: 'broken'; readonly error: unknown }
 
-/** The agents that work for one conversation, each once (R31, R41). Those in the background are a team. */
+/** The agents that work for one conversation. Those in the background are a team. */
 export interface Children {
   readonly team: Team
   /** Messages of the background agents: one each, when it has ended. */

@@ -325,7 +325,7 @@ interface Standing {
 /** Limit of open agents in one team: finished agents stay open for further messages until they are closed. */
 const mostOpen = 1_000
 
-/** The reason for refusing a call, as the model gets it (R105, R108 to R110); undefined if the call is allowed. */
+/** The reason for refusing a call, as the model gets it; undefined if the call is allowed. */
 function refusalOf(request: TeamRequest, { maxDepth, open, statusOf, worksFor }: Standing): string | undefined {
   switch (request.kind) {
     case 'spawn':

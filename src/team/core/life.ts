@@ -26,7 +26,7 @@ interface Life {
 }
 
 /**
- * Runs an agent until it has ended, as one boundary (R35). A failure or a stop is an end, too.
+ * Runs an agent until it has ended, as one boundary. A failure or a stop is an end, too.
  * @throws a suspension, an error that ends the run, or the reason of the signal
  */
 export async function liveChild(order: Order, life: Life): Promise<ChildEnd> {
@@ -373,7 +373,7 @@ function saidIn(session: Conversation | undefined): string {
 }
 
 /**
- * The messages of a conversation as the start of another one (R32): without the system prompt, and without answers that
+ * The messages of a conversation as the start of another one: without the system prompt, and without answers that
  * have tool calls without results, such as the call that starts the agent. Hosts reject those.
  */
 export function forkedMessages(messages: readonly Message[]): readonly Message[] {

@@ -291,7 +291,7 @@ function gate(): {
   }
 }
 
-/** Whether a status ends a wait for its agent (R101). */
+/** Whether a status ends a wait for its agent. */
 export function isFinal(status: AgentStatus): boolean {
   return status !== 'pending_init' && status !== 'running' && status !== 'interrupted'
 }
@@ -310,7 +310,7 @@ const after: { readonly [from: string]: readonly string[] } = {
   errored: ['running', 'shutdown'],
 }
 
-/** Whether a status may follow another (R98 to R101). */
+/** Whether a status may follow another. */
 export function mayBecome(from: AgentStatus, to: AgentStatus): boolean {
   return after[statusName(from)]?.includes(statusName(to)) ?? false
 }

@@ -31,7 +31,7 @@ export function removeLeftTree(context: RunContext): void {
 }
 
 /**
- * Runs an agent in its own git work tree (R16). When it is done, all of its changes are applied to its caller's
+ * Runs an agent in its own git work tree. When it is done, all of its changes are applied to its caller's
  * workspace, or none: then its end has them as a diff.
  */
 export async function inOwnTree(

@@ -32,7 +32,7 @@ interface Given {
 }
 
 /**
- * The filters for the tools of a sub-agent (R34): tools that no sub-agent gets, those its definition denies, those its
+ * The filters for the tools of a sub-agent: tools that no sub-agent gets, those its definition denies, those its
  * definition allows, then limits for background agents and for this one call. A tool must pass all of them.
  */
 export function toolLayers(

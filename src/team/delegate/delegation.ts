@@ -19,9 +19,9 @@ export interface DelegationOptions {
   readonly workers: ReadonlyMap<string, AgentDefinition>
   readonly maxWorkers: number
   readonly waits: Waits
-  /** The values in the notes (R127). */
+  /** The values in the notes. */
   readonly note: { readonly team: string; readonly list: string }
-  /** Whether members are told of unread messages (R140). */
+  /** Whether members are told of unread messages. */
   readonly notifies: boolean
   /** After this time without activity of a worker its items are released, in milliseconds. */
   readonly leaseMs: number
@@ -211,7 +211,7 @@ interface SeatInboxOptions {
   readonly store: TeamStore
   /** The first message of the conversation. */
   readonly note: string
-  /** Whether it is told of unread messages (R140). */
+  /** Whether it is told of unread messages. */
   readonly notifies: boolean
   /** Called when a request starts. */
   readonly onTurn: () => void
@@ -261,7 +261,7 @@ function seatInbox({ handle, store, note, notifies, onTurn, more = () => [], nex
   }
 }
 
-/** The note at the start of each conversation of a team (R127, R129, R136, TV33). */
+/** The note at the start of each conversation of a team. */
 export function delegateNote({ team, list }: { readonly team: string; readonly list: string }): string {
   return modelText`<system-reminder>
 Delegate mode is active for team "${team}".
@@ -277,19 +277,19 @@ Do NOT exit delegate mode until all tasks are complete.
 </system-reminder>`
 }
 
-/** The note for the leader after it has left (R126, R130, R131, TV34). */
+/** The note for the leader after it has left. */
 export const delegateExitNote = modelText`<system-reminder>
 Delegate mode has ended. All team tasks should be complete.
 Summarize the work done and any remaining items.
 </system-reminder>`
 
-/** Counts of unread messages: from others, or notes to oneself (R132, R133). */
+/** Counts of unread messages: from others, or notes to oneself. */
 interface Chat {
   readonly handle: 'teammate' | 'self'
   readonly unread: number
 }
 
-/** The note about unread messages; empty without chats (R134, R135, TV35). */
+/** The note about unread messages; empty without chats. */
 export function collabNote(chats: readonly Chat[]): string {
   if (chats.length === 0) return ''
   const lines = chats.map(({ handle, unread }) => modelText`- ${handle}: ${unread} unread message(s)`)

@@ -3,7 +3,7 @@ import { defined } from '../../base/json.ts'
 
 export type ItemStatus = 'pending' | 'in_progress' | 'completed'
 
-/** A work item of a team (R141). Plain JSON. */
+/** A work item of a team. Plain JSON. */
 export type WorkItem = {
   /** Unique in its list. Generated ids are numbers from 1. */
   readonly id: string

@@ -7,7 +7,7 @@ export type ListedItem = Pick<WorkItem, 'id' | 'subject' | 'status' | 'owner' | 
 /** A parsed item. Without an id it is new. */
 export type ReadItem = Omit<ListedItem, 'id'> & { readonly id?: string }
 
-/** A list format that users read and edit (R139, R141). */
+/** A list format that users read and edit. */
 export interface ListForm {
   /**
    * Parses items in order; of several with the same id the first one counts. Undefined if the text is not a valid list

@@ -275,7 +275,7 @@ export function workerKinds(desk: Desk): readonly ToolKind[] {
   return [listKind, claimKind, completeKind, readKind, sendKind].map((make) => make(desk))
 }
 
-/** The progress of a team (R143). */
+/** The progress of a team. */
 export type Progress = { readonly completed_tasks: number; readonly total_tasks: number }
 
 export function progressOf({ items }: TeamState): Progress {
@@ -290,7 +290,7 @@ interface Leaving {
 
 type Decision = { readonly left: Progress } | { readonly refused: string }
 
-/** The tool that ends delegate mode; with open items only if forced (R136, TV36). */
+/** The tool that ends delegate mode; with open items only if forced. */
 export function leaveKind({ store, onLeft }: Leaving): ToolKind {
   return defineTool<{ readonly force?: boolean }>({
     name: 'leave_delegate',

@@ -63,7 +63,7 @@ export interface Workers {
   readonly stopAll: () => Promise<void>
 }
 
-/** Runs agents for the leader in the background, each for as long as its own conversation lasts (R122, R124). */
+/** Runs agents for the leader in the background, each for as long as its own conversation lasts. */
 export function createWorkers(options: WorkersOptions): Workers {
   const seats = new Map<string, Seat>()
   const handleOf = (id: string): string => (id === leaderId ? leaderHandle : (seats.get(id)?.handle ?? id))

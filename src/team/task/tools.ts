@@ -55,7 +55,7 @@ export interface TaskTools {
 }
 
 /**
- * The tools `task`, `task_output` and `task_stop` of a conversation (R7, R8, R36). Their calls are not recorded as a
+ * The tools `task`, `task_output` and `task_stop` of a conversation. Their calls are not recorded as a
  * whole: decisions are observations and the end of each agent is a boundary, so a resumed run continues agents that had
  * not ended.
  */
