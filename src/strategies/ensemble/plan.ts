@@ -1,4 +1,4 @@
-import type { Ensemble } from '../../config/ensemble.ts'
+import type { Ensemble } from '../../settings/strategies/ensemble.ts'
 import { below } from '../../event/context.ts'
 import { nothingSpent } from '../../event/meter.ts'
 import { member as memberPlace, part, placeText } from '../../event/place.ts'
