@@ -86,10 +86,7 @@ export const agents = {
       text: 'all: its tool lists do not restrict the tools of MCP servers.',
     },
     preset: { schema: ({ preset }) => preset, text: 'A program whose flags and output are known.' },
-    command: {
-      schema: ({ name }) => name,
-      text: 'The program: a name on PATH, or a path relative to the workspace.',
-    },
+    command: { schema: ({ name }) => name, text: 'The program: a name on PATH, or a path relative to the workspace.' },
     ...commandKeyRows,
   },
 } as const satisfies SettingRow

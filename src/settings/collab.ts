@@ -78,10 +78,7 @@ const keys = {
         schema: ({ name }) => name,
         text: 'A prompt file, or an agent of [agents], instead of all other keys but description.',
       },
-      description: {
-        schema: ({ text }) => text,
-        text: 'What it is for; shown to the model that starts agents.',
-      },
+      description: { schema: ({ text }) => text, text: 'What it is for; shown to the model that starts agents.' },
       instructions: {
         schema: ({ text }) => text,
         text: 'The start of its system message: text, or the name of a .md file.',

@@ -27,10 +27,7 @@ export const mcpServers = {
       schema: ({ tableOf, text }) => tableOf(text),
       text: 'Environment variables of the program. It gets few others: PATH, HOME and the like.',
     },
-    cwd: {
-      schema: ({ name }) => name,
-      text: 'Its working folder, relative to the workspace. Default: the workspace.',
-    },
+    cwd: { schema: ({ name }) => name, text: 'Its working folder, relative to the workspace. Default: the workspace.' },
     url: { schema: ({ name }) => name, text: 'The address of a server that is running.' },
     headers: { schema: ({ tableOf, text }) => tableOf(text), text: 'Headers of every request to it.' },
     bearer_token_env: {
@@ -45,10 +42,7 @@ export const mcpServers = {
           schema: ({ variableName }) => variableName,
           text: 'The environment variable that contains its secret.',
         },
-        scope: {
-          schema: ({ name }) => name,
-          text: 'The requested scopes. Default: as the server specifies.',
-        },
+        scope: { schema: ({ name }) => name, text: 'The requested scopes. Default: as the server specifies.' },
         port: {
           schema: ({ integer }) => integer(1, 65_535),
           text: 'The port of this machine to which the browser is redirected. Default: any.',
@@ -76,10 +70,7 @@ export const mcpServers = {
       schema: ({ flag }) => flag,
       text: 'Its own descriptions of its tools are trusted, for example that a tool only reads.',
     },
-    sampling: {
-      schema: ({ flag }) => flag,
-      text: 'It may send requests to your model, within budget and permission.',
-    },
+    sampling: { schema: ({ flag }) => flag, text: 'It may send requests to your model, within budget and permission.' },
     enabled: { schema: ({ flag }) => flag, text: 'false disables it.' },
   },
 } as const satisfies SettingRow

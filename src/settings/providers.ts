@@ -12,10 +12,7 @@ const keys = {
     schema: ({ oneOf }) => oneOf('chat', 'responses', 'anthropic', 'gemini'),
     text: 'The wire format of its API.',
   },
-  api_key_env: {
-    schema: ({ variableName }) => variableName,
-    text: 'The environment variable that contains the key.',
-  },
+  api_key_env: { schema: ({ variableName }) => variableName, text: 'The environment variable that contains the key.' },
   api_key_command: {
     schema: ({ name }) => name,
     text: 'A command that prints the key, for keys that expire: run at most every five minutes. Not together with api_key_env.',

@@ -226,11 +226,7 @@ export const rows = {
     text: 'Prices of models, by name or glob, for hosts whose prices are not known. Only in your own config file.',
     each: 'name',
     keys: {
-      input: {
-        isRequired: true,
-        schema: ({ number }) => number(0, 1e6),
-        text: 'US dollars per million input tokens.',
-      },
+      input: { isRequired: true, schema: ({ number }) => number(0, 1e6), text: 'US dollars per million input tokens.' },
       output: {
         isRequired: true,
         schema: ({ number }) => number(0, 1e6),
@@ -470,12 +466,7 @@ export const rows = {
         initial: '5m',
         text: 'Time between two pieces of the answer; pieces without content do not count.',
       },
-      request: {
-        schema: ({ timeLimit }) => timeLimit,
-        order: down,
-        initial: '1h',
-        text: 'Total time of one call.',
-      },
+      request: { schema: ({ timeLimit }) => timeLimit, order: down, initial: '1h', text: 'Total time of one call.' },
       agent: {
         schema: ({ timeLimit }) => timeLimit,
         order: down,
@@ -486,11 +477,7 @@ export const rows = {
         order: down,
         text: 'Time in which the user must answer a question, counted from when it was first asked; after that the answer is no.',
       },
-      gate: {
-        schema: ({ timeLimit }) => timeLimit,
-        order: down,
-        text: 'The command of gate. Default: 10m.',
-      },
+      gate: { schema: ({ timeLimit }) => timeLimit, order: down, text: 'The command of gate. Default: 10m.' },
     },
   },
   budget: {
@@ -686,12 +673,7 @@ export const rows = {
         initial: '30s',
         text: 'How long a program may run. Time spent waiting for its calls is not counted.',
       },
-      memory_mb: {
-        schema: ({ integer }) => integer(16, 1024),
-        order: down,
-        initial: 64,
-        text: 'Memory of a program.',
-      },
+      memory_mb: { schema: ({ integer }) => integer(16, 1024), order: down, initial: 64, text: 'Memory of a program.' },
       eval_type: {
         schema: ({ oneOf }) => oneOf('auto', 'global', 'module'),
         order: free,

@@ -40,10 +40,7 @@ export const test = {
           schema: ({ pattern }) => pattern,
           text: 'A JavaScript regular expression that matches somewhere in the answer.',
         },
-        file_contains: {
-          schema: ({ tableOf, pieces }) => tableOf(pieces),
-          text: 'Files and text that they contain.',
-        },
+        file_contains: { schema: ({ tableOf, pieces }) => tableOf(pieces), text: 'Files and text that they contain.' },
         file_equals: { schema: ({ tableOf, text }) => tableOf(text), text: 'Files and their whole content.' },
         output: {
           schema: ({ anything }) => anything,

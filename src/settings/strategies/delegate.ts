@@ -20,10 +20,7 @@ export const delegate = {
       schema: ({ oneOf }) => oneOf('markdown', 'json'),
       text: 'The format of the list. Default: markdown.',
     },
-    notifications: {
-      schema: ({ flag }) => flag,
-      text: 'Members are notified of unread messages. Default: true.',
-    },
+    notifications: { schema: ({ flag }) => flag, text: 'Members are notified of unread messages. Default: true.' },
     task_list: {
       schema: ({ name }) => name,
       text: 'The list: a file in the folder of the run, or, with a slash, a path relative to the workspace. Default: tasks.md.',

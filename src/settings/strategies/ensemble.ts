@@ -27,28 +27,16 @@ export const ensemble = {
       text: 'How the answers are combined: a model synthesizes them, the most frequent one is used, or the first one.',
     },
     aggregator: { schema: ({ name }) => name, text: 'An agent that combines all answers into one.' },
-    check: {
-      schema: ({ name }) => name,
-      text: 'A command for sh: the answer of the first member to pass it is used.',
-    },
-    isolation: {
-      schema: ({ isolation }) => isolation,
-      text: 'worktree: each member works in its own git worktree.',
-    },
+    check: { schema: ({ name }) => name, text: 'A command for sh: the answer of the first member to pass it is used.' },
+    isolation: { schema: ({ isolation }) => isolation, text: 'worktree: each member works in its own git worktree.' },
     model: { schema: ({ name }) => name, text: 'The model of the synthesis. Default: the model of the file.' },
     agents: {
       text: 'The members. All get the same request at the same time.',
       each: { list: 'a list of tables, written [[ensemble.agents]]' },
       keys: {
         name: { schema: ({ name }) => name, text: 'Its name. Default: derived from what it runs.' },
-        model: {
-          schema: ({ name }) => name,
-          text: 'The model that answers, or the model of its agent or program.',
-        },
-        agent: {
-          schema: ({ name }) => name,
-          text: 'An agent that answers: a name, a file, or namespace@pack/agent.',
-        },
+        model: { schema: ({ name }) => name, text: 'The model that answers, or the model of its agent or program.' },
+        agent: { schema: ({ name }) => name, text: 'An agent that answers: a name, a file, or namespace@pack/agent.' },
         command: {
           schema: ({ name }) => name,
           text: 'A program that answers: a name on PATH, or a path relative to the workspace.',

@@ -46,11 +46,7 @@ const keys = {
     schema: ({ textFor }) => textFor(conditionForms, (value) => parseCondition(value) !== undefined),
     text: 'How long: a count of iterations, for example 5, or a time, for example 30m.',
   },
-  context: {
-    schema: ({ flag }) => flag,
-    initial: true,
-    text: 'Tell each iteration what the earlier ones have done.',
-  },
+  context: { schema: ({ flag }) => flag, initial: true, text: 'Tell each iteration what the earlier ones have done.' },
   assessment: {
     schema: ({ either, flag, name }) => either([flag, name], 'true, false or the name of a file'),
     initial: true,
@@ -83,20 +79,13 @@ const keys = {
     schema: ({ integer }) => integer(1),
     text: 'The maximum number of iterations, whatever the other conditions. Default: 100 if no count is given.',
   },
-  until: {
-    schema: ({ name }) => name,
-    text: 'A command for sh, run after each iteration: exit code 0 ends it.',
-  },
+  until: { schema: ({ name }) => name, text: 'A command for sh, run after each iteration: exit code 0 ends it.' },
   score: {
     schema: ({ name }) => name,
     text: 'A command for sh that prints a number, run before the first and after each iteration.',
   },
   score_goal: { schema: ({ number }) => number(-1e9, 1e9), text: 'A score as good as this one ends it.' },
-  score_best: {
-    schema: ({ oneOf }) => oneOf('highest', 'lowest'),
-    initial: 'highest',
-    text: 'Which score is better.',
-  },
+  score_best: { schema: ({ oneOf }) => oneOf('highest', 'lowest'), initial: 'highest', text: 'Which score is better.' },
   stall: {
     schema: ({ integer }) => integer(0),
     text: 'This many consecutive iterations without a change end it; 0: never. Default: 3, and 0 if condition is a count.',
