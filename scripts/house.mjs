@@ -41,7 +41,13 @@ const single = [...importers].flatMap(([file, by]) => {
     : []
 })
 /** Tables with a file for each row, beside them or below. */
-const tables = ['agent/modes/registry.ts', 'page/view/run-tabs.tsx', 'script/host/index.ts', 'strategies/strategies.ts']
+const tables = [
+  'agent/modes/registry.ts',
+  'page/view/run-tabs.tsx',
+  'script/host/index.ts',
+  'settings/rows.ts',
+  'strategies/strategies.ts',
+]
 const isRow = ({ file, by }) => tables.includes(by) && file.startsWith(`${dirname(by)}/`)
 /** What nothing but the list excuses: loaded with its importer, without a test of its own, and no row of a table. */
 const unexcused = single

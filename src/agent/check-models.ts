@@ -1,6 +1,6 @@
 import type { DataPath } from '../base/data-text.ts'
 import { BatonError, isBatonError } from '../base/error.ts'
-import type { Finding } from '../config/issue.ts'
+import type { Finding } from '../settings/issue.ts'
 import type { AgentParts, ChosenModel } from './parts.ts'
 
 export interface ModelNames {

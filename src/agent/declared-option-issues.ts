@@ -1,6 +1,6 @@
 import { isBatonError } from '../base/error.ts'
 import { defined, isJsonObject, type JsonObject } from '../base/json.ts'
-import { type Issue, withPlace } from '../config/issue.ts'
+import { type Issue, withPlace } from '../settings/issue.ts'
 import type { DeclaredOptions } from './declared-options.ts'
 import type { AgentParts } from './parts.ts'
 import { serverNamed } from '../mcp/names.ts'

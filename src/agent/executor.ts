@@ -1,8 +1,8 @@
 import { BatonError, isBatonError, isSuspension, rewordError, type SourcePlace } from '../base/error.ts'
 import { tableLine } from '../config/table-line.ts'
 import { defined, type Json, type JsonObject } from '../base/json.ts'
-import { throwIssues } from '../config/issue.ts'
-import { parseDuration } from '../config/duration.ts'
+import { throwIssues } from '../settings/issue.ts'
+import { parseDuration } from '../base/duration.ts'
 import type {
   AgentExecutor,
   AgentResult,

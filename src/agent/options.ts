@@ -1,7 +1,7 @@
 import { BatonError } from '../base/error.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { checkAgentOptions } from '../config/agent-options.ts'
-import { describeValue } from '../config/issue.ts'
+import { describeValue } from '../settings/issue.ts'
 import type { ModelSettings } from '../event/agent.ts'
 import { requestedModel, resolveAlias } from '../model/alias.ts'
 

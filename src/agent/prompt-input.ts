@@ -1,7 +1,7 @@
 import { modelText } from '../base/model-text.ts'
 import { attribute, framed } from '../base/frame.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
-import { isReserved } from '../config/keys.ts'
+import { isReserved } from '../settings/keys.ts'
 import type { CallerVariables, PromptInput } from '../event/agent.ts'
 
 /**

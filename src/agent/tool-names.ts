@@ -1,7 +1,7 @@
 import type { DataPath } from '../base/data-text.ts'
 import { BatonError } from '../base/error.ts'
 import { leftOutCode, leftOutHint, type UnusedServers, unusedServersText } from '../config/unused-servers.ts'
-import { type Finding, suggestionHint, wrongValue } from '../config/issue.ts'
+import { type Finding, suggestionHint, wrongValue } from '../settings/issue.ts'
 import { nearest } from '../base/suggest.ts'
 import { type Approver, type ContextWith, emit, type Events, type Servers } from '../event/context.ts'
 import type { ToolFilter } from '../event/permission.ts'

@@ -6,7 +6,7 @@ import { realPath } from '../base/files.ts'
 import { runGit } from '../base/git.ts'
 import { listFiles } from '../base/glob.ts'
 import { isSourceFile, isSourceFolder } from '../base/reads.ts'
-import { isReserved } from '../config/keys.ts'
+import { isReserved } from '../settings/keys.ts'
 import type { Surroundings } from '../config/locate.ts'
 
 /** Files passed to a command, as named: a folder stands for the prompt files and agents in it. */

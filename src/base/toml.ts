@@ -250,3 +250,16 @@ function add(path: DataPath, place: KeyAndValue, positions: Positions): void {
 function rangeOf({ loc: { start, end } }: AST.TOMLNode): TextPosition {
   return { line: start.line, column: start.column + 1, endLine: end.line, endColumn: end.column + 1 }
 }
+
+/**
+ * A whole TOML file, with or without a byte order mark; `file` is its name in messages.
+ * @throws BatonError CONFIG_INVALID with its place
+ */
+export async function readTomlFile(
+  file: string,
+  written: string,
+): Promise<DataText & { readonly file: string; readonly text: string }> {
+  const text = written.replace(/^\uFEFF/, '')
+  const read = await parseToml({ file, text, block: text, firstLine: 1, what: file, code: 'CONFIG_INVALID' })
+  return { file, text, ...read }
+}

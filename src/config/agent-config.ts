@@ -1,6 +1,6 @@
 import { type DataPath, quotedPath } from '../base/data-text.ts'
 import { defined, isJsonObject, type Json, type JsonObject } from '../base/json.ts'
-import { describeValue, type Finding, mismatch, type Rules, wrongKey, wrongValue } from './issue.ts'
+import { describeValue, type Finding, mismatch, type Rules, wrongKey, wrongValue } from '../settings/issue.ts'
 
 export const stages = ['pre', 'pre_task', 'post_task', 'post'] as const
 export const merges = ['replace', 'shallow', 'deep'] as const

@@ -1,7 +1,7 @@
 import type { DataPath } from '../base/data-text.ts'
 import { canonicalJson, defined, isJsonObject, type Json, type JsonObject } from '../base/json.ts'
-import { commandKeys, definitionKeys, isCommand, usualStdinOver } from './agent-tables.ts'
-import { parseDuration } from './duration.ts'
+import { commandKeys, type DefinedCommandLine, definitionKeys, isCommand, usualStdinOver } from '../settings/agents.ts'
+import { parseDuration } from '../base/duration.ts'
 import { tableLine } from './table-line.ts'
 
 /** Where a definition, or a part of it, is written. Plain JSON. */
@@ -54,18 +54,6 @@ export type DefinedAgent =
       readonly line: DefinedCommandLine
       readonly defined?: DefinedText
     }
-
-/** The program that is started. */
-export type DefinedCommandLine = {
-  readonly preset?: 'claude' | 'codex' | 'gemini' | 'opencode'
-  readonly command: string
-  readonly args: readonly string[]
-  readonly env: { readonly [name: string]: string }
-  readonly stdinOver: number
-  readonly model?: string
-  readonly timeoutMs?: number
-  readonly mode?: 'read-only' | 'workspace-write' | 'danger-full-access'
-}
 
 /** A named agent, with what its starter needs to know about it. */
 export interface AgentDefinition {

@@ -3,7 +3,7 @@ import { compareBytes } from '../base/byte-order.ts'
 import { entriesIn, isFile, isFolder } from '../base/entries.ts'
 import { isInside, realPath } from '../base/files.ts'
 import type { PromptDocument } from '../prompt/document.ts'
-import { isDefinitionName } from './agent-tables.ts'
+import { isDefinitionName } from '../settings/agents.ts'
 import { type Surroundings, userConfigFile } from './locate.ts'
 
 /** The folder of the user's definitions, next to the config file. */

@@ -1,7 +1,7 @@
 import type { DataPath } from '../base/data-text.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
-import { parseDuration } from './duration.ts'
-import { type Finding, suggestionHint, mismatch, type Rules, wrongKey } from './issue.ts'
+import { parseDuration } from '../base/duration.ts'
+import { type Finding, suggestionHint, mismatch, type Rules, wrongKey } from '../settings/issue.ts'
 
 /** What concerns the model; it also applies to an agent that replaces the main agent. */
 export const modelOptions = [

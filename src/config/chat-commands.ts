@@ -6,7 +6,7 @@ import type { Json } from '../base/json.ts'
 import { refuseEscape } from '../base/link-escape.ts'
 import { type ReadLog, readSource } from '../base/reads.ts'
 import { parsePrompt, placeOf } from '../prompt/document.ts'
-import { isDefinitionName } from './agent-tables.ts'
+import { isDefinitionName } from '../settings/agents.ts'
 import {
   type Finding,
   type Issue,
@@ -16,7 +16,7 @@ import {
   placeFindings,
   throwIssues,
   wrongKey,
-} from './issue.ts'
+} from '../settings/issue.ts'
 import { type Surroundings, userConfigFile } from './locate.ts'
 
 /** A chat command that a prompt file in a folder `commands/` defines. */

@@ -1,13 +1,10 @@
 import * as z from 'zod'
 import { type DataPath, pathText, quotedPath } from '../base/data-text.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
-import { type Finding, suggestionHint, mismatch, wrongKey, wrongValue } from './issue.ts'
-import { isReserved, reserved, type ReservedKey, unavailableIn } from './keys.ts'
-import { checkAgents } from './agent-tables.ts'
-import { checkRoles, checkWaits, ownCollab } from './collab-check.ts'
-import { checkServers } from './mcp-servers.ts'
-import { isGuarded } from './orders.ts'
-import { schemas } from './schema.ts'
+import { type Finding, suggestionHint, mismatch, wrongKey, wrongValue } from '../settings/issue.ts'
+import { type ReservedKey, isGuarded, isRequestKey, isReserved, reserved, unavailableIn } from '../settings/keys.ts'
+import { checkWaits, ownCollab } from '../settings/collab.ts'
+import { schemas } from '../settings/schema.ts'
 
 /** Whose keys are checked: those of a file, or those of the command line. */
 export type SettingsScope = 'user' | 'workspace' | 'trusted' | 'flag'
@@ -49,16 +46,23 @@ const settable = [...reserved].flatMap(([key, entry]) => (entry.isPromptOnly ? [
  */
 export function checkReserved(key: ReservedKey, value: Json): readonly Finding[] {
   const findings = checkValue(key, value)
-  if (findings.length === 0 && isJsonObject(value)) {
-    if (key === 'mcp_servers') return checkServers(value)
-    if (key === 'agents') return checkAgents(value)
-    if (key === 'collab') return checkRoles(value)
-  }
   if (findings.length > 0) return findings
+  const inside = isJsonObject(value) ? (reserved.get(key)?.check?.(value, checkOption) ?? []) : []
+  if (inside.length > 0) return inside
   const missing = unavailableIn(key, value)
   if (missing === undefined) return []
   const said = { message: `${missing.shown} is not available in this version`, hint: 'Remove it.' }
   return [{ ...wrongKey(missing.path, said), code: 'NOT_AVAILABLE' }]
+}
+
+/** What is wrong with an option for the main agent: only request keys are allowed. */
+function checkOption(key: string, value: Json, at: DataPath): readonly Finding[] {
+  if (isReserved(key) && isRequestKey(key))
+    return checkReserved(key, value).map((found) => ({ ...found, path: [...at, ...found.path] }))
+  const known = [...reserved.keys()].filter(isRequestKey)
+  const message = `unknown option "${key}" of a step without an agent`
+  const otherwise = 'Options for the main agent are model, temperature, context_globs and the like.'
+  return [wrongKey([...at, key], { message, hint: suggestionHint(key, known, otherwise) })]
 }
 
 /** What is wrong with the value of a reserved key: types, ranges, and unknown keys in tables. */

@@ -17,9 +17,10 @@ import {
   workspaceAgentsFolders,
   writtenName,
 } from './agent-files.ts'
-import { isCommand, isDefinitionName, misplacedKeys, nameHint, startingKeys } from './agent-tables.ts'
+import { isCommand, isDefinitionName, misplacedKeys, nameHint } from '../settings/agents.ts'
+import { startingKeys } from '../settings/keys.ts'
 import { type BuiltInName, isBuiltInName, presetNames } from './builtin-names.ts'
-import type { Issue } from './issue.ts'
+import type { Issue } from '../settings/issue.ts'
 import type { Layer } from './layers.ts'
 import type { Surroundings } from './locate.ts'
 import { modelText } from '../base/model-text.ts'

@@ -4,9 +4,10 @@ import { refuseEscape } from '../base/link-escape.ts'
 import { displayPath, realPath } from '../base/files.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { type ReadLog, readSource, sourceExists } from '../base/reads.ts'
+import { readTomlFile } from '../base/toml.ts'
 import { checkAgentOptions } from './agent-options.ts'
 import type { SettingsScope } from './check-settings.ts'
-import { type Finding, type Issue, type Located, notATable, placeFindings, readTomlFile, wrongKey } from './issue.ts'
+import { type Finding, type Issue, type Located, notATable, placeFindings, wrongKey } from '../settings/issue.ts'
 import { type Layer, originsOf, type SourcedValue } from './layers.ts'
 import {
   type AipackConfigFile,

@@ -4,7 +4,7 @@ import type { JsonObject } from '../base/json.ts'
 import type { PromptDocument } from '../prompt/document.ts'
 import type { DefinedAgent, DefinitionSource } from './agent-definitions.ts'
 import { parseAgentFile } from './foreign-agent.ts'
-import { readTomlFile } from './issue.ts'
+import { readTomlFile } from '../base/toml.ts'
 
 type DefinedPrompt = Pick<Extract<DefinedAgent, { readonly kind: 'prompt' }>, 'name' | 'text' | 'defined'>
 

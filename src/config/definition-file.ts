@@ -1,7 +1,7 @@
 import type { JsonObject } from '../base/json.ts'
 import { type PromptDocument, placeOf } from '../prompt/document.ts'
 import type { DefinitionPart } from './agent-definitions.ts'
-import { isCommand, misplacedKeys } from './agent-tables.ts'
+import { isCommand, misplacedKeys } from '../settings/agents.ts'
 import { BatonError } from '../base/error.ts'
 import { translateForeign } from './foreign-agent.ts'
 

@@ -4,18 +4,13 @@ import { foldKey, oneEditFrom } from '../base/suggest.ts'
 import type { PromptDocument } from '../prompt/document.ts'
 import { type AgentConfig, normalizeSubAgents } from './agent-config.ts'
 import { checkReserved } from './check-settings.ts'
-import { ownCollab } from './collab-check.ts'
+import { ownCollab } from '../settings/collab.ts'
 import { checkVariables } from './input-variables.ts'
-import { type Finding, type Issue, notATable, placeFindings, wrongKey, wrongValue } from './issue.ts'
-import { isReserved, reserved } from './keys.ts'
+import { type Finding, type Issue, notATable, placeFindings, wrongKey } from '../settings/issue.ts'
+import { isGuarded, isReserved, reserved } from '../settings/keys.ts'
 import type { UserLimits } from './user-limits.ts'
-import { isGuarded } from './orders.ts'
-import { checkStrategies, readersOfParams, type AnsweringKey } from './strategies.ts'
+import { checkStrategies, readersOfParams } from '../settings/strategies.ts'
 import { checkTrust, exactGlobs, needsTrust, needyKeys, type TrustState, withoutKeys } from './trust.ts'
-import { checkStepOptions, checkWorkflow } from './workflow-check.ts'
-import type { DataPath } from '../base/data-text.ts'
-import { readDelegate, type WrittenDelegate } from './delegate.ts'
-import { type Aggregate, aggregateOf, type WrittenEnsemble, type WrittenMember } from './ensemble.ts'
 
 export interface CheckedFrontMatter {
   readonly values: JsonObject
@@ -84,7 +79,7 @@ function readReserved(data: JsonObject, trust: TrustState) {
     if (!isReserved(key) || key === 'sub_agents' || key === 'params') continue
     if (isGuarded(key) && trust !== 'trusted') continue
     const wrong = checkReserved(key, value)
-    const found = wrong.length === 0 ? checkInside(key, value) : wrong
+    const found = wrong.length === 0 && key === 'input' && isJsonObject(value) ? checkVariables(value) : wrong
     findings.push(...found)
     if (found.length === 0) values[key] = key === 'collab' && isJsonObject(value) ? ownCollab(value) : value
     else if (key === 'agents' && isJsonObject(value)) values[key] = withoutWrong(value, found)
@@ -96,19 +91,6 @@ function readReserved(data: JsonObject, trust: TrustState) {
 function withoutWrong(tables: JsonObject, findings: readonly Finding[]): JsonObject {
   const wrong = new Set(findings.map(({ path: [, name] }) => name))
   return Object.fromEntries(Object.entries(tables).filter(([name]) => !wrong.has(name)))
-}
-
-/** Inconsistencies between parts of a table, once each part has the right type. */
-function checkInside(key: string, value: Json): readonly Finding[] {
-  if (!isJsonObject(value)) return []
-  if (key === 'input') return checkVariables(value)
-  return Object.hasOwn(inStrategies, key) ? inStrategies[key as AnsweringKey](value) : []
-}
-
-const inStrategies: { readonly [Key in AnsweringKey]: (table: JsonObject) => readonly Finding[] } = {
-  workflow: (table) => [...checkWorkflow(table), ...checkStepOptions(table)],
-  ensemble: checkEnsemble,
-  delegate: checkDelegate,
 }
 
 /**
@@ -211,118 +193,4 @@ export function unlikelyPrompt({ file, text, meta }: PromptDocument): readonly I
   const message = `${file} does not look like a prompt file: it ends in ${ending} and has no front matter`
   const hint = 'Name a .md file; pass other files with context_globs or -f.'
   return [{ code: 'CONFIG_INVALID', message, hint, place: { file, line: 1, text } }]
-}
-
-const workerName = /^[A-Za-z][\w-]{0,63}$/
-const ownNames: ReadonlySet<string> = new Set(['leader', 'all', 'self', 'teammate'])
-
-/** Inconsistencies in a checked `delegate` table. */
-export function checkDelegate(value: JsonObject): readonly Finding[] {
-  const { workers } = value as WrittenDelegate
-  const { workers: read, list, format } = readDelegate(value)
-  const names = read.map(({ name }) => name)
-  const found = read.flatMap(({ name, index }): readonly Finding[] => {
-    const path: DataPath = ['delegate', 'workers', index ?? 0]
-    if (!workerName.test(name) || ownNames.has(name)) {
-      const hint =
-        'Write { name = "Code", agent = "…" }: letters, digits, - and _, starting with a letter, but not leader or all.'
-      return [wrongValue(path, { message: `"${name}" cannot be the name of a worker`, hint })]
-    }
-    if (names.indexOf(name) === names.lastIndexOf(name) || names.indexOf(name) === index) return []
-    const hint = 'Rename one, or remove it: a worker may be started any number of times.'
-    return [wrongValue(path, { message: `two workers of the team are named "${name}"`, hint })]
-  })
-  if (workers?.length === 0) {
-    const hint = 'Name agents, or omit workers: the default is Explore, Plan and general-purpose.'
-    found.push(wrongValue(['delegate', 'workers'], { message: 'the team has no workers', hint }))
-  }
-  const isFile = /[^/]$/.test(list) && !/(?:^|\/)\.{1,2}$/.test(list)
-  if (!isFile || list === 'items.json') {
-    const hint = `Write a file, such as "${format === 'json' ? 'tasks.json' : 'tasks.md'}".`
-    found.push(
-      wrongValue(['delegate', 'task_list'], { message: `"${list}" cannot be the task list of the team`, hint }),
-    )
-  }
-  return found
-}
-
-/** Inconsistencies in a checked `ensemble` table. Conflicts with other keys of the file are checked elsewhere. */
-export function checkEnsemble(value: JsonObject): readonly Finding[] {
-  const written = value as WrittenEnsemble
-  const { agents = [] } = written
-  if (agents.length === 0) {
-    const hint = 'Add [[ensemble.agents]] with a model, an agent or a command.'
-    return [wrongKey(['ensemble'], { message: '"ensemble" has no agents', hint })]
-  }
-  return [...agents.flatMap(checkMember), ...checkNames(agents), ...checkQuorum(written), ...checkAggregate(written)]
-}
-
-function at(index: number, ...key: readonly string[]): DataPath {
-  return ['ensemble', 'agents', index, ...key]
-}
-
-function checkMember(member: WrittenMember, index: number): readonly Finding[] {
-  const { name, model, agent, command, preset } = member
-  const shown = name === undefined ? `member ${index + 1} of the ensemble` : `ensemble member "${name}"`
-  const isProgram = command !== undefined || preset !== undefined
-  if (model === undefined && agent === undefined && !isProgram) {
-    const hint = 'Add one of them.'
-    return [wrongKey(at(index), { message: `${shown} has no model, agent, command or preset`, hint })]
-  }
-  if (agent !== undefined && isProgram) {
-    const key = command === undefined ? 'preset' : 'command'
-    return [wrongKey(at(index, key), { message: `${shown} has both agent and ${key}`, hint: 'Keep one of them.' })]
-  }
-  if (isProgram) return []
-  return (['args', 'env', 'stdin_over', 'sandbox'] as const)
-    .filter((key) => member[key] !== undefined)
-    .map((key) => {
-      const message = `"${key}" of ${shown} is for a command line, but none is named`
-      return wrongKey(at(index, key), { message, hint: `Set command to the program, or remove ${key}.` })
-    })
-}
-
-function checkNames(agents: readonly WrittenMember[]): readonly Finding[] {
-  const names = agents.map(({ name }) => name)
-  return names.flatMap((name, index) => {
-    if (name === undefined || names.indexOf(name) === index) return []
-    return [wrongValue(at(index, 'name'), { message: `two ensemble members are named "${name}"`, hint: 'Rename one.' })]
-  })
-}
-
-function checkQuorum({ quorum, agents = [], ...others }: WrittenEnsemble): readonly Finding[] {
-  if (quorum === undefined) return []
-  if (aggregateOf(others) === 'first') {
-    const message = '"ensemble.quorum" has no effect if the first answer is used'
-    return [wrongKey(['ensemble', 'quorum'], { message, hint: 'Remove it.' })]
-  }
-  if (quorum <= agents.length) return []
-  const message = `"ensemble.quorum" is ${quorum}, but there ${agents.length === 1 ? 'is only 1 member' : `are only ${agents.length} members`}`
-  return [wrongValue(['ensemble', 'quorum'], { message, hint: `Write ${agents.length} or less, or add members.` })]
-}
-
-/** The keys that each kind of aggregation ignores. */
-const unused: { readonly [kind in Aggregate]: readonly ('aggregator' | 'check' | 'model')[] } = {
-  synthesis: ['check'],
-  vote: ['check', 'model'],
-  first: ['model'],
-  aggregator: ['check', 'model'],
-}
-
-function checkAggregate(written: WrittenEnsemble): readonly Finding[] {
-  const { aggregate, aggregator } = written
-  const kind = aggregateOf(written)
-  if (aggregate !== undefined && aggregator !== undefined) {
-    const message = `"ensemble.aggregate" and "ensemble.aggregator" cannot be combined`
-    return [
-      wrongKey(['ensemble', 'aggregator'], { message, hint: 'Keep one: both define how the answers are combined.' }),
-    ]
-  }
-  const why = aggregator === undefined ? `aggregate = "${kind}"` : 'an aggregator'
-  return unused[kind]
-    .filter((key) => written[key] !== undefined)
-    .map((key) => {
-      const message = `"ensemble.${key}" has no effect with ${why}`
-      return wrongKey(['ensemble', key], { message, hint: 'Remove one of the two.' })
-    })
 }

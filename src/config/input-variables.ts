@@ -11,7 +11,7 @@ import {
   throwIssues,
   wrongKey,
   wrongValue,
-} from './issue.ts'
+} from '../settings/issue.ts'
 
 type VariableType = 'string' | 'number' | 'integer' | 'boolean' | 'list' | 'table'
 

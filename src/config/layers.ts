@@ -1,9 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type DataPath, type DataText, pathText } from '../base/data-text.ts'
 import { defined, isJsonObject, type Json, type JsonObject } from '../base/json.ts'
-import { type Finding, type Issue, withPlace } from './issue.ts'
-import { reserved } from './keys.ts'
-import { orderOf } from './orders.ts'
+import { type Finding, type Issue, withPlace } from '../settings/issue.ts'
+import { orderOf, reserved } from '../settings/keys.ts'
 import type { PermissionRule } from './permission-rules.ts'
 
 export type Origin =

@@ -1,7 +1,7 @@
 import type { DataText } from '../base/data-text.ts'
 import { parseJsonData } from '../base/json-data.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
-import { type Finding, type Located, mismatch, wrongKey } from './issue.ts'
+import { type Finding, type Located, mismatch, wrongKey } from '../settings/issue.ts'
 import type { Layer } from './layers.ts'
 
 /** A file of MCP servers, as written. */

@@ -1,6 +1,6 @@
 import { posix } from 'node:path'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
-import { type Finding, wrongKey } from './issue.ts'
+import { type Finding, wrongKey } from '../settings/issue.ts'
 
 /** The variable in server definitions of packs that contains the folder of the pack. */
 export const packFolderVariable = 'PACK_DIR'

@@ -1,6 +1,6 @@
 import { BatonError, isBatonError } from '../base/error.ts'
 import type { JsonObject } from '../base/json.ts'
-import { readTomlFile } from './issue.ts'
+import { readTomlFile } from '../base/toml.ts'
 
 /**
  * Parses one `-c key=value`: the key may be dotted, the value is TOML, and text that is not TOML is used verbatim, so

@@ -1,8 +1,8 @@
 import { type DataText, pathText } from '../base/data-text.ts'
 import { isJsonObject, type Json } from '../base/json.ts'
-import { type Finding, mismatch } from './issue.ts'
+import { type Finding, mismatch } from '../settings/issue.ts'
 
-export const permissionEffects = ['allow', 'ask', 'deny'] as const
+const permissionEffects = ['allow', 'ask', 'deny'] as const
 
 /** The effect of a rule on the calls that it matches. */
 type PermissionEffect = (typeof permissionEffects)[number]

@@ -1,6 +1,6 @@
 import { BatonError } from '../base/error.ts'
-import { parseDuration } from './duration.ts'
-import { conditionForms, parseCondition } from './iteration.ts'
+import { parseDuration } from '../base/duration.ts'
+import { conditionForms, parseCondition } from '../settings/strategies/iterate.ts'
 
 /** Settings for a run in addition to its file, as the flags of `baton run` give them. */
 export interface RequestFlags {

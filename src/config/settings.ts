@@ -2,14 +2,12 @@ import { join, resolve } from 'node:path'
 import { realPath } from '../base/files.ts'
 import type { JsonObject } from '../base/json.ts'
 import { parseSize } from '../base/size.ts'
-import { type Collab, isCollab, readCollab } from './collab.ts'
-import { parseDuration } from './duration.ts'
-import { type IterationCondition, parseCondition } from './iteration.ts'
-import { type Defaults, defaults, plainKeys } from './keys.ts'
+import { type Collab, isCollab, readCollab } from '../settings/collab.ts'
+import { parseDuration } from '../base/duration.ts'
+import { type Defaults, defaults, plainKeys, type SettingValues } from '../settings/keys.ts'
 import type { Layer } from './layers.ts'
 import type { PermissionRule } from './permission-rules.ts'
-import type { SettingValues } from './schema.ts'
-import { readStrategies, type StrategyTables } from './strategies.ts'
+import { readStrategies, type StrategyTables } from '../settings/strategies.ts'
 
 /** Values, including all that have a default. */
 type Filled<Values, Initial> = Values & {
@@ -19,20 +17,13 @@ type Filled<Values, Initial> = Values & {
       : unknown)
 }
 
-type Immutable<T> = { readonly [Key in keyof T]: Immutable<T[Key]> }
-
 /** What merged layers contain; the lowest of them is `defaultLayer`. */
-type Values = Immutable<Filled<SettingValues, Defaults>>
+type Values = Filled<SettingValues, Defaults>
 
-type OptionalKey = (typeof plainKeys)[number]
-type ModeKey = 'write_mode' | 'file_content_mode' | 'partial' | 'allow_run_on_task_fail'
-type LimitKey = 'fallback_models' | 'budget' | 'input_concurrency' | 'max_files_size_kb'
+type PlainKey = (typeof plainKeys)[number]
 
 /** The settings in force for one agent, with defaults. Keys that also exist in files keep their names. */
-export interface Settings
-  extends
-    Pick<Values, Exclude<OptionalKey, 'reasoning_effort' | 'permission'> | ModeKey | LimitKey>,
-    Partial<StrategyTables> {
+export interface Settings extends Pick<Values, Exclude<PlainKey, 'reasoning_effort' | 'permission'>>, StrategyTables {
   /** Includes the suffix of a model name. */
   readonly reasoning_effort?: string
   /** Rules of all layers, weakest first, without the default rules. */
@@ -78,14 +69,10 @@ export interface Settings
   readonly runs: { readonly dir?: string; readonly keep_ms?: number; readonly max_bytes: number }
   /** For the whole run; undefined: no limit. */
   readonly timeout_ms?: number
-  /** Undefined: the prompt is processed once. */
-  readonly iterate?: IterateSettings
   /** The table of the front matter that is named like its mode. */
   readonly mode_options?: JsonObject
   /** The model may start agents; undefined: it gets no tools for that. */
   readonly collab?: Collab
-  /** Options of the mode `code`. */
-  readonly code: Values['code']
   /** What programs chosen by a model may access. */
   readonly sandbox: SandboxSettings
 }
@@ -104,14 +91,6 @@ export function sandboxMode({
   return sandbox.mode ?? (writes === false ? 'read-only' : 'workspace-write')
 }
 
-/** `[iterate]`, if it limits the iterations. */
-export interface IterateSettings extends Omit<Values['iterate'], 'condition' | 'command_timeout'> {
-  /** Undefined: until something else ends it. */
-  readonly condition: IterationCondition | undefined
-  /** For `until`, `score`, and a commit with its hooks. */
-  readonly command_timeout_ms: number
-}
-
 /** The lowest layer. */
 export const defaultLayer: Layer = { origin: { kind: 'default' }, values: defaults }
 
@@ -122,23 +101,15 @@ export function settingsOf(merged: JsonObject, { workspace }: { readonly workspa
   // every layer was checked by schema.ts, or contains only text by construction (flags and environment)
   const values = merged as unknown as Values
   const { max_size, ...changes } = values.changes
-  const { output, runs, budget, allow_run_on_task_fail } = values
+  const { output, runs } = values
   const { collab } = merged
-  const { fallback_models, write_mode, file_content_mode, partial, input_concurrency, max_files_size_kb } = values
   const { patience, ...retry } = values.retry
   const { connect, headers, stream_idle, request, agent, approval, gate } = values.timeouts
   const { engine, isolated, timeout, memory_mb, instructions } = values.lua
   const present = plainKeys.filter((key) => Object.hasOwn(values, key))
   return {
-    ...(Object.fromEntries(present.map((key) => [key, values[key]])) as Pick<
-      Values,
-      Exclude<OptionalKey, 'permission'>
-    >),
+    ...(Object.fromEntries(present.map((key) => [key, values[key]])) as Pick<Values, Exclude<PlainKey, 'permission'>>),
     ...(output === undefined ? {} : { output: output as NonNullable<Settings['output']> }),
-    fallback_models,
-    write_mode,
-    file_content_mode,
-    partial,
     template: values.template ?? merged['input'] !== undefined,
     retry: { ...retry, ...(patience === undefined ? {} : { patience_ms: durationMs(patience) }) },
     timeouts: {
@@ -150,9 +121,7 @@ export function settingsOf(merged: JsonObject, { workspace }: { readonly workspa
       ...(approval === undefined ? {} : { approval_ms: durationMs(approval) }),
       ...(gate === undefined ? {} : { gate_ms: durationMs(gate) }),
     },
-    budget,
     model_aliases: values.model_aliases ?? {},
-    input_concurrency,
     base_dir: realPath(join(workspace, values.base_dir)),
     globs: {
       context: globsOf(values, 'context_globs'),
@@ -160,8 +129,6 @@ export function settingsOf(merged: JsonObject, { workspace }: { readonly workspa
       structure: globsOf(values, 'structure_globs'),
       working: globsOf(values, 'working_globs'),
     },
-    max_files_size_kb,
-    allow_run_on_task_fail,
     lua: { engine, isolated, timeout_ms: durationMs(timeout), memory_mb, instructions },
     providers: values.providers ?? {},
     prices: values.prices ?? {},
@@ -173,24 +140,9 @@ export function settingsOf(merged: JsonObject, { workspace }: { readonly workspa
     },
     ...(values.timeout === undefined ? {} : { timeout_ms: durationMs(values.timeout) }),
     changes: { ...changes, max_bytes: parseSize(max_size) ?? 0 },
-    code: values.code,
-    ...(isIterated(values) ? { iterate: iterateOf(values) } : {}),
     sandbox: values.sandbox,
     ...(isCollab(collab) ? { collab: readCollab(collab) } : {}),
     ...readStrategies(merged),
-  }
-}
-
-/** Without an end condition, the table only configures iterations that other layers may request. */
-function isIterated({ iterate: { condition, until, score_goal: goal } }: Values): boolean {
-  return condition !== undefined || until !== undefined || goal !== undefined
-}
-
-function iterateOf({ iterate: { condition, command_timeout: limit, ...others } }: Values): IterateSettings {
-  return {
-    ...others,
-    condition: condition === undefined ? undefined : parseCondition(condition),
-    command_timeout_ms: durationMs(limit),
   }
 }
 

@@ -7,14 +7,13 @@ import { defined, isJsonObject, type Json, type JsonObject } from '../base/json.
 import type { ReadLog } from '../base/reads.ts'
 import type { PromptDocument } from '../prompt/document.ts'
 import { type DataFile, readPrivateDataFile, writePrivateDataFile } from './data-file.ts'
-import type { Finding } from './issue.ts'
-import { globsKind } from './keys.ts'
+import type { Finding } from '../settings/issue.ts'
+import { globsKind, isGuarded } from '../settings/keys.ts'
 import { originText } from './layers.ts'
 import { type Surroundings, userDataFolder } from './locate.ts'
 import type { UserLimits, WeakerSetting } from './user-limits.ts'
 import { effortWord, weakerSettings } from './weaker-settings.ts'
 import { filesNamed, type Names, type NamedFiles } from './named-files.ts'
-import { isGuarded } from './orders.ts'
 
 /** Whether a file is trusted: `changed` was trusted with other content; `none` cannot be, because it is not a file. */
 export type TrustState = 'trusted' | 'changed' | 'untrusted' | 'none'

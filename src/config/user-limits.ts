@@ -2,9 +2,9 @@ import type { DataPath } from '../base/data-text.ts'
 import { coversHost } from '../base/host-entry.ts'
 import { canonicalJson, isJsonObject, type Json } from '../base/json.ts'
 import { parseSize } from '../base/size.ts'
-import { parseDuration } from './duration.ts'
+import { parseDuration } from '../base/duration.ts'
 import type { Origin } from './layers.ts'
-import type { Order, Rule } from './keys.ts'
+import type { Order, Rule } from '../settings/setting.ts'
 
 /** A value in force that limits a folder. */
 export interface OwnValue {

@@ -1,7 +1,7 @@
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../base/json.ts'
+import { isGuarded, orderOf, reserved } from '../settings/keys.ts'
 import { exceeded, exceededInside, type UserLimits, type WeakerSetting, ownValue } from './user-limits.ts'
-import type { Order } from './keys.ts'
-import { isGuarded, orderOf } from './orders.ts'
+import type { Order } from '../settings/setting.ts'
 import type { DataPath } from '../base/data-text.ts'
 import { isBuiltInName } from './builtin-names.ts'
 
@@ -54,18 +54,29 @@ interface DefinitionTable {
  */
 function loosenedDefinitions(values: JsonObject, held: UserLimits): readonly WeakerSetting[] {
   const named = definitionsIn(values['agents'], ['agents'])
-  const { ensemble = null, collab = null } = values
-  // only prompt files have an ensemble, and roles
-  const isPrompt = held.by === 'prompt'
-  const members = isPrompt && isJsonObject(ensemble) ? definitionsIn(ensemble['agents'], ['ensemble', 'agents']) : []
-  const roles = isPrompt && isJsonObject(collab) ? definitionsIn(collab['roles'], ['collab', 'roles']) : []
-  return [...named, ...members, ...roles].flatMap((table) => {
+  // only prompt files have a strategy, and roles
+  const inner =
+    held.by === 'prompt' ? definingTables.flatMap(([key, name]) => innerTables(values[key], [key, name])) : []
+  return [...named, ...inner].flatMap((table) => {
     const found = [
       ...(held.by === 'prompt' ? gettingAround(table, held) : takingNames(table, held)),
       ...looserSandbox(table, held),
     ]
     return found.map((one) => ({ ...one, definition: { path: table.path, value: table.values } }))
   })
+}
+
+/** Tables inside of others that define agents: what they have of `[sandbox]` is held to the rules of that key. */
+const definingTables = [...reserved].flatMap(([key, row]) =>
+  Object.entries('keys' in row && !('each' in row) ? row.keys : {}).flatMap(([name, inner]) => {
+    if (!('keys' in inner) || !('each' in inner)) return []
+    const { keys, settings = [] } = inner
+    return 'sandbox' in keys || settings.includes('sandbox') ? [[key, name] as const] : []
+  }),
+)
+
+function innerTables(table: Json | undefined, [key, name]: readonly [string, string]): readonly DefinitionTable[] {
+  return isJsonObject(table ?? null) ? definitionsIn((table as JsonObject)[name], [key, name]) : []
 }
 
 /** The definitions in a table of tables, or in a list of tables. */

@@ -1,5 +1,5 @@
 import { messageOf } from '../base/error.ts'
-import { issuesOf } from '../config/issue.ts'
+import { issuesOf } from '../settings/issue.ts'
 
 /** The state of a part: `note` is information, `warn` works with limitations, `fail` is broken. */
 export type Status = 'ok' | 'note' | 'warn' | 'fail'

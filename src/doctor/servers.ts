@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { findProgram } from '../base/program.ts'
-import { issueText } from '../config/issue.ts'
+import { issueText } from '../settings/issue.ts'
 import { leftOutHint, unusedServersText } from '../config/unused-servers.ts'
 import type { McpServer, McpTransport } from '../event/mcp.ts'
 import { fullName } from '../mcp/names.ts'

@@ -1,5 +1,6 @@
 import { isBatonError } from '../base/error.ts'
 import { isObject, type JsonObject } from '../base/json.ts'
+import { limitKeys } from '../settings/keys.ts'
 
 /** Default limit of rounds for one message in the mode `classic`: a guard against a model that never ends. */
 export const defaultRounds = 200
@@ -14,32 +15,12 @@ export function isRoundLimit(error: unknown): boolean {
   return isBatonError(error) && (error.cause === roundLimit || isRoundLimit(error.cause))
 }
 
-/**
- * Keys that control limits and restrictions of a run (whether, when and how long it continues), not what its parts do.
- */
-const limitKeys: ReadonlySet<string> = new Set([
-  'allow_run_on_task_fail',
-  'budget',
-  'changes',
-  'code',
-  'input_concurrency',
-  'iterate',
-  'max_rounds',
-  'max_turns',
-  // every call of a server is a separate effect
-  'mcp_servers',
-  'prices',
-  'retry',
-  'runs',
-  'sandbox',
-  'timeout',
-  'timeout_ms',
-  'timeouts',
-])
+/** `timeout_ms` is in settings what `timeout` is in a file. */
+const limits: ReadonlySet<string> = new Set([...limitKeys, 'timeout_ms'])
 
 /** The params or settings that determine what a part does: raising a limit does not make it a different part. */
 export function withoutLimits(values: JsonObject): JsonObject {
-  const kept = Object.entries(values).filter(([key]) => !limitKeys.has(key))
+  const kept = Object.entries(values).filter(([key]) => !limits.has(key))
   const former = Object.entries(values).filter(([key]) => formerInputs.includes(key))
   return former.length === 0
     ? Object.fromEntries(kept)

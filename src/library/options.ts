@@ -1,4 +1,4 @@
-import { parseDuration } from '../config/duration.ts'
+import { parseDuration } from '../base/duration.ts'
 import { BatonError } from '../base/error.ts'
 import { defined, isObject, type JsonObject } from '../base/json.ts'
 import { nearest } from '../base/suggest.ts'

@@ -1,5 +1,5 @@
 import { BatonError, isBatonError } from '../base/error.ts'
-import { type Issue, issuesToError } from '../config/issue.ts'
+import { type Issue, issuesToError } from '../settings/issue.ts'
 import { placeInPrompt, type RunSpec } from '../config/run-spec.ts'
 import { checkMode } from './check-mode.ts'
 import type { StrategyLoader, StrategySurroundings } from './strategy.ts'

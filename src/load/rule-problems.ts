@@ -1,6 +1,6 @@
 import { compileGlobs } from '../base/glob.ts'
 import { isBatonError, type SourcePlace } from '../base/error.ts'
-import { type Issue, suggestionHint } from '../config/issue.ts'
+import { type Issue, suggestionHint } from '../settings/issue.ts'
 import { type PermissionRule, ruleKey } from '../config/permission-rules.ts'
 import type { ToolSubject } from '../event/permission.ts'
 import { toolRules } from '../tool/rule-list.ts'

@@ -5,7 +5,7 @@ import { defined } from '../base/json.ts'
 import { withReferences } from '../base/references.ts'
 import { originText, type SourcedValue } from '../config/layers.ts'
 import { packFolderVariable } from '../config/mcp-pack-paths.ts'
-import { isServerUrl, type ServerSettings } from '../config/mcp-servers.ts'
+import { isServerUrl, type ServerSettings } from '../settings/mcp-servers.ts'
 import type { Settings } from '../config/settings.ts'
 import type { McpLogin, McpServer, McpTransport } from '../event/mcp.ts'
 import { serverSecrets } from '../journal/server-secrets.ts'
@@ -31,7 +31,7 @@ export interface ServersOfOptions {
 /** The servers in the settings, without disabled ones. */
 export function serversOf(options: ServersOfOptions): readonly McpServer[] {
   const { mcp_servers: servers = {} } = options.settings
-  return Object.entries(servers).flatMap(([name, given]) =>
+  return Object.entries<ServerSettings>(servers).flatMap(([name, given]) =>
     given.enabled === false ? [] : [serverOf(name, given, options)],
   )
 }

@@ -1,6 +1,6 @@
 import { parseGlob } from '../base/glob-pattern.ts'
 import { isJsonObject, type Json } from '../base/json.ts'
-import { type Finding, suggestionHint, notATable, wrongKey, wrongValue } from '../config/issue.ts'
+import { type Finding, suggestionHint, notATable, wrongKey, wrongValue } from '../settings/issue.ts'
 
 /**
  * What the agents of a pack may do: `[capabilities]` of its `pack.toml`. It only restricts what any agent may do; what

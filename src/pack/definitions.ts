@@ -1,6 +1,6 @@
 import type { AgentDefinition } from '../config/agent-definitions.ts'
 import type { Definitions } from '../config/collect-definitions.ts'
-import { issuesToError } from '../config/issue.ts'
+import { issuesToError } from '../settings/issue.ts'
 import type { Layer } from '../config/layers.ts'
 import { findWorkspace } from '../config/locate.ts'
 import { type ConfigOptions, loadTargetConfig } from '../config/target-config.ts'

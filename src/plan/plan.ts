@@ -1,6 +1,6 @@
 import type { JsonObject } from '../base/json.ts'
 import type { Stage } from '../config/agent-config.ts'
-import type { AnsweringKey } from '../config/strategies.ts'
+import type { AnsweringKey } from '../settings/strategies.ts'
 import type { Ask, Range } from './ask.ts'
 
 /** What a run would do and may cost, as written: the `--json` output of `baton plan`. */

@@ -5,7 +5,7 @@ import { type DeclaredOptions, readDeclaredOptions } from '../agent/declared-opt
 import { isBatonError } from '../base/error.ts'
 import { displayPath } from '../base/files.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
-import { throwIssues } from '../config/issue.ts'
+import { throwIssues } from '../settings/issue.ts'
 import { defaultLayer } from '../config/settings.ts'
 import type { CommandAgent, ScriptAgent } from '../event/agent.ts'
 import { narrow } from '../event/context.ts'

@@ -5,7 +5,7 @@ import { sha256 } from '../base/hash.ts'
 import type { JsonObject } from '../base/json.ts'
 import { parseToml } from '../base/toml.ts'
 import { parseYaml } from '../base/yaml.ts'
-import { frontMatterKeys } from './keys.ts'
+import { isReserved } from '../settings/keys.ts'
 import {
   findLayout,
   type Layout,
@@ -100,7 +100,7 @@ export async function placeOf(document: PromptDocument, path: DataPath, part?: '
 async function refuseMisplaced(prompt: PromptText, layout: Layout): Promise<void> {
   for (const block of lookalikeBlocks(prompt, layout)) {
     const { data } = await readMeta(prompt, block).catch(() => ({ data: {} }))
-    if (frontMatterKeys.some((key) => Object.hasOwn(data, key))) throw misplacedBlock(prompt, block)
+    if (Object.keys(data).some(isReserved)) throw misplacedBlock(prompt, block)
   }
 }
 

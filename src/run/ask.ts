@@ -3,7 +3,7 @@ import { questionPromptInput } from '../agent/prompt-input.ts'
 import { timeLimitOf, withTimeLimit } from '../agent/time-limit.ts'
 import { BatonError, isBatonError, rewordError, stopsRun } from '../base/error.ts'
 import { defined, equalJson, isJsonObject, type Json, type JsonObject } from '../base/json.ts'
-import { describeValue } from '../config/issue.ts'
+import { describeValue } from '../settings/issue.ts'
 import type { RunSpec } from '../config/run-spec.ts'
 import type { Settings } from '../config/settings.ts'
 import type {

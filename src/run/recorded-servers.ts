@@ -1,6 +1,6 @@
 import { BatonError } from '../base/error.ts'
 import { defined } from '../base/json.ts'
-import { isServerName } from '../config/mcp-servers.ts'
+import { isServerName } from '../settings/mcp-servers.ts'
 import type { McpServer, McpServers } from '../event/mcp.ts'
 import { item, part, placeText } from '../event/place.ts'
 import type { RunJournal } from '../journal/journal.ts'

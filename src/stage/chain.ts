@@ -10,7 +10,7 @@ import { withoutLimits } from '../event/limits.ts'
 import { type Part, runPart } from '../event/part.ts'
 import { type ChainAnswer, checkAs, readAnswer, readTextAnswer, type TextAnswer, textAnswerOf } from './answer.ts'
 import { chainInput, type ChainState, eventOf, type StepRecord } from './state.ts'
-import { isReserved, isRequestKey as isReservedRequestKey, withEmptyLists } from '../config/keys.ts'
+import { isReserved, isRequestKey as isReservedRequestKey, withEmptyLists } from '../settings/keys.ts'
 
 /** The limit of steps in one chain call: `sub_agents_next` could otherwise extend it forever. */
 const maxSteps = 100

@@ -5,7 +5,7 @@ import { equalJson, type Json, type JsonObject } from '../base/json.ts'
 import { checkBySchema, compileSchema } from '../base/json-schema.ts'
 import { matchesPattern } from '../base/pattern.ts'
 import { unifiedDiff } from '../base/unified-diff.ts'
-import type { Expectation } from '../config/schema.ts'
+import type { Expectation } from '../settings/tests.ts'
 
 /** The outcome of a run under test. */
 export interface TestOutcome {

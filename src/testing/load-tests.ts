@@ -13,10 +13,11 @@ import { packageRoot } from '../package-root.ts'
 import type { PromptTarget } from '../load/prompt-target.ts'
 import { type AgentTarget, loadTarget, promptFileOf, type Target } from '../load/target.ts'
 import type { Surroundings } from '../wiring/conduct.ts'
-import type { Expectation, TestEntry } from '../config/schema.ts'
+import type { Expectation, TestEntry } from '../settings/tests.ts'
 import { strategies } from '../strategies/strategies.ts'
 import { checkValue } from '../config/check-settings.ts'
-import { placeFindings, readTomlFile, throwIssues, wrongKey } from '../config/issue.ts'
+import { readTomlFile } from '../base/toml.ts'
+import { placeFindings, throwIssues, wrongKey } from '../settings/issue.ts'
 import { parseAip, readTable } from '../prompt/aip.ts'
 
 export interface LoadTestsOptions extends Pick<Surroundings, 'env' | 'home'> {

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { issuesOf } from '../../src/config/issue.ts'
+import { issuesOf } from '../../src/settings/issue.ts'
 import { describeOrigins } from '../../src/config/layers.ts'
 import { loadTargetConfig } from '../../src/config/target-config.ts'
 import { tempTree } from '../helpers/temp.ts'

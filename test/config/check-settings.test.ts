@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { parseToml } from '../../src/base/toml.ts'
-import { parseDuration } from '../../src/config/duration.ts'
-import { isReserved, reserved } from '../../src/config/keys.ts'
+import { parseDuration } from '../../src/base/duration.ts'
+import { isReserved, reserved } from '../../src/settings/keys.ts'
 import { checkValue } from '../../src/config/check-settings.ts'
-import { schemas } from '../../src/config/schema.ts'
+import { schemas } from '../../src/settings/schema.ts'
 
 /** Every issue of the top-level keys of a TOML text, whether or not this version acts on them. */
 async function check(block: string): Promise<readonly string[]> {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { codeFrame } from '../../src/base/code-frame.ts'
 import { type CheckedFrontMatter, checkFrontMatter } from '../../src/config/front-matter.ts'
-import { issuesOf, issuesToError, type Issue } from '../../src/config/issue.ts'
+import { issuesOf, issuesToError, type Issue } from '../../src/settings/issue.ts'
 import { parsePrompt } from '../../src/prompt/document.ts'
 
 async function check(toml: string): Promise<CheckedFrontMatter> {

@@ -3,8 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { isJsonObject, type Json, type JsonObject } from '../../src/base/json.ts'
 import { checkFrontMatter } from '../../src/config/front-matter.ts'
 import { configJsonSchema } from '../../src/config/json-schema.ts'
-import { reserved, unavailableIn } from '../../src/config/keys.ts'
-import { isGuarded } from '../../src/config/orders.ts'
+import { isGuarded, reserved, unavailableIn } from '../../src/settings/keys.ts'
 import { parsePrompt } from '../../src/prompt/document.ts'
 
 const schemas = { prompt: configJsonSchema('prompt'), config: configJsonSchema('config') }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { isBatonError } from '../../src/base/error.ts'
 import type { JsonObject } from '../../src/base/json.ts'
 import { readVariables, variablesFromFlags } from '../../src/config/input-variables.ts'
-import { issuesOf } from '../../src/config/issue.ts'
+import { issuesOf } from '../../src/settings/issue.ts'
 import { parsePrompt } from '../../src/prompt/document.ts'
 
 const front = `+++

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFil
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type ErrorCode, BatonError, errorReasons, exitCodes } from '../../src/base/error.ts'
-import { reserved } from '../../src/config/keys.ts'
+import { reserved } from '../../src/settings/keys.ts'
 import { eventJsonSchema } from '../../src/event/event.ts'
 import { exitCodeOf, exitCodesText, exitMeanings } from '../../src/event/exit-code.ts'
 import { hostModules } from '../../src/script/host/index.ts'

@@ -193,16 +193,15 @@ it('a mode is a row and a file, and the table of its name contains its options',
 })
 
 function addSetting(): void {
-  addAfter('prompt/keys.ts', "  'agents',", "  'audience',\n")
   const row = `  audience: {
     ...request,
+    schema: ({ oneOf }) => oneOf('everybody', 'experts'),
     order: { rule: ['experts', 'everybody'] },
     isPlain: true,
     text: 'Whom the answers are for.',
   },
 `
-  addAfter('config/keys.ts', 'const entries = {', row)
-  addAfter('config/schema.ts', 'const settingShape = {', "  audience: oneOf('everybody', 'experts'),\n")
+  addAfter('settings/rows.ts', 'export const rows = {', row)
   // code that reads it
   const context = "import { narrow, type RunContext } from '../event/context.ts'"
   addAfter('run/task.ts', context, "import { emit } from '../event/context.ts'\n")
@@ -210,7 +209,7 @@ function addSetting(): void {
   addAfter('run/task.ts', '  const files = await round.filesOf(settings)', told)
 }
 
-it('a setting is a name, a row and a schema: layers, checks, lists and the schema of editors follow', async () => {
+it('a setting is a row: layers, checks, lists and the schema of editors follow', async () => {
   const server = await startModelServer([{ text: 'Yes.' }, { text: 'Yes.' }])
   const folder = tempTree({
     'home/config/config.toml': 'audience = "experts"\n',
@@ -242,23 +241,33 @@ it('a setting is a name, a row and a schema: layers, checks, lists and the schem
   await server.close()
 })
 
+/** Puts an import and a name into a file that lists strategies. */
+function listStrategy(file: string, folder: string, ending: string): void {
+  const imported = `import { iterate } from './${folder}iterate${ending}.ts'`
+  addAfter(file, imported, `import { relay } from './${folder}relay${ending}.ts'\n`)
+  const source = readFileSync(join(copy, 'src', file), 'utf8')
+  expect(source).toContain('iterate, workflow')
+  add(file, source.replace('iterate, workflow', 'iterate, relay, workflow'))
+}
+
 function addStrategy(): void {
-  addAfter('prompt/keys.ts', "  'reasoning_summary',", "  'relay',\n")
-  const row = "  relay: { ...promptOnly, starts: true, order: byPrompt, text: 'Questions, one after the other.' },\n"
-  addAfter('config/keys.ts', 'const entries = {', row)
-  addAfter('config/schema.ts', 'const strategySchemas = {', '  relay: table({ questions: texts }),\n')
-  const read = `  relay: {
+  listStrategy('settings/strategies.ts', 'strategies/', '')
+  add(
+    'settings/strategies/relay.ts',
+    `import { type SettingRow, strategyOnly, type TableOf } from '../setting.ts'
+export const relay = {
+  ...strategyOnly,
+  text: 'Questions, one after the other.',
+  strategy: {
     agents: ['questions', 'a question'],
-    read: ({ questions }) => ({ questions: questions as readonly string[] }),
+    read: (table): { readonly questions: readonly string[] } => ({ questions: [], ...(table as Written) }),
   },
-`
-  addAfter('config/strategies.ts', 'const rows = {', read)
-  const checks = 'const inStrategies: { readonly [Key in AnsweringKey]: (table: JsonObject) => readonly Finding[] } = {'
-  addAfter('config/front-matter.ts', checks, '  relay: () => [],\n')
-  const rows = "import { iterate } from './iterate/row.ts'"
-  addAfter('strategies/strategies.ts', rows, "import { relay } from './relay/row.ts'\n")
-  const listed = readFileSync(join(copy, 'src/strategies/strategies.ts'), 'utf8')
-  add('strategies/strategies.ts', listed.replace('[iterate, ', '[iterate, relay, '))
+  keys: { questions: { schema: ({ texts }) => texts, text: 'The questions.' } },
+} as const satisfies SettingRow
+type Written = TableOf<typeof relay>
+`,
+  )
+  listStrategy('strategies/strategies.ts', '', '/row')
   add(
     'strategies/relay/row.ts',
     `import type { Strategy } from '../../run/strategy.ts'
@@ -315,7 +324,7 @@ export async function runRelay(call: TaskCall, context: RunContext): Promise<Tas
   )
 }
 
-it('a strategy is a setting, its rows and a file: it is checked, planned, run and replayed like the others', async () => {
+it('a strategy is its settings, a row and a file: it is checked, planned, run and replayed like the others', async () => {
   const server = await startModelServer([{ text: 'First.' }, { text: 'Second.' }])
   const front = 'model = "m"\n[relay]\nquestions = ["Who?", "Why?"]\n'
   const folder = tempTree({

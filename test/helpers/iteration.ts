@@ -1,5 +1,5 @@
 import { noUsage } from '../../src/event/message.ts'
-import type { IterateSettings } from '../../src/config/settings.ts'
+import type { IterateSettings } from '../../src/settings/strategies/iterate.ts'
 import type { IterationRecord } from '../../src/strategies/iterate/records.ts'
 
 /** The record of an iteration that took a second and changed nothing, except for the given fields. */

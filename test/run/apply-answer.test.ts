@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { defaults } from '../../src/config/keys.ts'
+import { defaults } from '../../src/settings/keys.ts'
 import { type Settings, settingsOf } from '../../src/config/settings.ts'
 import { isBatonError } from '../../src/base/error.ts'
 import { sha256 } from '../../src/base/hash.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Expectation } from '../../src/config/schema.ts'
+import type { Expectation } from '../../src/settings/tests.ts'
 import { expectedExit, type TestOutcome, unmetExpectations } from '../../src/testing/expectations.ts'
 
 const files: Readonly<Record<string, string>> = { 'out/a.txt': 'one\ntwo\n' }

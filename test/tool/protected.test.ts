@@ -1,14 +1,14 @@
 import { symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { isReserved } from '../../src/config/keys.ts'
-import { strategyKeys } from '../../src/config/strategies.ts'
+import { decidingKeys } from '../../src/settings/keys.ts'
+import { strategies } from '../../src/settings/strategies.ts'
 import { allRights } from '../../src/event/permission.ts'
 import { maxSourceBytes, readSourceFile } from '../../src/base/files.ts'
 import { createPermission } from '../../src/tool/permission.ts'
 import { createJudge } from '../../src/tool/protected/answers.ts'
 import { foldedName, nameProblem } from '../../src/tool/protected/names.ts'
-import { decidingKeys, isAgentPlace, isPromptFile, isPromptText } from '../../src/tool/protected/prompt-file.ts'
+import { isAgentPlace, isPromptFile, isPromptText } from '../../src/tool/protected/prompt-file.ts'
 import { parsePrompt } from '../../src/prompt/document.ts'
 import { narrow } from '../../src/event/context.ts'
 import { makeLink, moveEntry } from '../../src/tool/workspace-files.ts'
@@ -18,8 +18,8 @@ import { tempTree } from '../helpers/temp.ts'
 
 describe('prompt files', () => {
   it('are recognized by keys that front matter supports', () => {
-    expect(decidingKeys.filter((key) => !isReserved(key))).toEqual([])
-    expect([...strategyKeys, 'iterate', 'sub_agents'].filter((key) => !decidingKeys.includes(key))).toEqual([])
+    const found = [...Object.keys(strategies), 'sub_agents', 'agent', 'tools', 'permission', 'sandbox', 'write_mode']
+    expect(found.filter((key) => !decidingKeys.includes(key))).toEqual([])
   })
 
   it.each<readonly [string, boolean]>([

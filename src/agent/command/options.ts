@@ -1,8 +1,8 @@
 import { BatonError } from '../../base/error.ts'
 import { isJsonObject, type JsonObject } from '../../base/json.ts'
 import { modelOptions } from '../../config/agent-options.ts'
-import { suggestionHint } from '../../config/issue.ts'
-import { parseDuration } from '../../config/duration.ts'
+import { suggestionHint } from '../../settings/issue.ts'
+import { parseDuration } from '../../base/duration.ts'
 import type { CommandAgent, CommandPreset } from '../../event/agent.ts'
 import { requestedModel } from '../../model/alias.ts'
 

@@ -23,7 +23,7 @@ import { findLayout, metaBlock } from '../../prompt/layout.ts'
 import { linesOf } from '../../prompt/lines.ts'
 import { withoutMark } from '../../base/text-lines.ts'
 import { readChatContext } from '../../journal/chat-context.ts'
-import { conditionForms, type IterationCondition, parseCondition } from '../../config/iteration.ts'
+import { conditionForms, type IterationCondition, parseCondition } from '../../settings/strategies/iterate.ts'
 
 type Action = (rest: string, session: Session) => Promise<void>
 

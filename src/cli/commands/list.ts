@@ -17,7 +17,7 @@ import { type ListedTool, listTeamTools, listTools } from '../../authoring/tools
 import type { ConfigOptions } from '../../config/target-config.ts'
 import type { AgentDefinition } from '../../config/agent-definitions.ts'
 import type { ChatCommand } from '../../config/chat-commands.ts'
-import { issuesToError } from '../../config/issue.ts'
+import { issuesToError } from '../../settings/issue.ts'
 import { chatCommandsHere } from '../../pack/chat-commands.ts'
 import { definitionsHere } from '../../pack/definitions.ts'
 import { builtInModes, pluginsHere } from '../../load/plugins-here.ts'

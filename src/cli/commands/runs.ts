@@ -17,7 +17,7 @@ import type { Flags } from '../command-specs.ts'
 import { usageError } from '../command.ts'
 import { type CommandIo, jsonLine, openWorkplace, type Workplace } from '../io.ts'
 import { movedRuns, type WorkspaceRuns, workspaceRuns } from '../runs-folder.ts'
-import { parseDuration } from '../../config/duration.ts'
+import { parseDuration } from '../../base/duration.ts'
 
 type Action = NonNullable<Flags<'runs'>['action']>
 

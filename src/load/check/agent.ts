@@ -21,7 +21,7 @@ import { type DeclaredOptions, readDeclaredOptions } from '../../agent/declared-
 import { mayGiveTools } from '../../agent/tool-names.ts'
 import type { Plugins } from '../../agent/plugins/plugin.ts'
 import { editDistance } from '../../base/suggest.ts'
-import type { Issue } from '../../config/issue.ts'
+import type { Issue } from '../../settings/issue.ts'
 import type { ServersOfPack } from '../../config/unused-servers.ts'
 import { type AipDocument, isSectionHeading, parseAip, placeOfOption, readCacheOption } from '../../prompt/aip.ts'
 import { loadTemplates } from '../../prompt/template.ts'

@@ -17,7 +17,7 @@ import {
 import { type Problem, problemOf, problemsOfError, sortProblems } from './problem.ts'
 import { mayGiveTools } from '../../agent/tool-names.ts'
 import type { AgentConfig } from '../../config/agent-config.ts'
-import { type Finding, placeFindings, wrongKey } from '../../config/issue.ts'
+import { type Finding, placeFindings, wrongKey } from '../../settings/issue.ts'
 import { placeOrigins } from '../../config/layers.ts'
 import { placeInPrompt, readRunSpec, type RunSpec } from '../../config/run-spec.ts'
 import { namedModels } from '../model-place.ts'

@@ -3,8 +3,8 @@ import type { DataPath } from '../../base/data-text.ts'
 import { isBatonError } from '../../base/error.ts'
 import { listFiles } from '../../base/glob.ts'
 import type { Json } from '../../base/json.ts'
-import type { Finding } from '../../config/issue.ts'
-import { globsKind } from '../../config/keys.ts'
+import type { Finding } from '../../settings/issue.ts'
+import { globsKind } from '../../settings/keys.ts'
 import type { RunSpec } from '../../config/run-spec.ts'
 
 /** Counts the files that globs match; caches what it has looked up. */

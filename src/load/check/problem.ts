@@ -1,6 +1,6 @@
 import { BatonError, cutMessage, type SourcePlace } from '../../base/error.ts'
 import { compareBytes } from '../../base/byte-order.ts'
-import { type Issue, issuesOf } from '../../config/issue.ts'
+import { type Issue, issuesOf } from '../../settings/issue.ts'
 
 /** One line of the output of `baton check`. */
 export interface Problem {

@@ -1,5 +1,5 @@
 import { BatonError } from '../../base/error.ts'
-import { isInWorkspace } from '../../config/delegate.ts'
+import { isInWorkspace } from '../../settings/strategies/delegate.ts'
 import { placeInPrompt, type RunSpec } from '../../config/run-spec.ts'
 
 /** A list in the workspace, where nothing may be written. */

@@ -8,7 +8,7 @@ import { itemLine, openItems, type WorkItem } from '../../team/delegate/items.ts
 import { type Progress, progressOf } from '../../team/delegate/tools.ts'
 import { listForm } from '../../team/delegate/list-form.ts'
 import { conflictText } from '../../team/delegate/merge.ts'
-import type { Delegate, DelegateWorker } from '../../config/delegate.ts'
+import type { Delegate, DelegateWorker } from '../../settings/strategies/delegate.ts'
 import { below, emit, type RunContext, withServices } from '../../event/context.ts'
 import { part } from '../../event/place.ts'
 import { keepAnswer, type TaskAnswer } from '../../run/answer.ts'

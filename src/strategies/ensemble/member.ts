@@ -6,7 +6,7 @@ import { BatonError, isBatonError, isSuspension, rewordError, stopsRun } from '.
 import { canonicalJson, defined, type Json, type JsonObject } from '../../base/json.ts'
 import { startPausableLimit } from '../../base/pausable-limit.ts'
 import { startStopwatch } from '../../base/work-time.ts'
-import type { Ensemble, EnsembleMember } from '../../config/ensemble.ts'
+import type { Ensemble, EnsembleMember } from '../../settings/strategies/ensemble.ts'
 import type { Settings } from '../../config/settings.ts'
 import {
   below,

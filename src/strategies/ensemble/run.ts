@@ -23,7 +23,7 @@ import { warnOfSkippedChanges } from '../../run/apply-answer.ts'
 import type { TaskCall } from '../../run/strategy.ts'
 import { unlessAborted } from '../../base/concurrency.ts'
 import { startPausableLimit } from '../../base/pausable-limit.ts'
-import type { Ensemble } from '../../config/ensemble.ts'
+import type { Ensemble } from '../../settings/strategies/ensemble.ts'
 import { type CommandEnd, runCheck } from '../../run/check-command.ts'
 
 /** The outcome of an ensemble: the combined answer, with the facts to report about it. */

@@ -1,7 +1,7 @@
 import { lstatSync, readFileSync, readlinkSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { BatonError, isBatonError, messageOf } from '../../base/error.ts'
-import type { IterateSettings } from '../../config/settings.ts'
+import type { IterateSettings } from '../../settings/strategies/iterate.ts'
 import { canonicalJson, defined } from '../../base/json.ts'
 import { below, emit, type RunContext, type RunFolders, type Sender } from '../../event/context.ts'
 import { callPlace, part, placeText } from '../../event/place.ts'

@@ -1,5 +1,5 @@
-import type { IterationCondition } from '../../config/iteration.ts'
-import type { IterateSettings } from '../../config/settings.ts'
+import type { IterationCondition } from '../../settings/strategies/iterate.ts'
+import type { IterateSettings } from '../../settings/strategies/iterate.ts'
 import { BatonError } from '../../base/error.ts'
 import { defined } from '../../base/json.ts'
 import type { ErrorInfo } from '../../event/event.ts'

@@ -1,4 +1,4 @@
-import { summarizerName } from '../../config/iteration.ts'
+import { summarizerName } from '../../settings/strategies/iterate.ts'
 import type { PlannedStrategy } from '../../plan/planner.ts'
 
 /** `[iterate]`: all tasks are repeated until a condition, a command or a score ends it. */

@@ -1,4 +1,10 @@
-import { dependentsOf, inOrder, whenWords, type Workflow, type WorkflowStep } from '../../config/workflow.ts'
+import {
+  dependentsOf,
+  inOrder,
+  whenWords,
+  type Workflow,
+  type WorkflowStep,
+} from '../../settings/strategies/workflow.ts'
 import { manyListeners } from '../../base/concurrency.ts'
 import { isSuspension } from '../../base/error.ts'
 

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../../base/json.ts'
-import type { WorkflowStep } from '../../config/workflow.ts'
+import type { WorkflowStep } from '../../settings/strategies/workflow.ts'
 import type { ErrorInfo } from '../../event/event.ts'
 import { joinTexts, textOf } from '../../prompt/value-text.ts'
 

@@ -1,6 +1,6 @@
 import { defined } from '../../base/json.ts'
 import type { Settings } from '../../config/settings.ts'
-import type { WorkflowStep } from '../../config/workflow.ts'
+import type { WorkflowStep } from '../../settings/strategies/workflow.ts'
 import { workflowStep } from '../../event/place.ts'
 import type { PromptTarget } from '../../load/prompt-target.ts'
 import type { Ask } from '../../plan/ask.ts'

@@ -1,7 +1,7 @@
 import { BatonError } from '../../base/error.ts'
 import { checkBySchema } from '../../base/json-schema.ts'
 import type { Json, JsonObject } from '../../base/json.ts'
-import { looksAtEnd, type WorkflowStep } from '../../config/workflow.ts'
+import { looksAtEnd, type WorkflowStep } from '../../settings/strategies/workflow.ts'
 import { emit, type RunContext, withServices } from '../../event/context.ts'
 import type { Spent } from '../../event/meter.ts'
 import { keepAnswer, responseOf, type TaskAnswer } from '../../run/answer.ts'

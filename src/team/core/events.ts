@@ -6,7 +6,7 @@ import type { Stall } from './stalls.ts'
 import type { ToolCall } from '../../tool/toolbox/kind.ts'
 
 /**
- * The events of a model's call of an operation of its team, whichever tools it has for that (R115 to R118). Each
+ * The events of a model's call of an operation of its team, whichever tools it has for that. Each
  * function sends the begin, and returns the one that sends the end of the same call.
  */
 export interface OperationEvents {

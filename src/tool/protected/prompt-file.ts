@@ -1,41 +1,12 @@
 import { fstatSync, readSync } from 'node:fs'
 import { maxSourceBytes } from '../../base/files.ts'
 import { readRegular } from '../../base/regular-file.ts'
+import { decidingKeys } from '../../settings/keys.ts'
 import { foldedName } from './names.ts'
 
 const endings = /\.(?:md|markdown|mdx|txt|prompt)$/i
 /** Front matter may stand below any number of comments, so all is read of a file that can be run, and a byte more. */
 const mostBytes = maxSourceBytes + 1
-
-/** Front matter keys that decide what runs, with which files and rights. Files of other programs do not have them. */
-export const decidingKeys: readonly string[] = [
-  'sub_agents',
-  'agent',
-  'model',
-  'model_aliases',
-  'fallback_models',
-  'write_mode',
-  'base_dir',
-  'permission',
-  'sandbox',
-  'iterate',
-  'ensemble',
-  'delegate',
-  'workflow',
-  'collab',
-  'tools',
-  'disallowed_tools',
-  'mcp_servers',
-  'plugins',
-  'providers',
-  'gateway',
-  'agents',
-  'context_globs',
-  'context_resources',
-  'knowledge_globs',
-  'structure_globs',
-  'working_globs',
-]
 
 /** What may stand above front matter; as `findLayout` in src/prompt/layout.ts, which decides what is front matter. */
 const above = /^\uFEFF?(?:#!\/[^\n]*(?:\n|$))?(?:\s+|<!--[^]*?-->)*/
@@ -49,10 +20,7 @@ const key = anyOf(decidingKeys)
 const agentKey = anyOf([...decidingKeys, 'name', 'description'])
 
 function anyOf(keys: readonly string[]): RegExp {
-  return new RegExp(
-    `^[ \\t]*(?:\\[{1,2}[ \\t]*)?["']?(?:${keys.join('|')})(?:_pre|_post)?["']?[ \\t]*(?:[=:.\\]]|$)`,
-    'm',
-  )
+  return new RegExp(`^[ \\t]*(?:\\[{1,2}[ \\t]*)?["']?(?:${keys.join('|')})["']?[ \\t]*(?:[=:.\\]]|$)`, 'm')
 }
 
 /** Whether a path, by its steps from the workspace, is where agents are found by their names and descriptions. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { IterateSettings } from '../../../src/config/settings.ts'
+import type { IterateSettings } from '../../../src/settings/strategies/iterate.ts'
 import {
   bestOf,
   endOf,

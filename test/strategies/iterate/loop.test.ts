@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { defined } from '../../../src/base/json.ts'
-import type { IterateSettings } from '../../../src/config/settings.ts'
+import type { IterateSettings } from '../../../src/settings/strategies/iterate.ts'
 import { noUsage } from '../../../src/event/message.ts'
 import type { Keeper } from '../../../src/strategies/iterate/keeper.ts'
 import { iterate, type IterationWork } from '../../../src/strategies/iterate/loop.ts'

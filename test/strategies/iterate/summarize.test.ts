@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { BatonError } from '../../../src/base/error.ts'
-import { defaults } from '../../../src/config/keys.ts'
+import { defaults } from '../../../src/settings/keys.ts'
 import { settingsOf } from '../../../src/config/settings.ts'
 import type { JsonObject } from '../../../src/base/json.ts'
 import type { AgentExecutor, AgentRequest, AgentResult } from '../../../src/event/agent.ts'

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { BatonError } from '../../../src/base/error.ts'
-import { readWorkflow } from '../../../src/config/workflow.ts'
+import { readWorkflow } from '../../../src/settings/strategies/workflow.ts'
 import { type Graph, graphOf, runInOrder } from '../../../src/strategies/workflow/graph.ts'
 import { createRandom, type Random } from '../../helpers/random.ts'
 

@@ -19,7 +19,7 @@ import type { ProgramWork } from '../../program-work.ts'
 import { type BuiltInHost, builtIns } from './built-ins.ts'
 import { toolNames } from '../../../tool/toolbox/rows.ts'
 import { cutText } from '../../../base/cut-text.ts'
-import { parseDuration } from '../../../config/duration.ts'
+import { parseDuration } from '../../../base/duration.ts'
 
 /** A program written by a model, with everything it can use. */
 export interface ModelProgram {

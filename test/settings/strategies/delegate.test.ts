@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { checkDelegate } from '../../src/config/front-matter.ts'
-import { readDelegate } from '../../src/config/delegate.ts'
-import { checkStrategies } from '../../src/config/strategies.ts'
+import { checkDelegate, readDelegate } from '../../../src/settings/strategies/delegate.ts'
+import { checkStrategies } from '../../../src/settings/strategies.ts'
 
 describe('[delegate]', () => {
   it('has defaults (R138 to R140, TV36)', () => {

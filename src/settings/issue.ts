@@ -2,7 +2,6 @@ import { type DataPath, type DataText, quotedPath } from '../base/data-text.ts'
 import { BatonError, cutMessage, type ErrorCode, isBatonError, type SourcePlace } from '../base/error.ts'
 import { isObject, type Json } from '../base/json.ts'
 import { nearest } from '../base/suggest.ts'
-import { parseToml } from '../base/toml.ts'
 
 /** A problem with a value, before its position in the file is known. */
 export interface Finding {
@@ -72,16 +71,6 @@ export function describeValue(value: Json | undefined): string {
   if (typeof value === 'boolean') return String(value)
   if (!Array.isArray(value)) return 'a table'
   return value.length === 0 ? 'an empty list' : 'a list'
-}
-
-/**
- * A whole TOML file, with or without a byte order mark; `file` is its name in messages.
- * @throws BatonError CONFIG_INVALID with its place
- */
-export async function readTomlFile(file: string, written: string): Promise<Located & DataText> {
-  const text = written.replace(/^\uFEFF/, '')
-  const read = await parseToml({ file, text, block: text, firstLine: 1, what: file, code: 'CONFIG_INVALID' })
-  return { file, text, ...read }
 }
 
 /** Adds the place in the file to each finding, in the order of the lines. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { readCollab } from '../../src/config/collab.ts'
+import { readCollab } from '../../src/settings/collab.ts'
 import { checkFrontMatter } from '../../src/config/front-matter.ts'
 import { readRunSpec, type RunSpec } from '../../src/config/run-spec.ts'
 import { parsePrompt } from '../../src/prompt/document.ts'

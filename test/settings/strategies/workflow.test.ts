@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { JsonObject } from '../../src/base/json.ts'
-import { checkStepOptions, checkWorkflow } from '../../src/config/workflow-check.ts'
+import type { JsonObject } from '../../../src/base/json.ts'
+import { checkReserved } from '../../../src/config/check-settings.ts'
+import { checkWorkflow } from '../../../src/settings/strategies/workflow.ts'
 
 /** The messages, each with the path of what it is about below the steps. */
 function problems(steps: readonly JsonObject[], table: JsonObject = {}): readonly string[] {
@@ -69,7 +70,7 @@ it('options of a step for the main agent are request settings with valid values;
     { id: 'a', instructions: 'x', options: { temperature: 'hot', tempratur: 1, model: 'm' } },
     { id: 'b', agent: 'x', options: { anything: 1 } },
   ]
-  expect(checkStepOptions({ step }).map(({ path, message }) => [path.join('.'), message])).toEqual([
+  expect(checkReserved('workflow', { step }).map(({ path, message }) => [path.join('.'), message])).toEqual([
     ['workflow.step.0.options.temperature', expect.stringContaining('must be a number')],
     ['workflow.step.0.options.tempratur', 'unknown option "tempratur" of a step without an agent'],
   ])

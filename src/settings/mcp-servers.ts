@@ -1,10 +1,82 @@
 import { isJsonObject, type JsonObject } from '../base/json.ts'
 import { referencesIn } from '../base/references.ts'
 import { type Finding, wrongKey, wrongValue } from './issue.ts'
-import type { Settings } from './settings.ts'
+import { frameTable, type SettingRow, type TableOf, user } from './setting.ts'
+
+export const mcpServers = {
+  ...frameTable,
+  decides: true,
+  // every call of a server is a separate effect
+  isLimit: true,
+  order: user,
+  isPlain: true,
+  text: 'MCP servers whose tools, resources and prompts may be used, by name. Only in your own config file.',
+  check: checkServers,
+  each: 'name',
+  keys: {
+    type: {
+      schema: ({ oneOf }) => oneOf('stdio', 'http', 'sse'),
+      text: 'The transport. Default: stdio with a command, http with a url, which falls back to sse.',
+    },
+    command: { schema: ({ name }) => name, text: 'The program that is the server, as a shell would find it.' },
+    args: {
+      schema: ({ texts }) => texts,
+      text: 'Its arguments. ${NAME} and ${NAME:-default} refer to environment variables.',
+    },
+    env: {
+      schema: ({ tableOf, text }) => tableOf(text),
+      text: 'Environment variables of the program. It gets few others: PATH, HOME and the like.',
+    },
+    cwd: { schema: ({ name }) => name, text: 'Its working folder, relative to the workspace. Default: the workspace.' },
+    url: { schema: ({ name }) => name, text: 'The address of a server that is running.' },
+    headers: { schema: ({ tableOf, text }) => tableOf(text), text: 'Headers of every request to it.' },
+    bearer_token_env: {
+      schema: ({ variableName }) => variableName,
+      text: 'The environment variable that contains the key that is sent to it.',
+    },
+    oauth: {
+      text: 'How baton mcp login logs in if the server does not support dynamic client registration.',
+      keys: {
+        client_id: { schema: ({ name }) => name, text: 'The client id that you have registered there.' },
+        client_secret_env: {
+          schema: ({ variableName }) => variableName,
+          text: 'The environment variable that contains its secret.',
+        },
+        scope: { schema: ({ name }) => name, text: 'The requested scopes. Default: as the server specifies.' },
+        port: {
+          schema: ({ integer }) => integer(1, 65_535),
+          text: 'The port of this machine to which the browser is redirected. Default: any.',
+        },
+      },
+    },
+    auth_hosts: {
+      schema: ({ exactHosts }) => exactHosts,
+      text: 'Further hosts that a login may use for tokens and metadata, for example "login.example.com".',
+    },
+    startup_timeout_sec: {
+      schema: ({ number }) => number(0.1, 1_000_000),
+      text: 'Time limit for starting, connecting and listing, in seconds. Default: 10.',
+    },
+    tool_timeout_sec: {
+      schema: ({ number }) => number(0.1, 1_000_000),
+      text: 'Time limit of a call, in seconds. Default: 60.',
+    },
+    tools: {
+      schema: ({ toolNames }) => toolNames,
+      text: 'Its tools that are available: names in the server, or patterns. Default: all.',
+    },
+    disallowed_tools: { schema: ({ toolNames }) => toolNames, text: 'Its tools that are not available.' },
+    trusted: {
+      schema: ({ flag }) => flag,
+      text: 'Its own descriptions of its tools are trusted, for example that a tool only reads.',
+    },
+    sampling: { schema: ({ flag }) => flag, text: 'It may send requests to your model, within budget and permission.' },
+    enabled: { schema: ({ flag }) => flag, text: 'false disables it.' },
+  },
+} as const satisfies SettingRow
 
 /** A table of `[mcp_servers]`. */
-export type ServerSettings = NonNullable<Settings['mcp_servers']>[string]
+export type ServerSettings = TableOf<typeof mcpServers>
 
 /** Whether a name can be the part before `__` in tool names, which hosts limit to 64 characters. */
 export function isServerName(name: string): boolean {

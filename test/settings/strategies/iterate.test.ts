@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { checkFrontMatter } from '../../src/config/front-matter.ts'
-import { conditionText, parseCondition } from '../../src/config/iteration.ts'
-import { parsePrompt } from '../../src/prompt/document.ts'
+import { checkFrontMatter } from '../../../src/config/front-matter.ts'
+import { conditionText, parseCondition } from '../../../src/settings/strategies/iterate.ts'
+import { parsePrompt } from '../../../src/prompt/document.ts'
 
 const count = (given: number) => ({ kind: 'count', count: given })
 const duration = (seconds: number) => ({ kind: 'duration', seconds })

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { memberNames, readEnsemble, type WrittenEnsemble } from '../../src/config/ensemble.ts'
-import { checkEnsemble } from '../../src/config/front-matter.ts'
-import { parseToml } from '../../src/base/toml.ts'
-import type { JsonObject } from '../../src/base/json.ts'
+import { checkEnsemble, memberNames, readEnsemble } from '../../../src/settings/strategies/ensemble.ts'
+import { parseToml } from '../../../src/base/toml.ts'
+import type { JsonObject } from '../../../src/base/json.ts'
 
 const two = '[[ensemble.agents]]\nmodel = "a"\n[[ensemble.agents]]\nmodel = "b"\n'
 
@@ -84,7 +83,7 @@ describe('an ensemble with its defaults', () => {
       { timeout_ms: 300_000, deadline_ms: 3_600_000, retries: 1 },
     ],
   ] as const)('%j', (written, expected) => {
-    const value: WrittenEnsemble = { ...written, agents: [{ model: 'a' }, { model: 'b' }, { model: 'c' }] }
+    const value = { ...written, agents: [{ model: 'a' }, { model: 'b' }, { model: 'c' }] }
     expect(readEnsemble(value)).toMatchObject({ retries: 0, isolation: 'none', ...expected })
   })
 

@@ -1,0 +1,70 @@
+import type { z } from 'zod'
+import { frame, frameTable, type KeyRows, type SettingRow, user, type Values } from './setting.ts'
+
+/** An endpoint of the user's own. */
+const keys = {
+  base_url: {
+    isRequired: true,
+    schema: ({ address }) => address,
+    text: 'The base URL of its API, for example https://host/v1.',
+  },
+  format: {
+    schema: ({ oneOf }) => oneOf('chat', 'responses', 'anthropic', 'gemini'),
+    text: 'The wire format of its API.',
+  },
+  api_key_env: { schema: ({ variableName }) => variableName, text: 'The environment variable that contains the key.' },
+  api_key_command: {
+    schema: ({ name }) => name,
+    text: 'A command that prints the key, for keys that expire: run at most every five minutes. Not together with api_key_env.',
+  },
+  api_version: {
+    schema: ({ name }) => name,
+    text: 'The version of the API of Azure OpenAI; base_url then ends in /openai, and models are deployments.',
+  },
+  organization: { schema: ({ name }) => name, text: 'The organization of OpenAI whose account is used.' },
+  project: { schema: ({ name }) => name, text: 'The project of OpenAI whose account is used.' },
+  default_model: { schema: ({ name }) => name, text: 'The model if none is named.' },
+  stream_idle_timeout_ms: {
+    schema: ({ integer }) => integer(1, 86_400_000),
+    text: 'Time between two pieces of its answer, in milliseconds. Default: stream_idle of [timeouts].',
+  },
+} as const satisfies KeyRows
+
+function refine(table: z.ZodType): z.ZodType {
+  return table.superRefine((value, context) => {
+    const {
+      api_key_env: variable,
+      api_key_command: command,
+      api_version: version,
+      format,
+    } = value as Values<typeof keys>
+    if (variable !== undefined && command !== undefined) {
+      const message = 'left out where api_key_env is set'
+      context.addIssue({ code: 'custom', path: ['api_key_command'], input: command, message })
+    }
+    if (version !== undefined && (format === 'anthropic' || format === 'gemini')) {
+      const message = 'used with the format chat or responses'
+      context.addIssue({ code: 'custom', path: ['api_version'], input: format, message })
+    }
+  })
+}
+
+export const providers = {
+  ...frameTable,
+  decides: true,
+  order: user,
+  text: 'Your own endpoints, by name. Only in your own config file.',
+  each: 'name',
+  keys,
+  refine,
+} as const satisfies SettingRow
+
+export const gateway = {
+  ...frame,
+  decides: true,
+  order: user,
+  isPlain: true,
+  text: 'An endpoint that gets every model name verbatim. Only in your own config file.',
+  keys,
+  refine,
+} as const satisfies SettingRow
