@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { parseDuration } from '../base/duration.ts'
 import { exactHost, isHostEntry } from '../base/host-entry.ts'
 import type { Json } from '../base/json.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { reserved, type ReservedKey } from './keys.ts'
 import * as kinds from './kinds.ts'
 import type { KeyRows, TableRow, ValueRow } from './setting.ts'

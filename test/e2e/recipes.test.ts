@@ -144,7 +144,7 @@ it('a command is a description, a row and a file', async () => {
   expect(await runIn(folder, ['greet', 'Ada', '--loud'])).toMatchObject({ code: 0, stdout: 'HELLO ADA\n' })
   expect((await runIn(folder, ['greet']))?.code).toBe(2)
   expect((await runIn(folder, ['help', 'greet']))?.stdout).toContain('--loud')
-  expect((await runIn(folder, ['completion', 'bash']))?.stdout).toContain('greet')
+  expect((await runIn(folder, ['__complete', 'bash', '--', 'baton gre']))?.stdout).toContain('greet')
 })
 
 function addMode(): void {
