@@ -10,7 +10,7 @@ import { openFileRecords, type RecordSource } from '../journal/source.ts'
 import { type ErrorView, errorView, type RunSummary, tokenTotals } from '../journal/summary.ts'
 import { roundOfTask } from '../journal/tally.ts'
 import { failureOf } from './recorded.ts'
-import { addPaid, noPaid, type Paid } from './run-view.ts'
+import { addPaid, noPaid, type Paid } from './paid.ts'
 
 type Totals = Pick<RunSummary, 'tasks' | 'calls' | 'tokens' | 'cost_usd' | 'models'> & Partial<ErrorView>
 

@@ -8,6 +8,7 @@ import { noMask } from '../journal/secrets.ts'
 import { openFileRecords, type RecordSource } from '../journal/source.ts'
 import { type Location, type PlaceNode, type PlaceTree, stepsBelow } from '../journal/tree.ts'
 import { isOwnRead } from './boundary-kinds.ts'
+import { addPaid, noPaid, type Paid } from './paid.ts'
 
 /** What a run recorded at one place, as far as it counts; values stay in the journal. */
 export interface RunNode extends Pick<PlaceNode, 'begin' | 'done' | 'started' | 'ended' | 'isOk' | 'choice'> {
@@ -346,30 +347,4 @@ export function findNode(node: RunNode, place: string): RunNode | undefined {
 export function* nodesIn(node: RunNode): Generator<RunNode> {
   yield node
   for (const below of node.children.values()) yield* nodesIn(below)
-}
-
-/** Totals of model calls. `usd` is null if there were calls and a price is unknown. */
-export interface Paid {
-  readonly calls: number
-  readonly input: number
-  readonly output: number
-  readonly cached: number
-  readonly estimated?: true
-  readonly usd: number | null
-  readonly models: readonly string[]
-}
-
-export const noPaid: Paid = { calls: 0, input: 0, output: 0, cached: 0, usd: 0, models: [] }
-
-/** Adds the usage of a model call. */
-export function addPaid(paid: Paid, { model, usage, costUsd }: Spent): Paid {
-  return {
-    calls: paid.calls + usage.calls,
-    input: paid.input + usage.input,
-    output: paid.output + usage.output,
-    cached: paid.cached + usage.cached,
-    ...(paid.estimated === true || usage.estimated === true ? { estimated: true } : {}),
-    usd: costUsd === null ? (paid.calls === 0 ? null : paid.usd) : (paid.usd ?? 0) + costUsd,
-    models: paid.models.includes(model) ? paid.models : [...paid.models, model],
-  }
 }
