@@ -31,7 +31,7 @@ export interface ServersOfOptions {
 /** The servers in the settings, without disabled ones. */
 export function serversOf(options: ServersOfOptions): readonly McpServer[] {
   const { mcp_servers: servers = {} } = options.settings
-  return Object.entries<ServerSettings>(servers).flatMap(([name, given]) =>
+  return Object.entries(servers).flatMap(([name, given]) =>
     given.enabled === false ? [] : [serverOf(name, given, options)],
   )
 }

@@ -18,7 +18,9 @@ export type SettingValues = Values<typeof rows>
 type Initial<Row> = Row extends { readonly initial: infer Value }
   ? Value
   : Row extends { readonly isMerged: true; readonly keys: infer Keys }
-    ? InitialOf<Keys>
+    ? keyof InitialOf<Keys> extends never
+      ? never
+      : InitialOf<Keys>
     : never
 
 export type Defaults = {
