@@ -10,7 +10,6 @@ const longest = [
   'test/e2e/page.test.ts',
   'test/e2e/reworded.test.ts',
   'test/run/reuse.test.ts',
-  'test/e2e/recipes.test.ts',
   'test/e2e/iterate-git.test.ts',
   'test/script/ways-out.test.ts',
   'test/e2e/iterate-kills.test.ts',
@@ -25,6 +24,14 @@ const longest = [
   'test/e2e/iterate-hooks.test.ts',
   'test/pack/install.test.ts',
   'test/agent/command/ask.test.ts',
+  'test/serve/mcp.test.ts',
+  'test/journal/faults.test.ts',
+  'test/e2e/iterate-again.test.ts',
+  'test/e2e/time-limits.test.ts',
+  'test/e2e/tree-kills.test.ts',
+  'test/e2e/recipes.test.ts',
+  'test/e2e/undo-git.test.ts',
+  'test/strategies/ensemble/run.test.ts',
 ]
 
 class LongestFirst extends BaseSequencer {

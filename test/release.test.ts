@@ -34,11 +34,9 @@ process.exitCode = ${smokeCode}
   })
   mkdirSync(join(folder, 'scripts'), { recursive: true })
   copyFileSync(join(root, 'scripts/release.mjs'), join(folder, 'scripts/release.mjs'))
-  git(folder, 'init', '--quiet')
-  git(folder, 'config', 'user.name', 'Tester')
-  git(folder, 'config', 'user.email', 'tester@example.com')
-  git(folder, 'add', '--all')
-  git(folder, 'commit', '--quiet', '--message', 'Start')
+  const user = 'git config user.name Tester && git config user.email tester@example.com'
+  const commit = 'git add --all && git commit --quiet --message Start'
+  execFileSync('sh', ['-c', `git init --quiet && ${user} && ${commit}`], { cwd: folder })
   return folder
 }
 
@@ -116,6 +114,9 @@ describe('npm run release', () => {
     expect(stateOf(folder)).toEqual(before)
   })
 
+  // nothing in it may change, so that all share it
+  const refusing = repository()
+  const before = stateOf(refusing)
   it.each([
     ['a version that is the current one', ['0.1.0'], 1, '0.1.0 is not newer than 0.1.0'],
     ['an older version', ['0.0.9'], 1, '0.0.9 is not newer than 0.1.0'],
@@ -125,10 +126,8 @@ describe('npm run release', () => {
     ['two versions', ['0.2.0', '0.3.0'], 2, 'name one version'],
     ['an option that does not exist', ['0.2.0', '--force'], 2, 'name one version'],
   ] as const)('refuses %s', (_, args, code, message) => {
-    const folder = repository()
-    const before = stateOf(folder)
-    expect(release(folder, ...args)).toMatchObject({ code, stderr: expect.stringContaining(message) })
-    expect(stateOf(folder)).toEqual(before)
+    expect(release(refusing, ...args)).toMatchObject({ code, stderr: expect.stringContaining(message) })
+    expect(stateOf(refusing)).toEqual(before)
   })
 
   it('refuses an existing version, a tree with uncommitted changes, and an empty changelog, also with --dry-run', () => {

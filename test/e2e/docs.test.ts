@@ -170,11 +170,13 @@ function expectOutput(actual: string, expected: string | undefined): void {
   if (expected !== undefined && !matches(actual, expected)) expect(actual).toBe(expected)
 }
 
-let warm: CommandServer | undefined
+let servers: { readonly baton: CommandServer; readonly node: CommandServer }
 beforeAll(async () => {
-  warm = await startCommandServer()
+  servers = { baton: await startCommandServer('baton'), node: await startCommandServer('node') }
 })
-afterAll(() => warm?.stop())
+afterAll(async () => {
+  await Promise.all([servers.baton.stop(), servers.node.stop()])
+})
 
 /** Commands that are not simply run to their end. */
 const needsOwnProcess = /&(?!&)|\bkill\b|\btimeout\b|--watch/
@@ -196,7 +198,7 @@ describe.each(withCommands)('%s', (document) => {
     folder = tempTree({ '.git/HEAD': 'ref: refs/heads/main\n' })
     home = tempTree()
     bin = tempTree()
-    writeFileSync(join(bin, 'baton'), warm?.script ?? '', { mode: 0o755 })
+    for (const [name, { script }] of Object.entries(servers)) writeFileSync(join(bin, name), script, { mode: 0o755 })
     mkdirSync(join(folder, 'node_modules'))
     symlinkSync(root, join(folder, 'node_modules/batonrun'))
   })

@@ -29,11 +29,8 @@ async function world(): Promise<World> {
   onTestFinished(() => server.close())
   const folder = tempTree({ 'ask.md': '+++\nmodel = "m"\nwrite_mode = true\n+++\nGo on.\n' })
   const git: World['git'] = (...args) => execFileSync('git', args, { cwd: folder, encoding: 'utf8', stdio: 'pipe' })
-  git('init', '-q')
-  git('config', 'user.name', 'Test')
-  git('config', 'user.email', 'test@example.com')
-  git('add', '.')
-  git('commit', '-qm', 'start')
+  const user = 'git config user.name Test && git config user.email test@example.com'
+  execFileSync('sh', ['-c', `git init -q && ${user} && git add . && git commit -qm start`], { cwd: folder })
   const env = { BATON_GATEWAY_URL: server.url, BATON_HOME: tempTree() }
   return { folder, git, asked: () => asked.splice(0), run: (...args) => baton(args, { cwd: folder, env }) }
 }

@@ -21,11 +21,10 @@ export interface Opened {
  * these features counts: it repeats what Playwright turns off against requests of its own and for tests of servers
  * without https.
  */
-const withoutFeatures = [
-  ...['WebUIOmniboxPopup', 'WebUIOmniboxAimPopup', 'AimEnabled', 'HttpsUpgrades', 'HttpsFirstBalancedModeAutoEnable'],
-  ...['AvoidUnnecessaryBeforeUnloadCheckSync', 'DestroyProfileOnBrowserClose', 'LensOverlay', 'MediaRouter'],
-  ...['NetworkTimeServiceQuerying', 'OptimizationHints', 'PaintHolding', 'PreconnectToSearch'],
-]
+const withoutFeatures =
+  'WebUIOmniboxPopup,WebUIOmniboxAimPopup,AimEnabled,AvoidUnnecessaryBeforeUnloadCheckSync,DestroyProfileOnBrowserClose,' +
+  'HttpsFirstBalancedModeAutoEnable,HttpsUpgrades,LensOverlay,MediaRouter,NetworkTimeServiceQuerying,OptimizationHints,' +
+  'PaintHolding,PreconnectToSearch,ThirdPartyStoragePartitioning'
 
 const shared: { browser?: Promise<Browser> } = {}
 
@@ -53,7 +52,7 @@ export async function openPage(
 ): Promise<Opened> {
   shared.browser ??= chromium.launch({
     executablePath: program ?? '',
-    args: ['--no-sandbox', '--disable-gpu', '--in-process-gpu', `--disable-features=${withoutFeatures.join(',')}`],
+    args: ['--no-sandbox', '--disable-gpu', '--in-process-gpu', `--disable-features=${withoutFeatures}`],
   })
   const browser = await shared.browser
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options })

@@ -14,7 +14,11 @@ const server = createServer({ allowHalfOpen: true }, (socket) => {
 })
 
 server.listen(socketPath, () => process.send('ready'))
-process.once('disconnect', () => process.exit())
+process.once('disconnect', () => {
+  server.close()
+  // anything that a run leaves open stays open forever
+  setTimeout(() => process.exit(1), 20_000).unref()
+})
 
 /** The folder, the number of arguments, these, and the variables of the environment. */
 function callOf(text) {

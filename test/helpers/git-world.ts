@@ -31,10 +31,7 @@ export async function gitWorld(files: Files, script: ModelScript = []): Promise<
   const [top, home] = [join(folder, 'work'), join(folder, 'home')]
   const server = await startModelServer(script)
   onTestFinished(() => server.close())
-  const git = gitIn(top, home)
-  git('init', '-q')
-  git('add', '-A')
-  git('commit', '-q', '-m', 'base')
+  const git = makeRepository(top, home)
   const env = { HOME: home, BATON_HOME: join(home, 'baton'), BATON_GATEWAY_URL: server.url }
   return {
     top,
@@ -49,9 +46,21 @@ export async function gitWorld(files: Files, script: ModelScript = []): Promise<
 
 /** Runs git in a folder, with only the settings of this home. */
 export function gitIn(cwd: string, home: string): GitWorld['git'] {
+  return (...args) => runIn(cwd, home, ['git', ...args])
+}
+
+/**
+ * Makes a folder a repository with one commit of all that is there, and gives its `gitIn`. By one shell: each start of a
+ * program takes the longer, the larger the process is that starts it.
+ */
+export function makeRepository(cwd: string, home: string): GitWorld['git'] {
+  runIn(cwd, home, ['sh', '-c', 'git init -q && git add -A && git commit -q -m base'])
+  return gitIn(cwd, home)
+}
+
+function runIn(cwd: string, home: string, [program = '', ...args]: readonly string[]): string {
   const env = { PATH: process.env['PATH'], HOME: home, LC_ALL: 'C', GIT_CONFIG_NOSYSTEM: '1' }
-  return (...args) =>
-    execFileSync('git', args, { cwd, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trimEnd()
+  return execFileSync(program, args, { cwd, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trimEnd()
 }
 
 /** A prompt file with iterations; `iterate`: lines of its table, `front`: lines above it. */

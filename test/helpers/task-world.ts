@@ -17,7 +17,7 @@ import { toolRules } from '../../src/tool/rule-list.ts'
 import type { CollabToolName, ToolName } from '../../src/tool/toolbox/rows.ts'
 import { builtInDir } from './agents.ts'
 import { createFakeProvider, type FakeTurn } from './fake-model.ts'
-import { gitIn } from './git-world.ts'
+import { gitIn, makeRepository } from './git-world.ts'
 import { openMemoryRecords } from './memory-journal.ts'
 import { liveOnce } from './mortal-process.ts'
 import type { SessionWorld } from './session-world.ts'
@@ -109,12 +109,8 @@ export function taskWorld({
 }: TaskWorldOptions): TaskWorld {
   const text = `+++\n${frontMatter}\n+++\nYou find things.\n`
   const folder = realpathSync(tempTree({ 'agents/finder.md': text, ...repository }))
-  const git = gitIn(folder, tempTree({ '.gitconfig': '[user]\n\tname = Ada\n\temail = ada@example.org\n' }))
-  if (repository !== undefined) {
-    git('init', '-q')
-    git('add', '-A')
-    git('commit', '-q', '-m', 'base')
-  }
+  const home = tempTree({ '.gitconfig': '[user]\n\tname = Ada\n\temail = ada@example.org\n' })
+  const git = repository === undefined ? gitIn(folder, home) : makeRepository(folder, home)
   const worktrees = join(tempTree({}), 'worktrees')
   const file = join(folder, 'agents/finder.md')
   const finder: AgentDefinition = {

@@ -5,7 +5,7 @@ import type { RunContext } from '../../src/event/context.ts'
 import { saveFile } from '../../src/tool/workspace-files.ts'
 import { item } from '../../src/event/place.ts'
 import { testContext, type TestContext, type TestContextOptions } from './context.ts'
-import { gitIn } from './git-world.ts'
+import { makeRepository } from './git-world.ts'
 import { tempTree, writeTree } from './temp.ts'
 
 type Files = { readonly [path: string]: string | Uint8Array }
@@ -41,11 +41,8 @@ export function worktreeWorld(files: Files | undefined = {}): WorktreeWorld {
     string,
     string,
   ]
-  const git = gitIn(top, home)
-  git('init', '-q')
   writeTree(top, files)
-  git('add', '-A')
-  git('commit', '-q', '-m', 'base')
+  const git = makeRepository(top, home)
   function given(below = ''): TestContextOptions & { readonly workspace: string } {
     const workspace = join(top, below)
     const folders = { workspace, cwd: workspace, packRoots: [], worktrees: folder, ownFolders: [join(root, 'state')] }

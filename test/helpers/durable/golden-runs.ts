@@ -15,7 +15,7 @@ import { basename, dirname, join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { openSigningKey } from '../../../src/journal/signing.ts'
 import { baton, type BatonResult, inputOf, root } from '../baton.ts'
-import { gitIn } from '../git-world.ts'
+import { gitIn, makeRepository } from '../git-world.ts'
 import { type ModelServer, startModelServer } from '../model-server.ts'
 import { signRun } from '../sign-run.ts'
 import { writeTree } from '../temp.ts'
@@ -329,10 +329,7 @@ function makeRunWorld({ files, isRepository }: RunShape, place: string): World {
     join(world.home, '.gitconfig'),
     '[user]\n\tname = Ada\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n[gc]\n\tauto = 0\n',
   )
-  const git = gitIn(world.workspace, world.home)
-  git('init', '-q')
-  git('add', '-A')
-  git('commit', '-q', '-m', 'base')
+  makeRepository(world.workspace, world.home)
   return world
 }
 

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { jsonLines } from '../baton.ts'
-import { gitIn, iteratedPrompt } from '../git-world.ts'
+import { gitIn, iteratedPrompt, makeRepository } from '../git-world.ts'
 import { type ModelServer, startModelServer } from '../model-server.ts'
 import { tempTree } from '../temp.ts'
 import { readJournal } from './journal-state.ts'
@@ -79,10 +79,7 @@ function makeIterateWorld(): World {
     join(world.home, '.gitconfig'),
     '[user]\n\tname = Ada\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n',
   )
-  const git = gitOf(world)
-  git('init', '-q')
-  git('add', '-A')
-  git('commit', '-q', '-m', 'base')
+  makeRepository(world.workspace, world.home)
   return world
 }
 

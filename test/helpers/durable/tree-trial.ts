@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import { gitIn, iteratedPrompt, writing } from '../git-world.ts'
+import { gitIn, iteratedPrompt, makeRepository, writing } from '../git-world.ts'
 import { type ModelReply, type ModelServer, startModelServer } from '../model-server.ts'
 import { tempTree } from '../temp.ts'
 import { callsTools } from '../tool-model.ts'
@@ -211,10 +211,7 @@ function makeTreeWorld(shape: TreeShape): World {
   const world = makeWorldOf({ 'baton.toml': '', ...shape.files }, tempTree())
   const settings = '[user]\n\tname = Ada\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n[gc]\n\tauto = 0\n'
   writeFileSync(join(world.home, '.gitconfig'), settings)
-  const git = gitIn(world.workspace, world.home)
-  git('init', '-q')
-  git('add', '-A')
-  git('commit', '-q', '-m', 'base')
+  makeRepository(world.workspace, world.home)
   return world
 }
 
