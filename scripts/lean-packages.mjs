@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { runInThisContext } from 'node:vm'
 
 /**
  * zod includes its messages in some fifty languages, which are half of its code. Baton only uses English, the default.
@@ -73,7 +74,7 @@ const leanPrices = {
       const text = readFileSync(path, 'utf8')
       const [whole, name, list] = /^const (\w+) = (\[\n[^]*?\n\])/m.exec(text)
       const json = (value) => JSON.stringify(value, (key, part) => (unread.has(key) ? undefined : part))
-      const providers = new Function(`return ${list}`)().map(({ models, ...provider }) => {
+      const providers = runInThisContext(list).map(({ models, ...provider }) => {
         return `withModels(${json(provider)}, ${JSON.stringify(json(models))})`
       })
       const withModels = `const withModels = (provider, text) => Object.defineProperty(provider, 'models', {
