@@ -5,7 +5,7 @@ import { root } from '../helpers/baton.ts'
 import { tempTree } from '../helpers/temp.ts'
 
 const home = tempTree()
-const settings = { providers: {}, gateway: undefined, model_aliases: {}, prices: {} }
+const settings = { providers: {}, model_aliases: {}, prices: {} }
 const tableFile = join(root, 'agents/models.toml')
 
 async function found(env: Readonly<Record<string, string>>, isWide = false): Promise<KnownModels> {
