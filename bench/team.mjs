@@ -5,7 +5,7 @@ const root = 'root'
  * for more.
  */
 export async function openTeam(library, count) {
-  const { createCoordinator } = await import(`${library}/team/collab/coordinator.js`)
+  const { createCoordinator } = await import(`${library}/team/core/coordinator.js`)
   const { systemClock } = await import(`${library}/base/clock.js`)
   const settings = { maxAgents: count, maxDepth: 1, onStall: 'tell', stallAfterMs: 1e8 }
   const team = createCoordinator({ settings, clock: systemClock })

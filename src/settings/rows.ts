@@ -341,6 +341,7 @@ export const rows = {
   gate: {
     ...frame,
     starts: true,
+    decides: true,
     schema: ({ name }) => name,
     order: byPrompt,
     isPlain: true,

@@ -28,6 +28,7 @@ describe('prompt files', () => {
     ['+++\n[iterate]\ncondition = "3"\n+++\n', true],
     ['+++\n[[workflow.step]]\nid = "a"\n+++\n', true],
     ['---\nmodel: x\n---\n', true],
+    ['+++\ngate = "npm test"\n+++\n', true],
     ['---\ncontext_globs_post:\n  - a\n---\n', true],
     ['```toml\n#!meta\nx = 1\n```\n', true],
     ['+++\nmodel = "x"\n', true],
