@@ -52,7 +52,7 @@ function contentOf(number) {
 /** A server of the Messages API that lets its model read one file after the other. */
 async function startServer(files) {
   const requests = []
-  const server = createServer(async (request, response) => {
+  const answer = async (request, response) => {
     let text = ''
     for await (const chunk of request.setEncoding('utf8')) text += chunk
     const file = files[requests.length]
@@ -60,7 +60,8 @@ async function startServer(files) {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     for (const event of answerEvents(file)) response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
     response.end()
-  })
+  }
+  const server = createServer((request, response) => void answer(request, response))
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
   return { url: `http://127.0.0.1:${server.address().port}`, requests, stop: () => server.close() }
 }

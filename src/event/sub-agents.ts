@@ -10,7 +10,7 @@ import { conversationPlace, originOf, parsePlace, part, type Place, placeText } 
 export const taskTool = 'task'
 
 /** The tools with which a model starts agents of its team; the ids of those are in the record, not in their places. */
-const spawnTools: ReadonlySet<string> = new Set(['spawn_agent', 'send_input'])
+export const spawnTools: ReadonlySet<string> = new Set(['spawn_agent', 'send_input'])
 
 /** The id of the agent started by a call at this place: `a` and eight hex digits, the same in a resumed run. */
 export function agentIdAt(call: Place): string {

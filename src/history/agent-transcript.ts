@@ -1,7 +1,7 @@
 import { sha256 } from '../base/hash.ts'
 import { isObject, type Json } from '../base/json.ts'
 import { originOf, parsePlace, placeText } from '../event/place.ts'
-import { agentConversation, agentIdAt, callOfAgent, taskTool } from '../event/sub-agents.ts'
+import { agentConversation, agentIdAt, callOfAgent, spawnTools, taskTool } from '../event/sub-agents.ts'
 import type { RecordSource } from '../journal/source.ts'
 import type { Location } from '../journal/tree.ts'
 import { endedOf, startedOf } from './node-view.ts'
@@ -37,7 +37,7 @@ export interface GivenAgent {
 /** A view for `agentsIn` and `readTranscript`: other nodes are not needed. */
 export const agentsOnly: ViewOptions = {
   ...everything,
-  keeps: (place) => place.includes(`:${taskTool}`) || place.includes(`:${spawnTool}`),
+  keeps: (place) => [taskTool, ...spawnTools].some((tool) => place.includes(`:${tool}`)),
 }
 
 /** The agents that models of a run delegated work to, in the order in which they started. */

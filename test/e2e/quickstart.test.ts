@@ -26,11 +26,16 @@ describe('pipelines/quickstart.md', () => {
     expect(stderr).toBe('')
     const quotes = [...stdout.matchAll(/^### (\S+):(\d+)-(\d+)\n\n(`{3,})\w*\n([\s\S]*?)\n\4$/gm)]
     expect(quotes.length).toBeGreaterThanOrEqual(3)
-    for (const [, path = '', first, last, , text] of quotes) {
+    for (const [, path = '', first, last, , text = ''] of quotes) {
       const lines = readFileSync(join(folder, path), 'utf8')
         .split('\n')
         .slice(Number(first) - 1, Number(last))
-      expect(text).toBe(lines.join('\n'))
+      // the end of a very long line is left out
+      const shown = text.split('\n').map((line, index) => {
+        const start = line.replace(/ \[…\]$/, '')
+        return line !== start && lines[index]?.startsWith(start) === true ? lines[index] : line
+      })
+      expect(shown).toEqual(lines)
     }
     expect(stdout).toMatch(/References: \d+ checked, all exist\./)
   })
