@@ -37,7 +37,11 @@ export interface GivenAgent {
 /** A view for `agentsIn` and `readTranscript`: other nodes are not needed. */
 export const agentsOnly: ViewOptions = {
   ...everything,
-  keeps: (place) => [taskTool, ...spawnTools].some((tool) => place.includes(`:${tool}`)),
+  keeps: (place) => place.includes(`:${taskTool}`) || isOfSpawn(place),
+}
+
+function isOfSpawn(place: string): boolean {
+  return [...spawnTools].some((tool) => place.includes(`:${tool}`))
 }
 
 /** The agents that models of a run delegated work to, in the order in which they started. */
@@ -45,7 +49,7 @@ export function agentsIn({ root, source }: RunView): readonly GivenAgent[] {
   const found = [...nodesIn(root)].flatMap(({ place, begin, calls }) => {
     const agent = begin === undefined ? undefined : agentAt(place)
     const spawned = [...calls].flatMap(([at, location]) => {
-      const one = at.includes(`:${spawnTool}`) ? spawnedBy(location, source) : undefined
+      const one = isOfSpawn(at) ? spawnedBy(location, source) : undefined
       return one === undefined ? [] : [{ agent: one, location }]
     })
     return agent === undefined || begin === undefined ? spawned : [...spawned, { agent, location: begin }]
