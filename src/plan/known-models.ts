@@ -100,7 +100,9 @@ function knownModels(
   const written = [
     ...named,
     ...(isWide
-      ? Object.keys(builtInProviders).flatMap((name) => prices.modelsOf(name).map((id) => `${name}::${id}`))
+      ? Object.keys(builtInProviders).flatMap((name) =>
+          prices.modelsOf(name).flatMap((id) => (isOfOther(id, name) ? [] : `${name}::${id}`)),
+        )
       : []),
   ]
   const found = new Map<string, Found>()
@@ -123,6 +125,12 @@ function knownModels(
   const order = [...Object.keys(sources.providers), ...Object.keys(builtInProviders)]
   const placeOf = ({ provider }: KnownModel): number => order.indexOf(provider)
   return models.toSorted((left, right) => placeOf(left) - placeOf(right))
+}
+
+/** The prices of a vendor may include models of another one, which a different service of it offers. */
+function isOfOther(id: string, provider: string): boolean {
+  if (builtInProviders[provider]?.names === undefined) return false
+  return Object.entries(builtInProviders).some(([name, { names }]) => name !== provider && names?.test(id) === true)
 }
 
 /** Undefined for a name that means nothing here, such as a role without a key. */

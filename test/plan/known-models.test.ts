@@ -35,6 +35,7 @@ describe('the models that are known here', () => {
     const providers = models.map(({ provider }) => provider)
     expect([...new Set(providers)].flatMap((name) => providers.filter((one) => one === name))).toEqual(providers)
     const unpriced = models.filter(({ rates }) => rates === undefined).map(({ label }) => label)
+    expect(models.filter(({ provider, model }) => provider === 'gemini' && model.startsWith('claude-'))).toEqual([])
     expect(unpriced).toEqual(named.models.filter(({ rates }) => rates === undefined).map(({ label }) => label))
   })
 })
