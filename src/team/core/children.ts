@@ -18,6 +18,8 @@ export interface Child extends Pick<Working, 'saidSoFar' | 'spentSoFar'> {
   /** Rejects with a suspension, an error that ends the run, or the reason of the signal. */
   readonly ended: Promise<ChildEnd>
   readonly state: () => ChildState
+  /** How it ended, also if it was stopped while it waited for the user. Rejects like `ended`. */
+  readonly end: () => Promise<ChildEnd>
   /** Ends it for good and waits for that. A no-op for an agent that has ended. */
   readonly stop: () => Promise<void>
 }
@@ -80,6 +82,7 @@ export function createChildren(
       order,
       ended,
       state: () => state,
+      end: async () => (state.kind === 'ended' ? state.end : ended),
       saidSoFar: () => working.saidSoFar(),
       spentSoFar: () => working.spentSoFar(),
       async stop() {

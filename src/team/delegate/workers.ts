@@ -178,7 +178,7 @@ async function spawn(input: SpawnInput, call: ToolCall, team: Team, earlier?: Ch
   const at: Place = [...place, { kind: 'agent', name: offered.name }]
   const placed = withScope(call.context, { at })
   const { tools, inbox } = options.seatOf(handle, options.box)
-  const end = await earlier?.ended
+  const end = await earlier?.end()
   const order: Order = {
     id,
     offered,

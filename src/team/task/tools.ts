@@ -143,7 +143,7 @@ async function startTask(input: TaskInput, call: ToolCall, known: Known): Promis
   if ('refused' in decision) return { text: decision.refused, isError: true }
   const offered = known.offered.find((one) => one.name === name)
   if (offered === undefined) return { text: unknownType(name, known.offered), isError: true }
-  const earlier = resume === undefined ? undefined : await known.children.find(resume)?.ended
+  const earlier = resume === undefined ? undefined : await known.children.find(resume)?.end()
   const before = earlier?.messages ?? (offered.forkContext ? forkedMessages(conversation?.messages() ?? []) : [])
   const order: Order = {
     id: agentIdAt(place),

@@ -47,7 +47,7 @@ function world({ maxWorkers = 2, hasLeft = false, effects }: WorldOptions = {}) 
       const given = messages('')
       const texts = given.map((message) => textOf(message))
       asked.push(texts)
-      if (texts.includes('ask')) throw new BatonError('WAITING_FOR_APPROVAL', 'wants to write')
+      if (texts.at(-1) === 'ask') throw new BatonError('WAITING_FOR_APPROVAL', 'wants to write')
       await unlessAborted(gate, services.signal)
       const text = `<${texts.at(-1)}>`
       return { end: 'done', text, messages: given, changes: [], planned: [] }
@@ -250,5 +250,14 @@ it('a leader that waits for a worker that waits for the user is suspended with i
   expect(await call('close_agent', { id: String(id) })).toContain('{"status":"running"}')
   expect(ended).toEqual(['coder-1'])
   expect(await call('close_agent', { id: String(id) })).toContain('{"status":"shutdown"}')
-  expect(told.findLast(({ type }) => type === 'collab.status')).toMatchObject({ thread_id: id, status: 'shutdown' })
+  expect(JSON.parse(await call('send_input', { id: 'coder-1', message: 'go on without' }))).toMatchObject({
+    name: 'coder-2',
+  })
+  expect(told).toContainEqual({
+    type: 'collab.status',
+    thread_id: id,
+    name: 'coder-1',
+    role: 'coder',
+    status: 'shutdown',
+  })
 })
