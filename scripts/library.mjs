@@ -38,6 +38,8 @@ export async function buildLibrary(root, folder) {
     bundle: true,
     minifySyntax: true,
     minifyWhitespace: true,
+    // Node prints the line of an error that nobody catches
+    lineLimit: 160,
     format: 'esm',
     platform: 'node',
     target: 'node20.19',
