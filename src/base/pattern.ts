@@ -7,7 +7,7 @@ export const patternMemoryMb = 256
 /**
  * Whether a JavaScript pattern (with the flag `u`) matches somewhere in a text. A pattern with repetition can run
  * forever, so it runs in a thread, for five seconds at most.
- * @throws ApartLimit, or the signal's reason
+ * @throws WorkerLimitError, or the signal's reason
  */
 export async function matchesPattern(pattern: string, text: string, signal: AbortSignal): Promise<boolean> {
   if (!repeats(pattern)) return testPattern(pattern, text)

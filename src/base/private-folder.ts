@@ -55,7 +55,7 @@ export function makeFilePrivate(file: string, own: Own): void {
  * themselves. A link is followed if both it and its target belong to the right user.
  * @throws BatonError UNTRUSTED
  */
-export function refuseForeignFile(path: string, own: Own): void {
+export function refuseForeignPath(path: string, own: Own): void {
   const found = look(path, own)
   if (found !== undefined) refuseOpen(path, found.status, own)
 }

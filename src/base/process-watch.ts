@@ -10,7 +10,7 @@ import type { StartOptions } from './process.ts'
  * that itself: the shell asks it through the pipe when the program has ended. A program killed by a signal exits with the
  * code that `signalOf` decodes.
  */
-export function endWithParent({
+export function watchedProgram({
   command,
   args,
   cwd,

@@ -21,7 +21,7 @@ export interface WorkerLimits {
 
 /** A task was stopped because it reached a limit. */
 export class WorkerLimitError extends Error {
-  override readonly name = 'ApartLimit'
+  override readonly name = 'WorkerLimitError'
   readonly limit: 'time' | 'memory'
 
   constructor(limit: 'time' | 'memory', { timeMs, memoryMb }: Pick<WorkerLimits, 'timeMs' | 'memoryMb'>) {

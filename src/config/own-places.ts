@@ -1,5 +1,5 @@
 import { dirname } from 'node:path'
-import { makeFolderPrivate, refuseForeignFile } from '../base/private-folder.ts'
+import { makeFolderPrivate, refuseForeignPath } from '../base/private-folder.ts'
 import { type Surroundings, userConfigFile, userDataFolder, userMcpFile } from './locate.ts'
 
 const hint = 'Set BATON_HOME, or XDG_CONFIG_HOME and XDG_DATA_HOME, to your own folder.'
@@ -11,9 +11,9 @@ const hint = 'Set BATON_HOME, or XDG_CONFIG_HOME and XDG_DATA_HOME, to your own 
  */
 export function secureOwnPlaces(around: Pick<Surroundings, 'env' | 'home'>): void {
   const config = userConfigFile(around)
-  refuseForeignFile(dirname(config), { what: 'the config folder', hint })
-  refuseForeignFile(config, { what: 'the config file', hint })
-  refuseForeignFile(userMcpFile(around), { what: 'your file of MCP servers', hint })
+  refuseForeignPath(dirname(config), { what: 'the config folder', hint })
+  refuseForeignPath(config, { what: 'the config file', hint })
+  refuseForeignPath(userMcpFile(around), { what: 'your file of MCP servers', hint })
   secureDataFolder(userDataFolder(around))
 }
 

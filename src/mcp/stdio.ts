@@ -1,6 +1,6 @@
 import { atMost } from '../base/concurrency.ts'
 import { isObject, type JsonObject } from '../base/json.ts'
-import { signalOf, endWithParent } from '../base/process-watch.ts'
+import { signalOf, watchedProgram } from '../base/process-watch.ts'
 import { startProcess } from '../base/process.ts'
 import { ConnectionFailure, type Flood, type ServerEnd } from './connection.ts'
 import { createFloodLimit, isTooDeep } from './flood-limit.ts'
@@ -87,7 +87,7 @@ export async function startStdio(options: StdioOptions): Promise<StdioServer> {
   }
 
   const started = await startProcess({
-    ...endWithParent(options),
+    ...watchedProgram(options),
     cwd,
     environment,
     readsInput: true,

@@ -118,12 +118,14 @@ export function singleLines(answer: SingleAnswerPlan, name: string, options: Ans
   return [
     `${options.paint('bold', name)}  ${askText(main)}, at most ${limit}${fallbacks}${decidedBy(answer.decided_by, options.named)}`,
     ...toolLines(answer, options.paint).map(indented),
-    ...(answer.team === undefined ? [] : teamLines(answer.team, options.paint).map(indented)),
+    ...teamLines(answer, options.paint).map(indented),
   ]
 }
 
 /** `agents  as the model starts them, up to 6 at once · no separate budget`, and a line for each role that differs. */
-function teamLines({ max_agents: most, max_depth: depth, budget, roles }: TeamPlan, paint: Paint): readonly string[] {
+export function teamLines({ team }: { readonly team?: TeamPlan }, paint: Paint): readonly string[] {
+  if (team === undefined) return []
+  const { max_agents: most, max_depth: depth, budget, roles } = team
   const { usd, tokens, calls } = budget ?? {}
   const limits = [
     ...(usd === undefined ? [] : [`$${usd}`]),

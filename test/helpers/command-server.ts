@@ -48,7 +48,7 @@ exec perl '${client}' '${socket}' '${process.execPath}' '${command}' "$@"
 function nodeScript(command: string, socket: string): string {
   const client = join(import.meta.dirname, 'command-client.pl')
   return `#!/bin/sh
-if [ $# = 1 ] && [ "\${1%.mjs}" != "$1" ] && [ -c /dev/stdin ] && command -v perl >/dev/null; then
+if [ -z "$BATON_TEST_OWN_PROCESS" ] && [ $# = 1 ] && [ "\${1%.mjs}" != "$1" ] && [ -c /dev/stdin ] && command -v perl >/dev/null; then
   exec perl '${client}' '${socket}' '${process.execPath}' '${command}' "$@"
 fi
 exec '${process.execPath}' "$@"

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { loadPrices } from '../../src/model/prices.ts'
+import type { WorkflowPlan } from '../../src/strategies/workflow/plan.ts'
 import { planIn, planPromptIn, workspaceOf } from './helpers.ts'
 
 const offline = 'model = "offline::extractive"\n'
@@ -206,4 +207,24 @@ describe('problems of a plan', () => {
       'no price is known for openai::no-such-model: budget.usd refuses it',
     ])
   })
+})
+
+it('a plan gives the schema of [output] to the step that answers, and corrections for it to no other', async () => {
+  const steps =
+    '[[workflow.step]]\nid = "a"\ninstructions = "One."\n[[workflow.step]]\nid = "b"\nneeds = ["a"]\ninstructions = "Two."\n'
+  const fields = ['summary', 'findings', 'recommendations'].map((name) => `${name} = { type = "string" }`).join(', ')
+  const output = `[output]\nschema = { type = "object", properties = { ${fields} }, required = ["summary"] }\n`
+  const folder = workspaceOf({
+    'plain.md': `+++\nmodel = "gpt-5-mini"\n${steps}+++\n`,
+    'schema.md': `+++\nmodel = "gpt-5-mini"\n${output}${steps}+++\n`,
+  })
+  const [plain, schema] = await Promise.all(['plain.md', 'schema.md'].map((file) => planPromptIn(folder, { file })))
+  const asksOf = (plan: typeof plain): WorkflowPlan['steps'][number]['asks'][] => {
+    const answer = plan?.target.answer
+    return answer?.by === 'workflow' ? (answer as WorkflowPlan).steps.map(({ asks }) => asks) : []
+  }
+  const [[first, last], [firstOfSchema, lastOfSchema]] = [asksOf(plain), asksOf(schema)]
+  expect(first).toHaveLength(1)
+  expect(firstOfSchema).toEqual(first)
+  expect(lastOfSchema?.[0]?.input_tokens.as_written).toBeGreaterThan(last?.[0]?.input_tokens.as_written ?? Infinity)
 })

@@ -19,7 +19,7 @@ import { withReferences } from '../../base/references.ts'
 import { passesVariable } from '../../event/permission.ts'
 import { ownWorkspace } from '../../tool/worktree/tree-paths.ts'
 import { narrowSandbox, type SandboxMode, strictestSandbox } from '../../event/sandbox-rights.ts'
-import { signalOf, endWithParent } from '../../base/process-watch.ts'
+import { signalOf, watchedProgram } from '../../base/process-watch.ts'
 import { type NotStarted, type StartedProcess, startProcess, untilEnded } from '../../base/process.ts'
 
 export interface CommandQuestion {
@@ -513,7 +513,7 @@ async function runCommand(options: CommandProcess, signal: AbortSignal): Promise
 
   const begun = await startProcess({
     ...program,
-    ...endWithParent(program),
+    ...watchedProgram(program),
     ...(input === undefined ? {} : { readsInput: true as const }),
     onOutput: {
       stdout: counted(onOutput),

@@ -1,5 +1,14 @@
 import { harmless } from '../../base/terminal-text.ts'
-import { askText, indented, kindText, promptTree, shown, toolLines, type TreeOptions } from '../../plan/text.ts'
+import {
+  askText,
+  indented,
+  kindText,
+  promptTree,
+  shown,
+  teamLines,
+  toolLines,
+  type TreeOptions,
+} from '../../plan/text.ts'
 import { countOf, oneLine } from '../../render/format.ts'
 import type { WorkflowPlan, WorkflowStepPlan } from './plan.ts'
 
@@ -27,7 +36,9 @@ function drawnStep(step: WorkflowStepPlan, options: TreeOptions): DrawnStep {
   ].join(' · ')
   const named = [...options.named, at, ...by]
   const inner =
-    agent?.kind === 'prompt' ? promptTree(agent, { ...options, named }) : toolLines(agent ?? step, options.paint)
+    agent?.kind === 'prompt'
+      ? promptTree(agent, { ...options, named })
+      : [...toolLines(agent ?? step, options.paint), ...teamLines(step, options.paint)]
   return { head, inner }
 }
 

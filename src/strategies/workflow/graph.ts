@@ -41,6 +41,12 @@ export function sinksOf({ nodes }: Graph): readonly WorkflowStep[] {
   return sinks.toSorted((left, right) => left.index - right.index)
 }
 
+/** The only step that no other needs, if it has a single answer. */
+export function answeringStep(graph: Graph): string | undefined {
+  const [sink, other] = sinksOf(graph)
+  return sink === undefined || other !== undefined || sink.for_each !== undefined ? undefined : sink.id
+}
+
 /** The Lua expression of `when`; undefined for one of its keywords. */
 export function conditionOf({ when }: Pick<WorkflowStep, 'when'>): string | undefined {
   return whenWords.includes(when.trim()) ? undefined : when

@@ -1,31 +1,34 @@
 import { defined } from '../../base/json.ts'
-import type { Settings } from '../../config/settings.ts'
 import type { WorkflowStep } from '../../settings/strategies/workflow.ts'
 import { workflowStep } from '../../event/place.ts'
 import type { PromptTarget } from '../../load/prompt-target.ts'
 import type { Ask } from '../../plan/ask.ts'
-import type { AgentPlan, PromptPlan, ToolPlan } from '../../plan/plan.ts'
+import type { AgentPlan, PromptPlan, TeamPlan, ToolPlan } from '../../plan/plan.ts'
 import type { AnswerShape, PlannedPart, PlannedQuestion } from '../../plan/planner.ts'
 import type { OutlinedAnswer, OutlinedAsk, OutlinedTask } from '../../run/strategy.ts'
 import { instructionOf } from '../../stage/state.ts'
 import { runMainStep, runStepAgent } from './agents.ts'
 import { dotText, mermaidText, workflowLines } from './drawing.ts'
-import { conditionOf, graphOf, sinksOf } from './graph.ts'
+import { answeringStep, conditionOf, graphOf, sinksOf } from './graph.ts'
 
 /** The steps, each after those it needs. */
 export async function outlineOf(task: OutlinedTask): Promise<readonly OutlinedAnswer[]> {
   const { workflow } = task.settings
   if (workflow === undefined) throw new Error('a file with a workflow')
-  return Promise.all(graphOf(workflow).nodes.map(({ step }) => outlineStep(step, task)))
+  const graph = graphOf(workflow)
+  const answering = answeringStep(graph)
+  return Promise.all(graph.nodes.map(({ step }) => outlineStep(step, step.id === answering, task)))
 }
 
-async function outlineStep(step: WorkflowStep, task: OutlinedTask): Promise<OutlinedAnswer> {
+/** `isLast`: what the step answers is the answer of the file, and must match its `[output]`. */
+async function outlineStep(step: WorkflowStep, isLast: boolean, task: OutlinedTask): Promise<OutlinedAnswer> {
   const { id, needs, agent, fallback } = step
-  const { target, state } = task
+  const { state } = task
+  const target = { ...task.target, output: isLast ? task.target.output : undefined }
   const params = { ...state.params, ...step.options }
   // the settings with which the main agent answers the step
   const own = agent === undefined ? { ...target, settings: target.settingsFor(params) } : target
-  const first = agent === undefined ? askMain(step, own.settings, task) : await askAgent(agent, step, task)
+  const first = agent === undefined ? askMain(step, own, task) : await askAgent(agent, step, task)
   return {
     name: id,
     at: workflowStep(id),
@@ -45,18 +48,18 @@ function usesTexts({ input = '', instructions = '' }: WorkflowStep): boolean {
 }
 
 /** The main agent, with what is known of its input. */
-function askMain(step: WorkflowStep, settings: Settings, { target, state, files }: OutlinedTask): OutlinedAsk {
+function askMain(step: WorkflowStep, own: PromptTarget, { target, state, files }: OutlinedTask): OutlinedAsk {
   const { id, instructions = '', options, needs } = step
   const isFirst = needs.length === 0
   const call = {
-    settings,
+    settings: own.settings,
     params: { ...state.params, ...options },
     instructions,
     inputText: isFirst ? instructionOf(state) : '',
     stdin: isFirst ? target.stdin : undefined,
     files,
     label: id,
-    output: undefined,
+    output: own.output,
   }
   return { ask: (context) => runMainStep(call, target, context), decides: [] }
 }
@@ -97,6 +100,8 @@ export interface WorkflowStepPlan {
   readonly tools: readonly ToolPlan[]
   /** The tools that its programs can call; omitted: its mode has no programs. */
   readonly functions?: readonly ToolPlan[]
+  /** The agents that the model of the main agent can start; omitted: none. */
+  readonly team?: TeamPlan
   /** Places that decide whether it is run, and with what. */
   readonly decided_by: readonly string[]
   readonly decides: readonly string[]
@@ -141,7 +146,7 @@ function stepPlan(step: WorkflowStep, { at, answer, asks, decidedBy }: PlannedPa
     fallback: step.fallback,
     agent: answer.by === 'agent' ? answer.step.agent : null,
     tools: answer.by === 'agent' ? [] : answer.tools,
-    ...(answer.by === 'agent' ? {} : defined({ functions: answer.functions })),
+    ...(answer.by === 'agent' ? {} : defined({ functions: answer.functions, team: answer.team })),
     decided_by: decidedBy,
     decides: [
       ...(conditionOf(step) === undefined ? [] : ['whether it runs']),

@@ -9,7 +9,7 @@ import type { OutputSchema } from '../../load/output-schema.ts'
 import type { PromptTarget } from '../../load/prompt-target.ts'
 import { fitting, misfitOf } from '../../run/structured-answer.ts'
 import { createExpressions } from './texts.ts'
-import { type Graph, graphOf, runInOrder, sinksOf } from './graph.ts'
+import { answeringStep, type Graph, graphOf, runInOrder, sinksOf } from './graph.ts'
 import { type Request, type StepEnd, type StepEnds, viewOf } from './input.ts'
 import { joinTexts, textOf } from '../../prompt/value-text.ts'
 import { runStep, type WorkflowRun } from './step.ts'
@@ -75,12 +75,6 @@ function requestOf({ plan, state, inputText, round: { target, given } }: TaskCal
     input: target.vars ?? plan.input ?? given?.value ?? null,
     stdin: target.stdin,
   }
-}
-
-/** The only step that no other needs, if it has a single answer. */
-function answeringStep(graph: Graph): string | undefined {
-  const [sink, other] = sinksOf(graph)
-  return sink === undefined || other !== undefined || sink.for_each !== undefined ? undefined : sink.id
 }
 
 async function answerOf({ graph, ends, target }: WorkflowRun, spent: Spent, context: RunContext): Promise<TaskAnswer> {

@@ -24,17 +24,17 @@ export interface TextThread {
 }
 
 /**
- * `apart`: runs a task in a thread. The default is for answers of models: BatonError LIMIT if it needs too much memory.
+ * `runTask`: runs a task in a thread. The default is for answers of models: BatonError LIMIT if it needs too much memory.
  */
 export function createTextThread(
   signal: AbortSignal,
-  apart: (task: WorkerTask) => Promise<unknown> = (task) => ofAnswer(task, signal),
+  runTask: (task: WorkerTask) => Promise<unknown> = (task) => ofAnswer(task, signal),
 ): TextThread {
   const turns = createTurns()
   return {
     work(name, ...args) {
       if (!isLong({ name, args })) return doTextWork(name, ...args)
-      return apart({ name: 'changes.work', args: [name, ...args] }) as Promise<ReturnType<TextWork[typeof name]>>
+      return runTask({ name: 'changes.work', args: [name, ...args] }) as Promise<ReturnType<TextWork[typeof name]>>
     },
     pause: () => turns.pass(signal),
   }
