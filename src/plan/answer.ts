@@ -147,22 +147,21 @@ async function planPart(
   const [first = asTask(call, inner), ...others] = one.asks ?? []
   const place = one.asks === undefined ? below(inner, part('ask')) : inner
   const { asked, inputTokens, problem } = await planOne(first, call, planner, place)
-  const answer = times === undefined ? asked.answer : answerEachTime(asked.answer, times)
   const instead: Ask[] = []
   for (const other of others) {
     const { asked: spare } = await planOne(other, call, planner, place)
     instead.push(...asksOfPart(spare.answer).map(insteadOf))
   }
-  const asks = [...asksOfPart(answer), ...instead].map((ask) => {
+  const whole = withAsks(asked.answer, (asks) => [...asks, ...instead])
+  const answer = withEachAsk(times === undefined ? whole : answerEachTime(whole, times), (ask) => {
     const possible = repeatsAnswers && needs.length > 0 ? openAsk(ask) : ask
     return isSpare ? insteadOf(possible) : possible
   })
-  const tokens = isForEach || (problem !== null && one.asks !== undefined) ? null : asked.tokens
+  const tokens = isForEach ? null : asked.tokens
   return {
     name,
     at,
     answer,
-    asks: joinAsks(asks),
     tokens,
     decidedBy: before.by,
     inputTokens,
@@ -185,7 +184,11 @@ async function planOne(
   const { request, problem } = await requestOf(asking, call, planner, context)
   const answering = { ...asking, target: call.target, drift: grown(drift, laterTokens) }
   if (request === undefined) {
-    return { asked: { answer: { ...unasked, decided_by: answering.drift.by }, tokens: 0 }, inputTokens: null, problem }
+    return {
+      asked: { answer: { ...unasked, decided_by: answering.drift.by }, tokens: problem === null ? 0 : null },
+      inputTokens: null,
+      problem,
+    }
   }
   if (!('messages' in request)) {
     return { asked: await planAgent({ ...answering, request }, planner, context), inputTokens: null, problem }
@@ -352,9 +355,21 @@ export function joinSingle(answer: SingleAnswerPlan, answers: readonly SingleAns
 
 /** The answer, asked for each time. */
 export function answerEachTime(answer: SingleAnswerPlan, times: Times): SingleAnswerPlan {
+  return withAsks(answer, (asks) => eachTime(asks, times))
+}
+
+/** The answer with other asks, not those of a team. */
+function withAsks(answer: SingleAnswerPlan, change: (asks: readonly Ask[]) => readonly Ask[]): SingleAnswerPlan {
   return answer.by === 'agent'
-    ? { ...answer, step: { ...answer.step, asks: eachTime(answer.step.asks, times) } }
-    : { ...answer, asks: eachTime(answer.asks, times) }
+    ? { ...answer, step: { ...answer.step, asks: change(answer.step.asks) } }
+    : { ...answer, asks: change(answer.asks) }
+}
+
+/** The answer with each ask changed, also those of a team. */
+function withEachAsk(answer: SingleAnswerPlan, change: (ask: Ask) => Ask): SingleAnswerPlan {
+  const changed = withAsks(answer, (asks) => asks.map(change))
+  if (changed.by === 'agent' || changed.team === undefined) return changed
+  return { ...changed, team: { ...changed.team, asks: changed.team.asks.map(change) } }
 }
 
 export function isSingle(answer: AnswerPlan): answer is SingleAnswerPlan {
@@ -372,7 +387,7 @@ export function asksOf(answer: AnswerPlan, planner: Planner): readonly Ask[] {
   return partsOf(answer, planner).flatMap(asksOfPart)
 }
 
-function asksOfPart(part: PartPlan): readonly Ask[] {
+export function asksOfPart(part: PartPlan): readonly Ask[] {
   return part.by === 'model' ? [...part.asks, ...(part.team?.asks ?? [])] : part.step.asks
 }
 

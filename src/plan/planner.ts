@@ -34,7 +34,7 @@ import type { ServersOfPack } from '../config/unused-servers.ts'
 import type { TargetOptions } from '../load/options.ts'
 import { asLua } from '../script/host/require.ts'
 import { moduleFiles } from '../script/module-reader.ts'
-import type { Ask, Drift } from './ask.ts'
+import type { Drift } from './ask.ts'
 import type { ModelPlanner } from './models.ts'
 import { systemClock } from '../base/clock.ts'
 import type { CallRequest, Effects } from '../event/effects.ts'
@@ -153,10 +153,8 @@ export interface AnswerShape<Plan extends StrategyPlan = StrategyPlan> {
 export interface PlannedPart extends Pick<PlannedQuestion, 'inputTokens' | 'problem'> {
   readonly name: string
   readonly at: string
-  /** For all times that it is asked for. */
+  /** For all times that it is asked for, with what is asked instead; only possible asks if it is asked for only after a failure. */
   readonly answer: SingleAnswerPlan
-  /** All asks, also those of what is asked instead; only possible ones if it is asked for only after a failure. */
-  readonly asks: readonly Ask[]
   /** Maximum length of the answer; null: no limit is known. */
   readonly tokens: number | null
   /** Places that decide whether it is asked for, and with what. */

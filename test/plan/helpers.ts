@@ -3,7 +3,7 @@ import type { Plan, PromptPlan } from '../../src/plan/plan.ts'
 import { planRun } from '../../src/plan/plan-run.ts'
 import { builtInDir } from '../helpers/agents.ts'
 import { tempTree } from '../helpers/temp.ts'
-import { strategies } from '../../src/strategies/strategies.ts'
+import { strategies as builtIn } from '../../src/strategies/strategies.ts'
 
 export interface PlanCall {
   readonly file?: string
@@ -12,6 +12,7 @@ export interface PlanCall {
   readonly overrides?: readonly string[]
   readonly model?: string
   readonly vars?: readonly string[]
+  readonly strategies?: typeof builtIn
 }
 
 /** A folder with these files, in a separate workspace. */
@@ -20,7 +21,7 @@ export function workspaceOf(files: { readonly [path: string]: string }): string 
 }
 
 export async function planIn(folder: string, call: PlanCall = {}): Promise<Plan> {
-  const { file = 'ask.md', env = {}, inputs = [], overrides = [], model, vars = [] } = call
+  const { file = 'ask.md', env = {}, inputs = [], overrides = [], model, vars = [], strategies = builtIn } = call
   const { plan } = await planRun({
     strategies,
     cwd: folder,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { loadPrices } from '../../src/model/prices.ts'
+import { strategies } from '../../src/strategies/strategies.ts'
 import type { WorkflowPlan } from '../../src/strategies/workflow/plan.ts'
 import { planIn, planPromptIn, workspaceOf } from './helpers.ts'
 
@@ -227,4 +228,25 @@ it('a plan gives the schema of [output] to the step that answers, and correction
   expect(first).toHaveLength(1)
   expect(firstOfSchema).toEqual(first)
   expect(lastOfSchema?.[0]?.input_tokens.as_written).toBeGreaterThan(last?.[0]?.input_tokens.as_written ?? Infinity)
+})
+
+it('a plan counts the same requests for a strategy that says nothing of how it is shown', async () => {
+  const step = (id: string, keys: string): string =>
+    `[[workflow.step]]\nid = "${id}"\ninstructions = "Do it."\n${keys}\n`
+  const folder = workspaceOf({
+    'spare.md': '+++\nmodel = "gpt-5-mini"\n+++\nHelp.\n',
+    'ask.md': `+++\nmodel = "gpt-5-mini"\n${[
+      step('first', 'fallback = ["spare.md"]'),
+      step('mend', 'needs = ["first"]\nwhen = "failure"'),
+      step('last', 'needs = ["first"]\ninput = "{{ steps.first.output }}"'),
+    ].join('')}+++\n`,
+  })
+  const shapeless = strategies.map(({ shape, ...row }) =>
+    row.key === 'workflow' || shape === undefined ? row : { ...row, shape },
+  )
+  const [shown, bare] = [await planIn(folder), await planIn(folder, { strategies: shapeless })]
+  expect(shown.target).toMatchObject({ answer: { by: 'workflow' } })
+  expect(bare.target).toMatchObject({ answer: { by: 'parts', strategy: 'workflow' } })
+  expect(bare.total).toEqual(shown.total)
+  expect(shown.total.requests).toMatchObject({ at_least: 1, as_written: 2 })
 })

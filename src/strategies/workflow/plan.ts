@@ -2,7 +2,8 @@ import { defined } from '../../base/json.ts'
 import type { WorkflowStep } from '../../settings/strategies/workflow.ts'
 import { workflowStep } from '../../event/place.ts'
 import type { PromptTarget } from '../../load/prompt-target.ts'
-import type { Ask } from '../../plan/ask.ts'
+import { asksOfPart } from '../../plan/answer.ts'
+import { type Ask, joinAsks } from '../../plan/ask.ts'
 import type { AgentPlan, PromptPlan, TeamPlan, ToolPlan } from '../../plan/plan.ts'
 import type { AnswerShape, PlannedPart, PlannedQuestion } from '../../plan/planner.ts'
 import type { OutlinedAnswer, OutlinedAsk, OutlinedTask } from '../../run/strategy.ts'
@@ -133,7 +134,7 @@ function planOf(parts: readonly PlannedPart[], { settings }: PromptTarget): Plan
   return { asked: { answer, tokens: sum }, inputTokens: null, problem: null }
 }
 
-function stepPlan(step: WorkflowStep, { at, answer, asks, decidedBy }: PlannedPart): WorkflowStepPlan {
+function stepPlan(step: WorkflowStep, { at, answer, decidedBy }: PlannedPart): WorkflowStepPlan {
   return {
     at,
     id: step.id,
@@ -153,6 +154,6 @@ function stepPlan(step: WorkflowStep, { at, answer, asks, decidedBy }: PlannedPa
       ...(step.for_each === undefined ? [] : ['how many items it has']),
       ...(answer.by === 'agent' ? answer.step.decides : []),
     ],
-    asks,
+    asks: joinAsks(asksOfPart(answer)),
   }
 }
