@@ -23,7 +23,7 @@ import {
 } from './change-space.ts'
 import { createSeen, type SeenFiles } from './seen-files.ts'
 import { createTextThread, type TextThread } from './text-thread.ts'
-import { measureSnapshot, type SnapshotSize } from './perform-actions.ts'
+import { measureSnapshot, type SnapshotSize } from './snapshot.ts'
 import { binaryDiff, diffHead, diffNames, type GitChange, plainMode } from '../../base/git-diff.ts'
 import { entryStatus } from '../../base/entries.ts'
 
