@@ -68,3 +68,23 @@ export const gateway = {
   keys,
   refine,
 } as const satisfies SettingRow
+
+export const prices = {
+  ...frameTable,
+  isLimit: true,
+  order: user,
+  text: 'Prices of models, by name or glob, for hosts whose prices are not known. Only in your own config file.',
+  each: 'name',
+  keys: {
+    input: { isRequired: true, schema: ({ number }) => number(0, 1e6), text: 'US dollars per million input tokens.' },
+    output: {
+      isRequired: true,
+      schema: ({ number }) => number(0, 1e6),
+      text: 'US dollars per million output tokens, including reasoning.',
+    },
+    cached: {
+      schema: ({ number }) => number(0, 1e6),
+      text: 'US dollars per million cached input tokens. Default: as other input.',
+    },
+  },
+} as const satisfies SettingRow

@@ -2,7 +2,8 @@ import type { z } from 'zod'
 import { agents } from './agents.ts'
 import { collab } from './collab.ts'
 import { mcpServers } from './mcp-servers.ts'
-import { gateway, providers } from './providers.ts'
+import { gateway, prices, providers } from './providers.ts'
+import { disallowedTools, permission, sandbox, tools, writeMode } from './rights.ts'
 import {
   byPrompt,
   down,
@@ -219,25 +220,7 @@ export const rows = {
 
   providers,
   gateway,
-  prices: {
-    ...frameTable,
-    isLimit: true,
-    order: user,
-    text: 'Prices of models, by name or glob, for hosts whose prices are not known. Only in your own config file.',
-    each: 'name',
-    keys: {
-      input: { isRequired: true, schema: ({ number }) => number(0, 1e6), text: 'US dollars per million input tokens.' },
-      output: {
-        isRequired: true,
-        schema: ({ number }) => number(0, 1e6),
-        text: 'US dollars per million output tokens, including reasoning.',
-      },
-      cached: {
-        schema: ({ number }) => number(0, 1e6),
-        text: 'US dollars per million cached input tokens. Default: as other input.',
-      },
-    },
-  },
+  prices,
   mcp_servers: mcpServers,
   plugins: {
     ...frame,
@@ -249,70 +232,8 @@ export const rows = {
     isPlain: true,
     text: 'Modules that provide modes and tools. Only in your own config file.',
   },
-  permission: {
-    ...frameTable,
-    decides: true,
-    schema: ({ either, oneOf, tableOf }) => {
-      const effect = oneOf('allow', 'ask', 'deny')
-      return tableOf(either([effect, tableOf(effect)], '"allow", "ask", "deny", or a table of them by pattern'))
-    },
-    order: { rule: 'rules' },
-    isPlain: true,
-    text: 'What a tool may do: allow, ask or deny, for all of its calls or by patterns.',
-  },
-  sandbox: {
-    ...frameTable,
-    decides: true,
-    isLimit: true,
-    text: 'What programs chosen by a model may access: the disk, the network, memory.',
-    keys: {
-      mode: {
-        schema: ({ sandboxMode }) => sandboxMode,
-        order: {
-          rule: ['read-only', 'workspace-write', 'danger-full-access'],
-          unset: 'read-only',
-          prompt: { unset: 'workspace-write' },
-        },
-        text: 'read-only: they change nothing; workspace-write: only files of the workspace; danger-full-access: no sandbox. Default: workspace-write if write_mode is set, else read-only.',
-      },
-      network: {
-        schema: ({ hosts }) => hosts,
-        order: { rule: 'fewer', prompt: 'default' },
-        initial: [],
-        text: 'Hosts that they may reach: "example.com", "*.example.com", "localhost:5432". Default: none.',
-      },
-      scripts: {
-        schema: ({ flag }) => flag,
-        order: { rule: [true, false] },
-        initial: false,
-        text: 'Run the commands of scripts and of [iterate] in the sandbox as well.',
-      },
-      memory_mb: {
-        schema: ({ integer }) => integer(16, 1_000_000),
-        order: down,
-        initial: 4096,
-        text: 'Memory of all programs of a command together, in MiB.',
-      },
-      processes: {
-        schema: ({ integer }) => integer(1, 1_000_000),
-        order: down,
-        initial: 512,
-        text: 'Maximum number of processes of a command at the same time.',
-      },
-      file_mb: {
-        schema: ({ integer }) => integer(1, 1_000_000),
-        order: down,
-        initial: 2048,
-        text: 'The largest file that a command may write, in MiB.',
-      },
-      tmp_mb: {
-        schema: ({ integer }) => integer(1, 1_000_000),
-        order: down,
-        initial: 1024,
-        text: 'The size of the private /tmp of a command, in MiB.',
-      },
-    },
-  },
+  permission,
+  sandbox,
 
   base_dir: {
     ...frame,
@@ -322,15 +243,7 @@ export const rows = {
     initial: '',
     text: 'Folder the globs start from, relative to the workspace.',
   },
-  write_mode: {
-    ...frame,
-    decides: true,
-    schema: ({ flagOr }) => flagOr('ask'),
-    order: { rule: [false, 'ask', true], prompt: 'free', isForOthers: true },
-    isPlain: true,
-    initial: false,
-    text: 'Apply the file changes of the answer; "ask" shows each first.',
-  },
+  write_mode: writeMode,
   isolation: {
     ...frame,
     schema: ({ isolation }) => isolation,
@@ -625,24 +538,8 @@ export const rows = {
     isPlain: true,
     text: 'Kinds of files that the models accept directly ("image", "pdf"), if Baton does not know. For other files, a tool returns the text.',
   },
-  tools: {
-    ...frame,
-    decides: true,
-    isList: true,
-    schema: ({ toolNames }) => toolNames,
-    order: free,
-    isPlain: true,
-    text: 'Tools the model may use: names or patterns.',
-  },
-  disallowed_tools: {
-    ...frame,
-    decides: true,
-    isList: true,
-    schema: ({ toolNames }) => toolNames,
-    order: { rule: 'added' },
-    isPlain: true,
-    text: 'Tools the model may not use, whatever else allows them.',
-  },
+  tools,
+  disallowed_tools: disallowedTools,
   iterate,
   collab,
   chat: {
