@@ -89,8 +89,8 @@ it('lists, shows, compares, exports and removes runs', async () => {
 it('shows a run with a damaged record, and how many parts are missing', async () => {
   const { home, run } = await world({ 'ask.md': 'Answer with a word.\n' })
   expect((await run('ask.md', '-m', 'small')).code).toBe(0)
-  const [name = ''] = readdirSync(home, { recursive: true, encoding: 'utf8' }).filter(
-    (path) => path.endsWith('.jsonl') && path.includes('j-'),
+  const [name = ''] = readdirSync(home, { recursive: true, encoding: 'utf8' }).filter((path) =>
+    /(^|\/)j-[^/]*\.jsonl$/.test(path),
   )
   const lines = readFileSync(join(home, name), 'utf8').split('\n')
   writeFileSync(join(home, name), lines.with(3, 'damaged').join('\n'))
