@@ -1,10 +1,10 @@
 import type { ChildProcess } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import { BaseSequencer, ForksPoolWorker, type TestSpecification } from 'vitest/node'
+import { BaseSequencer, ForksPoolWorker, type PoolRunnerInitializer, type TestSpecification } from 'vitest/node'
 import { defineConfig } from 'vitest/config'
 
-// Started first, so that none of them runs alone at the end. Without a cache of durations, as in CI, nothing else is known.
+// Started before others of their project, so that none of them runs alone at the end. Without a cache of durations, as in CI, nothing else is known.
 const longest = [
   'test/e2e/docs.test.ts',
   'test/e2e/page.test.ts',
@@ -41,11 +41,11 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
-/** After the longest, the files of each project follow one another, so that unit tests reuse the running processes. */
+/** End-to-end tests first, and of each project the longest: a worker is stopped where a file of the other project follows. */
 function rankOf({ moduleId, project }: TestSpecification): number {
   const place = longest.findIndex((path) => moduleId.endsWith(`/${path}`))
-  if (place !== -1) return place
-  return project.name === 'e2e' ? longest.length : longest.length + 1
+  const rank = place === -1 ? longest.length : place
+  return project.name === 'e2e' ? rank : rank + longest.length + 1
 }
 
 /** A worker that holds more memory is replaced. */
@@ -65,6 +65,8 @@ class SmallWorker extends ForksPoolWorker {
   }
 }
 
+const small: PoolRunnerInitializer = { name: 'small', createPoolWorker: (options) => new SmallWorker(options) }
+
 /** How long a test waits for a state, on a machine that is busy with something else. */
 const waiting = { poll: { timeout: 30_000 } }
 
@@ -83,7 +85,7 @@ export default defineConfig({
           name: 'unit',
           include: ['test/**/*.test.ts'],
           exclude: ['test/e2e/**', 'test/content/**', 'test/attack/**'],
-          pool: { name: 'small', createPoolWorker: (options) => new SmallWorker(options) },
+          pool: small,
           globalSetup: ['test/helpers/clean-temp.ts'],
           isolate: false,
           testTimeout: 60_000,
@@ -94,7 +96,7 @@ export default defineConfig({
         test: {
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts', 'test/content/**/*.test.ts', 'test/attack/**/*.test.ts'],
-          pool: 'forks',
+          pool: small,
           isolate: false,
           globalSetup: ['test/helpers/clean-temp.ts'],
           testTimeout: 60_000,

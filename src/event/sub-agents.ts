@@ -36,6 +36,27 @@ export function agentOf(place: string): string | undefined {
   return names.findLast((name) => name !== undefined)
 }
 
+const started = String.raw`/tool/\d+:(?:${[taskTool, ...spawnTools].join('|')})/agent/[^/#]+`
+const startedAround = new RegExp(`^.*${started}`)
+const startedAt = new RegExp(String.raw`^(.*${started})(?:/input/(\d+))?$`)
+
+/** The place of the innermost agent that a model started, at or around a place (as text); undefined: none. */
+export function startedAgentAround(place: string): string | undefined {
+  return place.includes('/agent/') ? startedAround.exec(place)?.[0] : undefined
+}
+
+/** The agent that a model started at exactly this place (as text), and the index of its input; undefined: none. */
+export function startedAgentAt(place: string): { readonly agent: string; readonly input: number } | undefined {
+  const [, agent, input = '0'] = (place.includes('/agent/') && startedAt.exec(place)) || []
+  return agent === undefined ? undefined : { agent, input: Number(input) }
+}
+
+/** Whether the agent at a place (as text), or the one whose input is there, was started for a team. */
+export function isOfTeam(place: string): boolean {
+  const agent = startedAgentAt(place)?.agent
+  return agent !== undefined && !agent.slice(0, agent.lastIndexOf('/agent/')).endsWith(`:${taskTool}`)
+}
+
 /** Where the conversation of the agent at a place is recorded. */
 export function agentConversation(place: Place): Place {
   return conversationPlace([...place, part('ask')])

@@ -2,6 +2,7 @@ import { isObject } from '../base/json.ts'
 import { withCanonicalNames } from '../event/collab.ts'
 import type { Spent } from '../event/meter.ts'
 import { openerOf, originText, parsePlace, placeText } from '../event/place.ts'
+import { startedAgentAround, startedAgentAt } from '../event/sub-agents.ts'
 import type { RecordSource } from '../journal/source.ts'
 import type { Location } from '../journal/tree.ts'
 import { endedOf, labelOf, startedOf } from './node-view.ts'
@@ -84,13 +85,6 @@ const observed: ReadonlySet<string> = new Set([
 ])
 const performed: ReadonlySet<string> = new Set(['close_agent', 'task_stop'])
 
-const agentPlace = /^.*\/tool\/\d+:(?:spawn_agent|send_input|task)\/agent\/[^/#]+/
-
-/** The innermost agent that a place in origin form belongs to; undefined: the leader. */
-function agentAround(origin: string): string | undefined {
-  return agentPlace.exec(origin)?.[0]
-}
-
 /** What the view of a run knows about its agents, in recorded order. The view must keep host calls. */
 export function readTeamRecords({ root, source }: RunView): TeamRecords {
   const calls: TeamCall[] = []
@@ -141,7 +135,7 @@ function toolCallIn(origin: string): string {
 }
 
 function ownerOf(place: string, origin: string): string {
-  return agentAround(origin) ?? placeText(openerOf(parsePlace(place)))
+  return startedAgentAround(origin) ?? placeText(openerOf(parsePlace(place)))
 }
 
 function stampOf(location: Location, source: RecordSource): Stamp {
@@ -187,11 +181,10 @@ function actOf(node: RunNode, source: RecordSource): TeamCall | undefined {
 
 function pieceOf(node: RunNode, source: RecordSource): Piece | undefined {
   const { place, begin, done, failure } = node
-  const [, agent = '', input] =
-    /^(.*\/tool\/\d+:(?:spawn_agent|send_input|task)\/agent\/[^/#]+)(?:\/input\/(\d+))?$/.exec(place) ?? []
-  if (agent === '' || begin === undefined) return undefined
+  const piece = startedAgentAt(place)
+  if (piece === undefined || begin === undefined) return undefined
   const label = labelOf(node, source) ?? ''
-  const known = { agent, index: Number(input ?? 0), label, begin: stampOf(begin, source) }
+  const known = { agent: piece.agent, index: piece.input, label, begin: stampOf(begin, source) }
   if (done !== undefined) {
     const end = source.at(done)
     const value = end.k === 'done' ? valueOf(end.value, source) : undefined

@@ -1,3 +1,4 @@
+import { startedAgentAround } from '../event/sub-agents.ts'
 import { oneLine } from './format.ts'
 
 export interface Counted {
@@ -80,10 +81,8 @@ export function addPiece(lane: Lane, place: string, piece: { readonly text: stri
  * (`main`), or the run itself (the place unchanged).
  */
 export function laneOf(place: string): string {
-  const given = place.includes('/agent/')
-    ? /^.*\/tool\/\d+:(?:task|spawn_agent|send_input)\/agent\/[^/]+/.exec(place)
-    : null
-  if (given !== null) return given[0]
+  const agent = startedAgentAround(place)
+  if (agent !== undefined) return agent
   const found = /^(?:\w+\/\d+\/)*?(?:(?:main\/)?task\/\d+(?:\/(?:step|member)\/[^/]+)?|pre|post|main)(?=\/|$)/.exec(
     place,
   )

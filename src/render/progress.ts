@@ -15,7 +15,8 @@ import {
   show,
 } from './lane.ts'
 import { isNested } from './renderer.ts'
-import { createTeamMembers, isOfTeam } from './team-members.ts'
+import { isOfTeam } from '../event/sub-agents.ts'
+import { createTeamMembers } from './team-members.ts'
 import { callText, progressText } from './tool-text.ts'
 
 /** The current progress of a run. */

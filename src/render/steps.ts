@@ -6,7 +6,8 @@ import type { FileChange, RunEvent } from '../event/event.ts'
 import { countOf, formatClock, formatCost, formatDuration, formatUsage, oneLine } from './format.ts'
 import { isNested, type Renderer, type Write } from './renderer.ts'
 import type { Paint } from './style.ts'
-import { createTeamMembers, isOfTeam } from './team-members.ts'
+import { isOfTeam } from '../event/sub-agents.ts'
+import { createTeamMembers } from './team-members.ts'
 import { callText, failureText, resultLines, teamCallText } from './tool-text.ts'
 
 type EndEvent = Extract<RunEvent, { readonly type: 'run.completed' | 'run.failed' }>

@@ -17,11 +17,6 @@ export interface TeamMembers {
   readonly text: () => string
 }
 
-/** Whether the agent at a place was started for a team. */
-export function isOfTeam(place: string): boolean {
-  return /:(?:spawn_agent|send_input)\/agent\/[^/]+(?:\/input\/\d+)?$/.test(place)
-}
-
 /** Follows teams by their events. */
 export function createTeamMembers(): TeamMembers {
   const names = new Map<string, string>()
