@@ -71,6 +71,8 @@ export interface Surroundings {
    * approval are refused, and questions left open by an earlier process stay open.
    */
   readonly approver?: Approver | 'allow' | 'deny'
+  /** Answers instead of a person at a terminal if the settings say that nobody watches (`[run] unattended`). */
+  readonly unattendedApprover?: Approver | 'allow' | 'deny'
   /** Asks the user what an MCP server wants to know during a call; if omitted, the request is declined. */
   readonly askPerson?: AskPerson
   readonly hooks?: readonly EffectHook[]
@@ -154,8 +156,9 @@ interface Run {
  * event synchronously; the last one is `run.completed` or `run.failed`. Never rejects for a failure of the run: the
  * report contains it.
  */
-export async function conduct(plan: RunPlan, surroundings: Surroundings, listener: Listener): Promise<RunReport> {
+export async function conduct(plan: RunPlan, around: Surroundings, listener: Listener): Promise<RunReport> {
   const { id } = plan
+  let surroundings = around
   let mask = createMask(surroundings.env)
   const bus = createBus({
     runId: id,
@@ -187,6 +190,7 @@ export async function conduct(plan: RunPlan, surroundings: Surroundings, listene
     const gone = plan.isRecordedTool && createMissingTools(plan.isRecordedTool, bus)
     const isRecordedTool = gone?.accepts
     const target = await loadRun({ ...plan, ...defined({ isRecordedTool }) }, surroundings, builtInDir)
+    if (target.settings.run?.unattended === true) surroundings = withoutPerson(surroundings)
     const { env, home, log } = surroundings
     const reads = bothReads(log, plan.sources.reads)
     const ofPacks = await serversOfPacks(target, { env, home, cwd: plan.invocation.cwd, reads })
@@ -237,6 +241,13 @@ export async function conduct(plan: RunPlan, surroundings: Surroundings, listene
     canResume: hasActed && kept !== undefined && ending.isFinal !== true,
     mask: mask.hide,
   }
+}
+
+/** Nobody is asked, whoever started the run; not if it is a message that somebody types. */
+function withoutPerson({ unattendedApprover, ...others }: Surroundings): Surroundings {
+  if (unattendedApprover === undefined) return others
+  const { askPerson: _, ...rest } = others
+  return { ...rest, isAttended: false, approver: unattendedApprover }
 }
 
 /** Where a run is kept on disk, and for how long, in milliseconds. */
