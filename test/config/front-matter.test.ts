@@ -27,11 +27,12 @@ async function shown(toml: string): Promise<string> {
 
 it('keys of config files alone are parameters like any others', async () => {
   const reader = 'sub_agents = ["prompt-refiner"]\n'
-  expect(await check(`${reader}run = { unattended = true }`)).toMatchObject({
-    issues: [],
-    warnings: [],
-    params: { run: { unattended: true } },
+  const { values, params, issues: found, warnings } = await check(`${reader}run = { unattended = true }`)
+  expect({ values, params, found, warnings }).toEqual({
     values: {},
+    params: { run: { unattended: true } },
+    found: [],
+    warnings: [],
   })
   expect(await check(`${reader}[params]\nrun = 1`)).toMatchObject({ issues: [], params: { run: 1 } })
 })
