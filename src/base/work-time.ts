@@ -31,7 +31,7 @@ export interface WorkTime {
   readonly elapsedMs: () => number
 }
 
-/** `onGap` is told of each gap, and how long it was. */
+/** `onGap` is told of each gap, and how long it was; negative if the clock of the machine was set back. */
 export function createWorkTime({ monotonic, wall, busy }: TimeSource, onGap?: (ms: number) => void): WorkTime {
   let worked = 0
   let last = { monotonic: monotonic(), wall: wall(), busy: busy() }
@@ -40,10 +40,11 @@ export function createWorkTime({ monotonic, wall, busy }: TimeSource, onGap?: (m
       const now = { monotonic: monotonic(), wall: wall(), busy: busy() }
       const gap = now.monotonic - last.monotonic
       const counted = gap <= longestTickMs ? gap : Math.min(gap, Math.max(longestTickMs, now.busy - last.busy))
-      const lostMs = Math.max(gap - counted, Math.abs(now.wall - last.wall - gap))
+      const setMs = now.wall - last.wall - gap
+      const lostMs = setMs < -longestTickMs ? setMs : Math.max(gap - counted, setMs)
       worked += counted
       last = now
-      if (lostMs > longestTickMs) onGap?.(lostMs)
+      if (Math.abs(lostMs) > longestTickMs) onGap?.(lostMs)
       return worked
     },
   }

@@ -51,7 +51,7 @@ export interface Outgoing {
 }
 
 /** Observers of a message while it is answered. */
-export type Watching = Pick<Surroundings, 'signal' | 'isAttended' | 'approver' | 'askPerson'> &
+export type Watching = Pick<Surroundings, 'signal' | 'isAttended' | 'approver' | 'askPerson' | 'unattendedApprover'> &
   Pick<StartOptions, 'onAsk' | 'patienceMs'> & {
     /** Called with the id of the run once it is recorded. */
     readonly onBegin?: (run: string) => void
@@ -357,9 +357,9 @@ function createChat(host: ChatHost, begin: Beginning): Chat {
       if (last === undefined) throw new BatonError('USAGE', 'there are no messages yet to summarize')
       return send({ kind: 'summary', text: summaryInstruction }, watching, listener)
     },
-    async resume(run, { signal, isAttended, approver, askPerson }, listener) {
+    async resume(run, { signal, isAttended, approver, askPerson, unattendedApprover }, listener) {
       const { resumeRun } = await import('../wiring/resume.ts')
-      const looking = defined({ signal, isAttended, approver, askPerson })
+      const looking = defined({ signal, isAttended, approver, askPerson, unattendedApprover })
       const { env, home } = host
       return resumeRun({ env, home, ...looking, folder: join((await begin.store()).runs, run) }, listener)
     },

@@ -3,6 +3,7 @@ import { BatonError } from '../base/error.ts'
 import { defined } from '../base/json.ts'
 import type { AskPerson } from '../event/mcp.ts'
 import { actionText, type Approver } from '../event/permission.ts'
+import type { Surroundings } from '../wiring/conduct.ts'
 import { type QuestionIo, isAttended, type MayAsk } from './confirm.ts'
 
 export interface ApprovalFlags extends MayAsk {
@@ -24,9 +25,10 @@ export interface ApproverIo extends QuestionIo {
 export function createPerson(
   flags: ApprovalFlags,
   io: Omit<ApproverIo, 'turn'>,
-): { readonly approver?: Approver | 'allow' | 'deny'; readonly askPerson?: AskPerson } {
+): Pick<Surroundings, 'approver' | 'askPerson' | 'unattendedApprover'> {
   const all = { ...io, turn: createPool(1) }
-  return defined({ approver: createApprover(flags, all), askPerson: createAnswerer(flags, all) })
+  const unattendedApprover = createApprover({ ...flags, unattended: true }, all)
+  return defined({ approver: createApprover(flags, all), askPerson: createAnswerer(flags, all), unattendedApprover })
 }
 
 /**
@@ -47,7 +49,8 @@ const nobody: AskPerson = async () => undefined
 /** Answers requests for approval: `-y`, the user at the terminal, else `--on-ask`. Undefined: nobody answers. */
 function createApprover(flags: ApprovalFlags, io: ApproverIo): Approver | 'allow' | 'deny' | undefined {
   if (flags.yes) return 'allow'
-  const absent = flags.onAsk === 'suspend' ? suspend : flags.onAsk
+  const onAsk = flags.onAsk ?? (flags.unattended === true ? 'suspend' : undefined)
+  const absent = onAsk === 'suspend' ? suspend : onAsk
   if (!isAttended(flags, io)) return absent
   let person: Promise<Approver> | undefined
   return async (...asked) => {

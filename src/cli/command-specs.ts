@@ -36,6 +36,10 @@ const approvalFlags = {
     describe: 'what to do if an approval is needed and nobody can be asked (default: deny)',
   },
   'no-input': noInput,
+  unattended: {
+    kind: 'switch',
+    describe: 'nobody watches: never prompt, suspend if an approval is needed, and wait out outages for hours',
+  },
 } as const satisfies FlagSpecs
 
 const waitingWords = [
@@ -453,7 +457,7 @@ export const resumeDefaults: Omit<Flags<'resume'>, keyof GlobalFlags | keyof App
   record: undefined,
 }
 
-type ApprovalValues = Pick<Flags<'resume'>, 'yes' | 'onAsk' | 'noInput'>
+type ApprovalValues = Pick<Flags<'resume'>, 'yes' | 'onAsk' | 'noInput' | 'unattended'>
 
 /** The parsed command line of a command. */
 export type Flags<Name extends CommandName> = Given<(typeof commandSpecs)[Name]>

@@ -6,6 +6,7 @@ import { discardTyped, isTerminal, type Terminal } from './typed-ahead.ts'
 export interface MayAsk {
   readonly noInput: boolean
   readonly json: boolean
+  readonly unattended?: boolean
 }
 
 /**
@@ -26,13 +27,16 @@ export async function confirm(
 }
 
 /** Whether a user is likely to be at the terminal. */
-export function isAttended({ noInput, json }: MayAsk, io: Pick<CommandIo, 'errIsTerminal' | 'env'>): boolean {
-  return io.errIsTerminal && !noInput && !json && (io.env['CI'] ?? '') === ''
+export function isAttended(
+  { noInput, json, unattended = false }: MayAsk,
+  io: Pick<CommandIo, 'errIsTerminal' | 'env'>,
+): boolean {
+  return io.errIsTerminal && !noInput && !json && !unattended && (io.env['CI'] ?? '') === ''
 }
 
 /** Like `confirm`, but undefined if nobody can be asked. */
-export async function ask(what: string, { noInput, json }: MayAsk, io: CommandIo): Promise<boolean | undefined> {
-  const askLine = isAttended({ noInput, json }, io) ? lineAsker(io) : undefined
+export async function ask(what: string, flags: MayAsk, io: CommandIo): Promise<boolean | undefined> {
+  const askLine = isAttended(flags, io) ? lineAsker(io) : undefined
   if (askLine === undefined) return undefined
   return /^\s*y(?:es)?\s*$/i.test((await askLine(`${what}? [y/N] `)) ?? '')
 }

@@ -29,7 +29,11 @@ async function withEnvFile({ flags }: ParsedLine, io: CommandIo): Promise<Comman
     } catch (error) {
       if (!isBatonError(error) || error.code !== 'UNTRUSTED') throw error
       const { askForTrust } = await import('./commands/trust.ts')
-      const mayAsk = { noInput: flags['no-input'] === true, json: flags['json'] === true }
+      const mayAsk = {
+        noInput: flags['no-input'] === true,
+        json: flags['json'] === true,
+        unattended: flags['unattended'] === true,
+      }
       if (!(await askForTrust(error, { flags: mayAsk, around: { ...around, cwd: io.cwd } }, io))) throw error
     }
   }

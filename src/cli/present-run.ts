@@ -8,6 +8,7 @@ import {
   OutputLost,
   StopSignal,
 } from '../base/error.ts'
+import { durationText } from '../base/clock.ts'
 import { displayPath } from '../base/files.ts'
 import { defined } from '../base/json.ts'
 import { type Listener, withoutPieces } from '../event/bus.ts'
@@ -101,12 +102,15 @@ function reportStopped({ error, mask }: RunReport, io: CommandIo): void {
 
 async function reportEnd(report: RunReport, flags: GlobalFlags & RunFiles, io: CommandIo): Promise<void> {
   const paint = createPaint({ env: io.env, isTerminal: io.errIsTerminal })
-  const { error, skipped, repeated, exitCode } = report
+  const { error, skipped, repeated, asleepMs, exitCode } = report
   const isQuiet = flags.level === 'quiet' || flags.json
   const hint = (text: string): void => io.err(`${paint('cyan', 'hint')}: ${text}\n`)
   if (repeated.length > 0 && !isQuiet) {
     io.err(`${paint('yellow', 'repeated')}: ${harmless(await repeatedText(repeated))}\n`)
     hint('They were in progress when the run was interrupted; model calls among them may have been paid for twice.')
+  }
+  if (asleepMs > 0 && !isQuiet) {
+    io.err(`${paint('yellow', 'asleep')}: ${durationText(asleepMs)}, which do not count as work\n`)
   }
   if (error instanceof StopSignal) {
     if (exitCode === closedPipe) return

@@ -217,6 +217,8 @@ const ending = {
   suspended: optional(list(anything)),
   /** The pending questions of a run, each with the fields of `approval.requested`, `place`, `asked` and `until`. */
   approvals: optional(list(anything)),
+  /** Milliseconds in which the process was stopped or the machine slept, if that was noticed. */
+  asleep_ms: optional(count),
   /** Why nothing was done, if `stop_reason` is `skipped`. */
   reason: optional(text),
   error: optional(error),

@@ -64,7 +64,7 @@ export interface PlaceView {
 }
 
 /** What the texts and times of nodes are read from. */
-type ViewContext = Pick<RunView, 'source' | 'breaks'>
+type ViewContext = Pick<RunView, 'source' | 'breaks' | 'gaps'>
 
 /** The part of the run in a folder at a place, in full; undefined if there are no records of it. */
 export async function readPlace(folder: string, place: string): Promise<PlaceView | undefined> {
@@ -195,13 +195,31 @@ function hasFailed(node: RunNode): boolean {
   return node.failed !== undefined || node.failure !== undefined
 }
 
-/** Milliseconds of active work on it: a run that was resumed later has breaks. */
-function durationOf({ begin, done, started, ended, failure }: RunNode, { source, breaks }: ViewContext): number | null {
+/** Milliseconds of active work on it: a run that was resumed later has breaks, and machines sleep. */
+function durationOf(
+  { begin, done, started, ended, failure }: RunNode,
+  { source, breaks, gaps }: ViewContext,
+): number | null {
   const [from, to] = [started ?? begin, ended ?? done ?? failure?.location]
   if (from === undefined || to === undefined) return null
   const within = breaks.filter(({ last, next }) => last >= from && next <= to)
   const idle = within.map(({ last, next }) => between(last, next, source)).reduce((sum, ms) => sum + ms, 0)
-  return Math.max(0, between(from, to, source) - idle)
+  const lost = gaps.map((gap) => lostIn(gap, { from, to }, source))
+  // a clock that was set back may have made the time negative
+  const whole = timeOf(to, source) - timeOf(from, source)
+  return Math.max(0, lost.reduce((sum, ms) => sum - ms, whole) - idle)
+}
+
+/** How much of a time was lost in a gap, which was noticed a little later; negative if the clock was set back in it. */
+function lostIn(
+  { location, ms }: RunView['gaps'][number],
+  { from, to }: { readonly from: Location; readonly to: Location },
+  source: RecordSource,
+): number {
+  if (location < from) return 0
+  if (ms < 0) return location < to ? ms : 0
+  const at = timeOf(location, source)
+  return Math.max(0, Math.min(timeOf(to, source), at) - Math.max(timeOf(from, source), at - ms))
 }
 
 /** Never negative: clocks may have been set back. */

@@ -60,6 +60,7 @@ export interface RunView {
   /** The `source` records, in their order. */
   readonly sources: readonly SourceNote[]
   readonly breaks: readonly Break[]
+  readonly gaps: readonly Gap[]
   /** Changes of files whose contents were kept, in their order, including those that were repeated later. */
   readonly changes: readonly ChangeNote[]
   /** Number of damaged parts of the journal: what they contained is missing from the view. */
@@ -84,6 +85,12 @@ interface ChangeNote {
 interface Break {
   readonly last: Location
   readonly next: Location
+}
+
+/** Before this record its process did not work for a while, or its clock was set: see `gap` of the records. */
+interface Gap {
+  readonly location: Location
+  readonly ms: number
 }
 
 /** What is known of a node beyond what the index keeps. A place that starts again gets a new node. */
@@ -129,6 +136,7 @@ export function createRunView(source: RecordSource, options: ViewOptions): Growi
   const { keeps, keepsOpen = false } = options
   const sources: SourceNote[] = []
   const breaks: Break[] = []
+  const gaps: Gap[] = []
   const changes: ChangeNote[] = []
   const notes = createNotes(options, source)
   let start: Location | undefined
@@ -147,6 +155,7 @@ export function createRunView(source: RecordSource, options: ViewOptions): Growi
       if (latest !== undefined && latest.epoch !== record.e) breaks.push({ last: latest.location, next: location })
       latest = { epoch: record.e, location }
       if (record.k === 'run.start') start ??= location
+      else if (record.k === 'gap') gaps.push({ location, ms: record.ms })
       else if (record.k === 'source') sources.push({ name: record.name, path: record.path, location })
       else if ('p' in record) notes.add(record, location, tree)
     },
@@ -176,6 +185,7 @@ export function createRunView(source: RecordSource, options: ViewOptions): Growi
       start,
       sources,
       breaks,
+      gaps,
       changes,
       damages: torn.length,
       open: open.index(torn),

@@ -161,6 +161,11 @@ type RecordBody<Value> =
   | { readonly k: 'use'; readonly p: string; readonly path: string; readonly hash: string }
   /** An event that is shown again when its boundary is reused. */
   | { readonly k: 'show'; readonly p: string; readonly event: Value }
+  /**
+   * This many milliseconds have just passed without work: the process was stopped, the machine slept, or its clock was
+   * set. Negative: it was set back.
+   */
+  | { readonly k: 'gap'; readonly ms: number }
   | {
       readonly k: 'run.end'
       readonly exit: number
@@ -169,6 +174,8 @@ type RecordBody<Value> =
       readonly error?: RecordedError
       /** The work time of the process, in milliseconds. Older records do not have it. */
       readonly worked_ms?: number
+      /** How long it was stopped or the machine slept, as far as it was noticed; omitted if not at all. */
+      readonly asleep_ms?: number
     }
 
 /** What a writer receives. Number, epoch and time are added by the journal. */
@@ -221,6 +228,7 @@ const kinds: Readonly<Record<Entry['k'], Readonly<Record<string, 'string' | 'num
   suspended: { p: 'string', error: 'object' },
   use: { p: 'string', path: 'string', hash: 'string' },
   show: { p: 'string' },
+  gap: { ms: 'number' },
   'run.end': { exit: 'number', stop: 'string' },
 }
 

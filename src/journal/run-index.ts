@@ -180,6 +180,7 @@ export function createRunIndex(source: RecordSource, options: IndexOptions): Gro
       case 'seg':
         return processes.write(record)
       case 'failed':
+      case 'gap':
     }
   }
 

@@ -43,8 +43,8 @@ export async function readRunState(
     const file = segmentFile(folder, epoch)
     const edges = await edgesOf(file, files)
     if (edges.first !== undefined) {
-      const worked = edges.last?.k === 'run.end' ? edges.last.worked_ms : undefined
-      spans.push({ from: edges.first.t, to: edges.last?.t ?? edges.first.t, worked })
+      const { worked_ms: worked, asleep_ms: asleep = 0 } = edges.last?.k === 'run.end' ? edges.last : {}
+      spans.push({ from: edges.first.t, to: edges.last?.t ?? edges.first.t, worked, asleep })
     }
     last = edges.last
     owner = edges.first
@@ -62,6 +62,7 @@ interface Span {
   readonly to: number
   /** As the process measured it. */
   readonly worked: number | undefined
+  readonly asleep: number
 }
 
 /** The clock may have been set back in a process that did not measure: no time is negative. The header is written together with the first record. */
@@ -72,7 +73,8 @@ function timesOf(
   const started = start?.t ?? spans[0]?.from ?? 0
   const whole = spans.map(({ from, to, worked }, index) => worked ?? to - (index === 0 ? started : from))
   const worked = whole.reduce((sum, span) => sum + Math.max(0, span), 0)
-  return { started, ended: spans.at(-1)?.to ?? started, worked, epochs }
+  const asleep = spans.reduce((sum, span) => sum + span.asleep, 0)
+  return { started, ended: spans.at(-1)?.to ?? started, worked, epochs, ...(asleep > 0 ? { asleep } : {}) }
 }
 
 /** `run.start` is the second record, unless the writer was killed before it. */

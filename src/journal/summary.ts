@@ -32,6 +32,8 @@ export interface RunSummary {
   readonly ended: string | null
   /** Time during which a process worked on it: breaks between processes do not count. */
   readonly duration_ms: number
+  /** How long its processes were stopped or the machine slept, as far as it was noticed. Omitted: not at all. */
+  readonly asleep_ms?: number
   readonly status: RunStatus
   /** Null for a run without an end. */
   readonly exit: number | null
@@ -79,6 +81,8 @@ export interface RunTimes {
   readonly started: number
   readonly ended: number
   readonly worked: number
+  /** Omitted: not at all. */
+  readonly asleep?: number
   readonly epochs: number
 }
 
@@ -115,6 +119,7 @@ export function summaryOf(result: RunResult, file: string, times: RunTimes): Run
     started: new Date(times.started).toISOString(),
     ended: new Date(times.ended).toISOString(),
     duration_ms: times.worked,
+    ...(times.asleep === undefined ? {} : { asleep_ms: times.asleep }),
     status,
     exit,
     tasks,

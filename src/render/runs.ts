@@ -111,7 +111,20 @@ function localTime(iso: string): string {
 
 /** The summary of a run, one line per known fact. */
 export function runHeader(run: RunSummary, { paint, workspace }: RunsOptions): string {
-  const { id, status, exit, file, started, duration_ms, calls, models, epochs, repeated, tasks } = run
+  const {
+    id,
+    status,
+    exit,
+    file,
+    started,
+    duration_ms,
+    asleep_ms: asleep = 0,
+    calls,
+    models,
+    epochs,
+    repeated,
+    tasks,
+  } = run
   const counts = Object.entries({ done: tasks.done, failed: tasks.failed, skipped: tasks.skipped })
   const taskTexts = counts
     .filter(([word, count]) => count > 0 || word === 'done')
@@ -120,7 +133,7 @@ export function runHeader(run: RunSummary, { paint, workspace }: RunsOptions): s
     ['file', harmlessName(displayPath(workspace, file))],
     [
       'started',
-      `${localTime(started)}, active for ${formatDuration(duration_ms)}${epochs > 1 ? `, in ${epochs} sessions` : ''}`,
+      `${localTime(started)}, active for ${formatDuration(duration_ms)}${asleep > 0 ? `, asleep for ${formatDuration(asleep)}` : ''}${epochs > 1 ? `, in ${epochs} sessions` : ''}`,
     ],
     ['tasks', tasks.done + tasks.failed + tasks.skipped === 0 ? '' : taskTexts.join(', ')],
     ['models', calls === 0 ? '' : joined([countOf(calls, 'call'), paidText(run), ...models.map(harmlessName)])],

@@ -84,6 +84,7 @@ export interface EndFacts extends RunTotal {
   readonly suspended: readonly Waiting[]
   readonly denials: readonly Denial[]
   readonly approvals: readonly ApprovalView[]
+  readonly asleepMs: number
 }
 
 /** A denied tool call. */
@@ -105,7 +106,7 @@ export interface Waiting {
 /** The last event of a run. */
 export function endingEvent(
   ending: Ending,
-  { usage, costUsd, unpriced, repeated, suspended, denials, approvals }: EndFacts,
+  { usage, costUsd, unpriced, repeated, suspended, denials, approvals, asleepMs }: EndFacts,
 ): EventBody {
   const { stopReason, tasks, outputs, error, skipped } = ending
   const exitCode = exitCodeFor(ending)
@@ -123,6 +124,7 @@ export function endingEvent(
     repeated: repeated.map(({ id, place, kind }) => ({ id, place, kind })),
     ...(suspended.length === 0 ? {} : { suspended: suspended.map(({ place, kind }) => ({ place, kind })) }),
     ...(approvals.length === 0 ? {} : { approvals: approvals.map((one) => ({ ...one })) }),
+    ...(asleepMs === 0 ? {} : { asleep_ms: Math.round(asleepMs) }),
     ...(skipped === undefined ? {} : { reason: skipped.reason }),
     ...(error === undefined ? {} : { error: errorInfo(error) }),
   }

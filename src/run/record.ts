@@ -63,12 +63,13 @@ function recordedSettings({ settings }: Target): Target['settings'] {
 export function recordEnd(
   journal: RunJournal,
   ending: Ending,
-  { facts, workedMs }: { readonly facts?: JsonObject; readonly workedMs: number },
+  { facts, workedMs, asleepMs }: { readonly facts?: JsonObject; readonly workedMs: number; readonly asleepMs: number },
 ): void {
   if (journal.failure.aborted) return
   const error = ending.error === undefined ? undefined : recordedError(ending.error)
   const end = { exit: exitCodeFor(ending), stop: ending.stopReason, ...defined({ facts, error }) }
-  journal.note({ k: 'run.end', ...end, worked_ms: Math.round(workedMs) })
+  const slept = asleepMs > 0 ? { asleep_ms: Math.round(asleepMs) } : {}
+  journal.note({ k: 'run.end', ...end, worked_ms: Math.round(workedMs), ...slept })
 }
 
 /** How a run was started: together with its sources, enough to start it again. Plain JSON, because it is recorded. */

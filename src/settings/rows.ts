@@ -500,6 +500,20 @@ export const rows = {
       },
     },
   },
+  run: {
+    ...frameTable,
+    isLimit: true,
+    isConfigOnly: true,
+    isPlain: true,
+    text: 'How runs go on that nobody watches.',
+    keys: {
+      unattended: {
+        schema: ({ flag }) => flag,
+        order: user,
+        text: 'Nobody watches: no questions, calls that need approval suspend the run, and outages are waited out for hours.',
+      },
+    },
+  },
   timeout: {
     ...frame,
     isLimit: true,

@@ -71,6 +71,8 @@ export interface Surroundings {
    * approval are refused, and questions left open by an earlier process stay open.
    */
   readonly approver?: Approver | 'allow' | 'deny'
+  /** Answers instead of a person at a terminal if the settings say that nobody watches (`[run] unattended`). */
+  readonly unattendedApprover?: Approver | 'allow' | 'deny'
   /** Asks the user what an MCP server wants to know during a call; if omitted, the request is declined. */
   readonly askPerson?: AskPerson
   readonly hooks?: readonly EffectHook[]
@@ -88,6 +90,8 @@ export interface RunReport extends Ending, RunTotal {
   readonly suspended: readonly Waiting[]
   /** The approvals that it waits for. */
   readonly approvals: readonly ApprovalView[]
+  /** How long the process was stopped or the machine slept, as far as it was noticed. It does not count as work. */
+  readonly asleepMs: number
   /** Whether at least one effect was started. */
   readonly hasActed: boolean
   /** Whether something was done and recorded, so that resuming a failed run is worthwhile. */
@@ -147,6 +151,8 @@ interface Run {
   readonly onOpen: (run: KeptRun) => void
   readonly onWaiting: EffectParts['onWaiting'] & {}
   readonly onCallBefore: (call: Spent) => void
+  /** Called at the end, with how long the process was stopped or the machine slept. */
+  readonly onSlept: (ms: number) => void
 }
 
 /**
@@ -154,8 +160,9 @@ interface Run {
  * event synchronously; the last one is `run.completed` or `run.failed`. Never rejects for a failure of the run: the
  * report contains it.
  */
-export async function conduct(plan: RunPlan, surroundings: Surroundings, listener: Listener): Promise<RunReport> {
+export async function conduct(plan: RunPlan, around: Surroundings, listener: Listener): Promise<RunReport> {
   const { id } = plan
+  let surroundings = around
   let mask = createMask(surroundings.env)
   const bus = createBus({
     runId: id,
@@ -181,12 +188,14 @@ export async function conduct(plan: RunPlan, surroundings: Surroundings, listene
     hasActed = true
     if (phase === 'suspended') suspended.push({ place: placeText(at), kind })
   }
+  let asleepMs = 0
   let kept: KeptRun | undefined
   let ending: Ending
   try {
     const gone = plan.isRecordedTool && createMissingTools(plan.isRecordedTool, bus)
     const isRecordedTool = gone?.accepts
     const target = await loadRun({ ...plan, ...defined({ isRecordedTool }) }, surroundings, builtInDir)
+    if (target.settings.run?.unattended === true) surroundings = withoutPerson(surroundings)
     const { env, home, log } = surroundings
     const reads = bothReads(log, plan.sources.reads)
     const ofPacks = await serversOfPacks(target, { env, home, cwd: plan.invocation.cwd, reads })
@@ -211,7 +220,8 @@ export async function conduct(plan: RunPlan, surroundings: Surroundings, listene
       isRecordedTool,
     }
     const onWaiting: Run['onWaiting'] = (view) => void approvals.push(view)
-    ending = await runRecorded(target, { ...parts, onEffect, onOpen, onCallBefore, onWaiting })
+    const onSlept: Run['onSlept'] = (ms) => (asleepMs = ms)
+    ending = await runRecorded(target, { ...parts, onEffect, onOpen, onCallBefore, onWaiting, onSlept })
   } catch (error) {
     if (!bus.hasSent()) await sendStart(plan, undefined, { ...surroundings, bus })
     ending = failedEnding(error, surroundings.signal, finished)
@@ -219,7 +229,7 @@ export async function conduct(plan: RunPlan, surroundings: Surroundings, listene
   const total = meter.total()
   const isOver = ending.isFinal === true || ending.stopReason === 'done' || ending.stopReason === 'skipped'
   if (kept !== undefined && isOver) await removeLeftWorktrees(kept, bus)
-  bus.send([], endingEvent(ending, { ...total, repeated, suspended, denials: denials.all(), approvals }))
+  bus.send([], endingEvent(ending, { ...total, repeated, suspended, denials: denials.all(), approvals, asleepMs }))
   const result = tally.result()
   if (kept !== undefined) await keepHistory(kept, result && { ...result, ...(ending.isFinal && { resumable: false }) })
   const exitCode = exitCodeFor(ending)
@@ -233,10 +243,18 @@ export async function conduct(plan: RunPlan, surroundings: Surroundings, listene
     repeated,
     suspended,
     approvals,
+    asleepMs,
     hasActed,
     canResume: hasActed && kept !== undefined && ending.isFinal !== true,
     mask: mask.hide,
   }
+}
+
+/** Nobody is asked, whoever started the run; not if it is a message that somebody types. */
+function withoutPerson({ unattendedApprover, ...others }: Surroundings): Surroundings {
+  if (unattendedApprover === undefined) return others
+  const { askPerson: _, ...rest } = others
+  return { ...rest, isAttended: false, approver: unattendedApprover }
 }
 
 /** Where a run is kept on disk, and for how long, in milliseconds. */
@@ -263,7 +281,7 @@ async function removeLeftWorktrees({ folder, workspace }: KeptRun, bus: Bus): Pr
 }
 
 async function runRecorded(loaded: Target, run: Run): Promise<Ending> {
-  const { plan, surroundings, bus, mask, meter, finished, onOpen, onCallBefore } = run
+  const { plan, surroundings, bus, mask, meter, finished, onOpen, onCallBefore, onSlept } = run
   const { signal, home, openBudget = createBudget, reuse, hooks = [] } = surroundings
   const { cwd, dry, patienceMs, rounds } = plan.invocation
   const target = plan.invocation.chat === undefined ? loaded : await inChat(loaded, run)
@@ -273,7 +291,11 @@ async function runRecorded(loaded: Target, run: Run): Promise<Ending> {
   if (folder !== undefined) onOpen({ folder, workspace: target.workspace, keepMs: target.settings.runs.keep_ms })
   const tooLarge = journal.limitSize?.(target.settings.runs.max_bytes) ?? (() => undefined)
   const deadline = openDeadline(signal, timeoutMs)
-  const time = startStopwatch(systemTime, tellOnce(bus))
+  const gaps = createGaps(bus, journal)
+  const time = startStopwatch(systemTime, gaps.add)
+  // what an event reports has its time before the next tick
+  bus.subscribe(withoutPieces(() => void time.elapsedMs()))
+  const times = () => ({ workedMs: time.elapsedMs(), asleepMs: gaps.asleepMs() })
   let servers: RunServers | undefined
   try {
     const reads = bothReads(surroundings.log, plan.sources.reads)
@@ -328,18 +350,19 @@ async function runRecorded(loaded: Target, run: Run): Promise<Ending> {
     const ending = run.leftOut.judge(ended)
     replay?.settle()
     const facts = { result: resultHash(ending, toTokens) }
-    recordEnd(journal, ending, { facts, workedMs: time.elapsedMs() })
+    recordEnd(journal, ending, { facts, ...times() })
     return ending
   } catch (error) {
     // if the journal stopped the run, that is the reason, whichever error surfaced first
     const reason: unknown = journal.failure.aborted
       ? journal.failure.reason
       : (tooLarge() ?? deadline.passed() ?? error)
-    recordEnd(journal, failedEnding(reason, signal), { workedMs: time.elapsedMs() })
+    recordEnd(journal, failedEnding(reason, signal), times())
     replay?.settle(reason)
     throw reason
   } finally {
     time.end()
+    onSlept(gaps.asleepMs())
     deadline.close()
     await servers?.close()
     await journal.close()
@@ -374,14 +397,24 @@ function noConversation(): BatonError {
 /** A shorter gap may also be a machine that is busy with something else. */
 const namedGapMs = 5_000
 
-/** Warns of the first gap in the work time of a run. */
-function tellOnce(bus: Bus): (gapMs: number) => void {
+/** The gaps in the work time of a run: recorded, warned of once, and added up. */
+function createGaps(bus: Bus, journal: Pick<RunJournal, 'note' | 'failure'>) {
   let isTold = false
-  return (gapMs) => {
-    if (isTold || gapMs < namedGapMs) return
-    isTold = true
-    const message = `the machine was asleep or its clock was set: ${durationText(gapMs)} do not count`
-    bus.send([], { type: 'warning', message, hint: 'Time limits and durations continue where they were.' })
+  let asleepMs = 0
+  return {
+    asleepMs: () => asleepMs,
+    add: (ms: number): void => {
+      if (Math.abs(ms) < namedGapMs) return
+      asleepMs += Math.max(0, ms)
+      if (!journal.failure.aborted) journal.note({ k: 'gap', ms: Math.round(ms) })
+      if (isTold) return
+      isTold = true
+      const message =
+        ms < 0
+          ? `the clock of the machine was set back by ${durationText(-ms)}`
+          : `the machine was asleep or its clock was set: ${durationText(ms)} do not count`
+      bus.send([], { type: 'warning', message, hint: 'Time limits and durations continue where they were.' })
+    },
   }
 }
 

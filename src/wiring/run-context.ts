@@ -415,17 +415,25 @@ function policyOf({ retry }: Settings): AgentParts['retry']['policy'] {
 
 /** How long a run with a person, or work that others can do without, waits for a host that cannot be reached or fails. */
 const attendedOutageMs = 30_000
+/** The same where nobody watches, and it was said that this is so: as long as a night. */
+const unattendedMs = 8 * 3_600_000
+const unattendedSpareMs = 10 * 60_000
 
 /**
  * How long a call waits for a host: what `retry.patience` says, otherwise what the process offers. Explicit values for
- * the retries mean exactly these, so that there are no further ones for a host that fails.
+ * the retries mean exactly these, so that there are no further ones for a host that fails, unless the run is to be left
+ * alone.
  */
 function patienceOf(
   target: Target,
   { patienceMs, isAttended, mostOutageMs = isAttended === true ? attendedOutageMs : Infinity }: RunParts,
 ): Pick<AgentParts['retry'], 'patienceMs' | 'outageMs' | 'spareOutageMs'> {
-  const { patience_ms: own } = target.settings.retry
+  const { retry, run } = target.settings
+  const { patience_ms: own } = retry
   if (own !== undefined) return { patienceMs: own, outageMs: own }
+  if (run?.unattended === true && isAttended !== true) {
+    return { patienceMs: unattendedMs, outageMs: unattendedMs, spareOutageMs: unattendedSpareMs }
+  }
   const isExplicit = policyKeys.some((key) => isSet(target, 'retry', key))
   const outageMs = isExplicit ? 0 : Math.min(patienceMs, mostOutageMs)
   return { patienceMs, outageMs, spareOutageMs: Math.min(outageMs, attendedOutageMs) }

@@ -25,6 +25,18 @@ async function shown(toml: string): Promise<string> {
   return `${message}\n${codeFrame(place?.text ?? '', at, { context: 1 })}\n${hint}`
 }
 
+it('keys of config files alone are parameters like any others', async () => {
+  const reader = 'sub_agents = ["prompt-refiner"]\n'
+  const { values, params, issues: found, warnings } = await check(`${reader}run = { unattended = true }`)
+  expect({ values, params, found, warnings }).toEqual({
+    values: {},
+    params: { run: { unattended: true } },
+    found: [],
+    warnings: [],
+  })
+  expect(await check(`${reader}[params]\nrun = 1`)).toMatchObject({ issues: [], params: { run: 1 } })
+})
+
 describe('types', () => {
   it('are checked, and the error points at the value', async () => {
     expect(await shown('model = "m"\ntemperature = "hot"')).toMatchInlineSnapshot(`

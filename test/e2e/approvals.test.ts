@@ -327,6 +327,18 @@ it('an unattended terminal counts as no after timeouts.approval; the end of its 
   expect([code, text]).toEqual([5, expect.stringContaining('waiting for approval: 1 call\n')])
 })
 
+it('nobody is asked at a terminal if nobody watches, as a flag or the own config says: the run suspends', async () => {
+  const all = await world()
+  const flagged = await onTerminal(all, 'baton ask.md -i one --unattended', [])
+  expect([flagged.code, flagged.text]).toEqual([5, expect.stringContaining('waiting for approval: 1 call\n')])
+  expect(flagged.text).not.toContain('allow it?')
+  writeFileSync(join(all.env.BATON_HOME, 'config/config.toml'), `${asking}[run]\nunattended = true\n`)
+  const set = await onTerminal(all, 'baton ask.md -i two', [])
+  expect([set.code, set.text]).toEqual([5, expect.not.stringContaining('allow it?')])
+  // what is said on the command line holds
+  expect((await onTerminal(all, 'baton ask.md -i three --on-ask deny', [])).code).toBe(0)
+})
+
 it('a question shows the target of a link, the commands of a line and its folder, and "always" applies only there', async () => {
   const outside = tempTree({ 'real\u200b.txt': 'outside\n' })
   const lines = ['./go.sh | cat', 'cd sub', './go.sh | cat']

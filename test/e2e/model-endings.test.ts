@@ -77,6 +77,16 @@ describe('temporary failures are retried', () => {
     expect(stderr).toMatch(/^retry in \S+ \(attempt 1 failed\), trying for another 10m 00s: .*status 500/)
   })
 
+  it('for hours where nobody watches, whatever the attempts are, by a flag or in the own config', async () => {
+    const flagged = await ask([failing(408), failing(504)], '--unattended', '-c', 'retry.max_attempts=1')
+    expect([flagged.code, flagged.stdout, flagged.requests]).toEqual([0, 'fine\n', 3])
+    expect(flagged.stderr).toMatch(/^retry in \S+ \(attempt 1 failed\), trying for another 8h 00m: /)
+    const set = await ask([{ reset: true }], '-c', 'run.unattended=true')
+    expect(set.stderr).toContain('trying for another 8h 00m: ')
+    const shorter = await ask([failing(500)], '--unattended', '-c', 'retry.patience=1h')
+    expect(shorter.stderr).toContain('trying for another 1h 00m: ')
+  })
+
   it('until the patience is used up, which is a failure', async () => {
     const { code, stderr, requests } = await ask(() => failing(500), '-c', 'retry.patience=900ms')
     expect(code).toBe(1)

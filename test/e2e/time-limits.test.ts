@@ -89,9 +89,12 @@ const file = fileURLToPath(new URL('set', import.meta.url))
 Date.now = () => real() + (existsSync(file) ? ${ms} : 0)
 `
 
-  it.each([-7_200_000, 10_800_000])(
-    'takes no more and no less when the clock is set by %d ms, which is reported',
-    async (ms) => {
+  it.each([
+    [-7_200_000, 'the clock of the machine was set back by 2 h', undefined],
+    [10_800_000, 'the machine was asleep or its clock was set: 3 h do not count', 3 * 3_600_000],
+  ])(
+    'takes no more and no less when the clock is set by %d ms, which is reported, also at its end and in the list of runs',
+    async (ms, message, asleep) => {
       const cwd = tempTree({ 'clock.mjs': setting(ms) })
       const server = await startModelServer((_, index) => {
         if (index === 0) writeFileSync(join(cwd, 'set'), '')
@@ -99,7 +102,8 @@ Date.now = () => real() + (existsSync(file) ? ${ms} : 0)
         return { text: 'fine', gate: sleep(200) }
       })
       onTestFinished(() => server.close())
-      const env = { BATON_GATEWAY_URL: server.url, NODE_OPTIONS: `--import ${cwd}/clock.mjs` }
+      const home = { BATON_HOME: tempTree() }
+      const env = { ...home, BATON_GATEWAY_URL: server.url, NODE_OPTIONS: `--import ${cwd}/clock.mjs` }
       const args = [
         '-p',
         'Go.',
@@ -114,7 +118,10 @@ Date.now = () => real() + (existsSync(file) ? ${ms} : 0)
       ]
       const { code, stderr } = await baton(args, { cwd, env, process: 'own' })
       expect(code, stderr).toBe(0)
-      expect(stderr).toContain(`the machine was asleep or its clock was set: ${ms < 0 ? 2 : 3} h do not count`)
+      expect(stderr).toContain(message)
+      expect(stderr.includes('asleep: 3 h, which do not count as work\n')).toBe(asleep !== undefined)
+      const [run] = jsonLines((await baton(['runs', '--json'], { cwd, env: home })).stdout)
+      expect(run?.['asleep_ms']).toBe(asleep)
       expect(stderr).toContain('time limit reached')
       expect(server.requests.length).toBeGreaterThan(1)
     },

@@ -34,9 +34,9 @@ async function talk(color: string): Promise<string> {
 
 it('shows what is new in each turn, and how much came before', async () => {
   const source = openFileRecords(await talk('red'), { mask: noMask })
-  const { root, breaks } = await project(source, { most: 10, keepsCalls: true })
+  const { root, breaks, gaps } = await project(source, { most: 10, keepsCalls: true })
   const part = findNode(root, 'task/0')
-  const details = part === undefined ? [] : viewPlace(part, { source, breaks }).details
+  const details = part === undefined ? [] : viewPlace(part, { source, breaks, gaps }).details
   source.close()
   const turns = [0, 1, 2].map((turn) => `task/0/agent/ask/turn/${turn}#0`)
   expect(details.map(({ place, title }) => [place, title])).toEqual(

@@ -12,7 +12,7 @@ import { placeText } from '../../src/event/place.ts'
 async function treeOf(folder: string, options: Partial<ViewOptions> = {}) {
   const source = openFileRecords(folder, { mask: noMask })
   const tree = await project(source, { most: 40, keepsCalls: false, ...options })
-  return { ...tree, context: { source, breaks: tree.breaks } }
+  return { ...tree, context: { source, breaks: tree.breaks, gaps: tree.gaps } }
 }
 
 describe('the tree of a run', () => {
@@ -168,6 +168,22 @@ describe('the tree of a run', () => {
     // from the start to the end of the call, plus from the header of the second process on; each record takes one, as
     // does the header of the first process, which is written with the first durable record
     expect(viewBelow(root, context)).toMatchObject([{ duration_ms: 3 + 3, parts: [{ duration_ms: 2 }, {}] }])
+  })
+
+  it.each([
+    { ms: 3, means: 'subtracts a time in which the machine slept', duration: 5 - 3 },
+    { ms: -60_000, means: 'adds by how much the clock was set back', duration: 5 + 60_000 },
+    { ms: 90_000, means: 'subtracts no more than there is', duration: 1 },
+  ])('$means from the time of a part that goes on over it', async ({ ms, duration }) => {
+    const run = await makeRun({ from: 1_000_000 })
+    run.journal.note({ k: 'begin', p: 'task/0', key: {} })
+    await ask(run, placeAt('task/0/ask#0'), { question: 'a', answer: 'b' })
+    run.journal.note({ k: 'gap', ms })
+    run.journal.note({ k: 'done', p: 'task/0', value: {} })
+    await ask(run, placeAt('task/1/ask#0'), { question: 'a', answer: 'b' })
+    await run.end()
+    const { root, context } = await treeOf(run.folder)
+    expect(viewBelow(root, context)).toMatchObject([{ duration_ms: duration }, {}])
   })
 
   it.each([

@@ -295,7 +295,9 @@ async function showAnswer(
   try {
     const view = { answers: createStreamedAnswer, below: terminal?.typed, said }
     return await presentRun({ flags: shown, around, isChat: true, ...view }, turnIo, (listener, hold) => {
-      const person = createPerson(flags, { ...turnIo, cwd: around.cwd, hold, lend: terminal?.lend, span: 'chat' })
+      const who = createPerson(flags, { ...turnIo, cwd: around.cwd, hold, lend: terminal?.lend, span: 'chat' })
+      const { unattendedApprover: _, ...typing } = who
+      const person = terminal === undefined ? who : typing
       const asking = flags.onAsk === 'suspend' ? { onAsk: flags.onAsk } : {}
       return answer({ signal, isAttended: isAttended(flags, io), patienceMs, ...asking, ...person }, listener)
     })

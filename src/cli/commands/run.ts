@@ -55,8 +55,15 @@ async function runTrusted(run: PreparedRun, io: CommandIo): Promise<RunReport> {
     const report = await runOnce(run, io)
     if (report.exitCode !== untrusted || report.hasActed) return report
     const { askForTrust } = await import('./trust.ts')
+    if (await isLeftAlone(run.around)) return report
     if (!(await askForTrust(report.error, { flags: run.flags, around: run.around }, io))) return report
   }
+}
+
+/** Whether the user's config says that nobody watches runs. The run was refused, so it has no settings. */
+async function isLeftAlone(around: Surroundings): Promise<boolean> {
+  const { own } = await (await import('../../config/config-files.ts')).readConfigFiles(around)
+  return own.some(({ path, value }) => path.join('.') === 'run.unattended' && value === true)
 }
 
 async function runOnce({ flags, source, around, said, ...hooks }: PreparedRun, io: CommandIo): Promise<RunReport> {

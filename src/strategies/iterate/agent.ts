@@ -8,7 +8,7 @@ import { nothingSpent } from '../../event/meter.ts'
 import { type Ending, endsAll } from '../../run/ending.ts'
 import type { AgentTarget } from '../../load/target.ts'
 import { watchWork } from '../../run/tasks.ts'
-import { keptFailing, neverMet, notRestored } from './records.ts'
+import { endedFailing, neverMet, notRestored } from './records.ts'
 import { openKeeper } from './keeper.ts'
 import { iterate, type IterationWork } from './loop.ts'
 import { filesSummary } from './summarize.ts'
@@ -46,16 +46,17 @@ export async function iterateAgent(target: AgentTarget, runOnce: RunAgentOnce, c
     const { reason } = outcome
     return { stopReason: 'skipped', tasks: [], outputs: [], skipped: { reason, hint: `See ${agent.name}.` } }
   }
+  const { runId } = context.scope
   const outputs = outcome.status === 'done' ? outcome.outputs : []
   for (const output of outputs) context.services.events([], { type: 'output', output })
   const unrestored = notRestored(result)
   // not final: a resumed run tries it again
   if (unrestored !== undefined) return { stopReason: 'error', tasks: [], outputs, error: unrestored }
   if (result.stop_reason === 'failing') {
-    return { stopReason: 'error', tasks: [], outputs, error: keptFailing(result), isFinal: true }
+    return { stopReason: 'error', tasks: [], outputs, error: endedFailing(result, runId), isFinal: true }
   }
   if (result.until_met === false) {
-    return { stopReason: 'until_not_met', tasks: [], outputs, error: neverMet(result), isFinal: true }
+    return { stopReason: 'until_not_met', tasks: [], outputs, error: neverMet(result, runId), isFinal: true }
   }
   if (outcome.status === 'failed') {
     return { stopReason: 'error', tasks: [], outputs, error: errorOf(outcome.error, agent), isFinal: true }

@@ -6,7 +6,7 @@ import { instructionOf } from '../../stage/state.ts'
 import { placeGlobErrors } from '../../run/files.ts'
 import { createFileCache, runAllTasks } from '../../run/tasks.ts'
 import { iterationPrompt } from './blocks.ts'
-import { type IterateResult, keptFailing, neverMet, notRestored } from './records.ts'
+import { endedFailing, type IterateResult, neverMet, notRestored } from './records.ts'
 import { type Keeper, openKeeper } from './keeper.ts'
 import { type Iteration, iterationOf } from './load.ts'
 import { iterate, type IterationWork } from './loop.ts'
@@ -82,15 +82,16 @@ async function workAgain(
   if (unrestored !== undefined) throw unrestored
   const filesOf = createFileCache(settings, { spec: target.spec, resourcesOf: tasks.resourcesOf }, context)
   const files = await placeGlobErrors(target, () => filesOf(settings))
-  return { status: 'worked', outcomes, suspension: undefined, files, repeated: repeatedOf(result) }
+  return { status: 'worked', outcomes, suspension: undefined, files, repeated: repeatedOf(result, context.scope.runId) }
 }
 
-function repeatedOf(result: IterateResult): Repetition {
+function repeatedOf(result: IterateResult, run: string): Repetition {
+  const isUnmet = result.until_met === false
   return {
     postInput: { iterations: result.records as unknown as Json },
-    ...(result.stop_reason === 'failing' ? { gaveUp: keptFailing(result) } : {}),
-    ...(result.until_met === false
-      ? { unmet: { error: neverMet(result), reason: 'the command of "until" has not exited with 0' } }
+    ...(result.stop_reason === 'failing' || !isUnmet ? defined({ gaveUp: endedFailing(result, run) }) : {}),
+    ...(isUnmet
+      ? { unmet: { error: neverMet(result, run), reason: 'the command of "until" has not exited with 0' } }
       : {}),
   }
 }

@@ -135,20 +135,30 @@ function hasFailed({ success, error }: IterationRecord): boolean {
   return !success && error !== undefined
 }
 
-/** The error of a run that ended because its iterations kept failing. */
-export function keptFailing({ records }: IterateResult): BatonError {
+/** How many of the last iterations failed, and why: `the last iteration failed: …`. Undefined: the last one succeeded. */
+function failureText(records: readonly IterationRecord[]): string | undefined {
   const count = failedInRow(records)
-  const why = records.at(-1)?.error ?? 'the reason is unknown'
-  return new BatonError('AGENT_FAILED', `stopped: the last ${count} iterations failed: ${why}`, {
-    hint: `Once the cause is gone, continue with baton resume --last --from ${records.length - count}.`,
+  if (count === 0) return undefined
+  const which = count === 1 ? 'the last iteration' : `the last ${count} iterations`
+  return `${which} failed: ${records.at(-1)?.error ?? 'the reason is unknown'}`
+}
+
+/** The error of a run whose last iterations failed; undefined: the last one succeeded, or what it waited for came. */
+export function endedFailing({ records, stop_reason: stop }: IterateResult, run: string): BatonError | undefined {
+  const text = failureText(records)
+  if (text === undefined || stop === 'until_met' || stop === 'score_reached') return undefined
+  return new BatonError('AGENT_FAILED', stop === 'failing' ? `stopped: ${text}` : text, {
+    hint: `Once the cause is gone, continue with baton resume ${run} --from ${records.length - failedInRow(records)}.`,
   })
 }
 
 /** The error of a prompt whose `until` was never met. */
-export function neverMet({ iterations_attempted: count }: IterateResult): BatonError {
+export function neverMet({ iterations_attempted: count, records }: IterateResult, run: string): BatonError {
   const times = count === 1 ? 'one iteration' : `${count} iterations`
-  return new BatonError('UNTIL_NOT_MET', `the command of "until" has not exited with 0 after ${times}`, {
-    hint: `See its output with baton runs show last --place iteration/${count - 1}/until; allow more with --iter.`,
+  const failure = failureText(records)
+  const why = failure === undefined ? '' : `; ${failure}`
+  return new BatonError('UNTIL_NOT_MET', `the command of "until" has not exited with 0 after ${times}${why}`, {
+    hint: `See its output with baton runs show ${run} --place iteration/${count - 1}/until; allow more with --iter.`,
   })
 }
 

@@ -4,7 +4,7 @@ import type { IterateSettings } from '../../../src/settings/strategies/iterate.t
 import { noUsage } from '../../../src/event/message.ts'
 import type { Keeper } from '../../../src/strategies/iterate/keeper.ts'
 import { iterate, type IterationWork } from '../../../src/strategies/iterate/loop.ts'
-import { keptFailing } from '../../../src/strategies/iterate/records.ts'
+import { endedFailing, neverMet } from '../../../src/strategies/iterate/records.ts'
 import { filesSummary } from '../../../src/strategies/iterate/summarize.ts'
 import { testContext, type TestContext } from '../../helpers/context.ts'
 import { iterateSettings } from '../../helpers/iteration.ts'
@@ -128,10 +128,25 @@ describe('iterating', () => {
   it('ends after too many consecutive failures, with their own reason', async () => {
     const { result } = await iterated({ settings: seconds(3_600), works: [{}, { success: false, error: 'refused' }] })
     expect(result).toMatchObject({ stop_reason: 'failing', iterations_attempted: 6 })
-    expect(keptFailing(result)).toMatchObject({
+    expect(endedFailing(result, 'RUN')).toMatchObject({
       message: 'stopped: the last 5 iterations failed: refused',
-      hint: 'Once the cause is gone, continue with baton resume --last --from 1.',
+      hint: 'Once the cause is gone, continue with baton resume RUN --from 1.',
     })
+  })
+
+  it('names the failure of its last iterations at every end, also if a command was waited for', async () => {
+    const failed = { success: false, error: 'refused' }
+    const { result } = await iterated({ settings: count(3), works: [{}, failed] })
+    expect(result.stop_reason).toBe('completed')
+    expect(endedFailing(result, 'RUN')).toMatchObject({
+      message: 'the last 2 iterations failed: refused',
+      hint: 'Once the cause is gone, continue with baton resume RUN --from 1.',
+    })
+    expect(neverMet(result, 'RUN').message).toBe(
+      'the command of "until" has not exited with 0 after 3 iterations; the last 2 iterations failed: refused',
+    )
+    const { result: mended } = await iterated({ settings: count(2), works: [failed, {}] })
+    expect(endedFailing(mended, 'RUN')).toBeUndefined()
   })
 
   it('starts no iteration when the time is up, but lets one overrun', async () => {
