@@ -52,9 +52,10 @@ export interface StartOptions extends Surroundings {
    * `[output]`.
    */
   readonly outputSchema?: string | JsonObject
-  /** Files that the caller writes the result and the record to: a resume does the same. Absolute. */
+  /** Files that the caller writes the result, the record and a report to: a resume does the same. Absolute. */
   readonly output?: string
   readonly record?: string
+  readonly report?: string
   /** How approvals are answered if nobody can be asked: a resume does the same. */
   readonly onAsk?: 'suspend'
   /** How long a call may wait for an overloaded host if no file sets it, in milliseconds; default: 0. */
@@ -107,7 +108,7 @@ export function startRun(file: string, options: StartOptions, listener: Listener
 
 function invocationOf(file: string, options: StartOptions): Invocation {
   const { cwd, env, inputs = [], onFiles = [], overrides = [], vars = [], patienceMs = 0 } = options
-  const { dry, model, text, instruction, chat, stdin, outputSchema, output, record, onAsk } = options
+  const { dry, model, text, instruction, chat, stdin, outputSchema, output, record, report, onAsk } = options
   return {
     file,
     cwd,
@@ -120,7 +121,7 @@ function invocationOf(file: string, options: StartOptions): Invocation {
     rounds: defaultRounds,
     env: decidingVariables(env),
     ...(options.work === undefined ? {} : { conversation: true as const }),
-    ...defined({ dry, model, text, instruction, chat, stdin, outputSchema, output, record, onAsk }),
+    ...defined({ dry, model, text, instruction, chat, stdin, outputSchema, output, record, report, onAsk }),
   }
 }
 

@@ -27,6 +27,10 @@ const requestFlags = {
 
 const timeout = { kind: 'text', describe: 'stop the run if it takes longer than this, for example 30m' } as const
 const output = { kind: 'text', describe: 'write the result to this file if the run succeeds' } as const
+const report = {
+  kind: 'text',
+  describe: 'write a report of the run to this file: .txt, .md, .html or .json',
+} as const
 const noInput = { kind: 'switch', describe: 'never prompt' } as const
 const approvalFlags = {
   yes: { kind: 'switch', short: 'y', describe: 'approve everything without asking' },
@@ -74,6 +78,7 @@ export const commandSpecs = {
       },
       timeout,
       output,
+      report,
       watch: { kind: 'switch', short: 'w', describe: 'rerun whenever something that the run has read changes' },
       record: { kind: 'text', describe: 'record all requests and results in this file, for --replay' },
       replay: { kind: 'text', describe: 'answer everything from a run or a --record file, without side effects' },
@@ -96,6 +101,7 @@ export const commandSpecs = {
       sandbox: requestFlags.sandbox,
       collab: requestFlags.collab,
       'max-cost': { kind: 'text', describe: 'stop each message before it costs more than this many US dollars' },
+      report: { ...report, describe: `${report.describe} (default: the one given to the run)` },
       ...approvalFlags,
     },
     examples: [
@@ -131,6 +137,7 @@ export const commandSpecs = {
         kind: 'text',
         describe: 'record all requests and results in this file (default: the one given to the run)',
       },
+      report: { ...report, describe: `${report.describe} (default: the one given to the run)` },
       ...approvalFlags,
     },
   },
@@ -201,6 +208,23 @@ export const commandSpecs = {
       ['baton runs diff last:0 last:2', 'compare two iterations: files, prompts and answers'],
       ['baton runs export last run.cassette', 'write the whole run to one file, for --replay'],
       ['baton runs rm --older 30d --dry-run', 'print which runs would be removed'],
+    ],
+  },
+  report: {
+    summary: 'report what a run did: its parts, scores, cost, changes and failures, and what to do next',
+    words: [{ name: 'run', count: 'optional', describe: 'run id, or a prefix of it (default: last, the newest run)' }],
+    flags: {
+      format: {
+        kind: 'text',
+        choices: ['text', 'markdown', 'html', 'json'],
+        describe: 'output format; with --output, its ending decides',
+      },
+      output: { kind: 'text', describe: 'write the report to this file' },
+      all: { kind: 'switch', describe: 'do not shorten the tables' },
+    },
+    examples: [
+      ['baton report', 'the newest run'],
+      ['baton report 20261122 --output night.html', 'one HTML file, to send or to open in a browser'],
     ],
   },
   undo: {
@@ -454,6 +478,7 @@ export const resumeDefaults: Omit<Flags<'resume'>, keyof GlobalFlags | keyof App
   maxCost: undefined,
   timeout: undefined,
   output: undefined,
+  report: undefined,
   record: undefined,
 }
 

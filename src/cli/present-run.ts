@@ -37,7 +37,8 @@ import { withPlace } from './with-place.ts'
 
 /**
  * Shows a run in progress: the result on stdout or in `--output`, everything else on stderr.
- * @throws BatonError if `--output` cannot be written: USAGE before the run, FILE_FAILED after it
+ * @throws BatonError if `--output` cannot be written: USAGE before the run, FILE_FAILED after it; FILE_FAILED if `--report`
+ *   cannot be written
  */
 export async function presentRun<Report extends RunReport>(
   {
@@ -70,6 +71,10 @@ export async function presentRun<Report extends RunReport>(
     if (hasChanged && flags.level !== 'quiet' && !flags.json) await reportChanges(report, flags, { ...io, env })
     if (isChat && isRoundLimit(report.error)) reportStopped(report, { ...io, env })
     else await reportEnd(report, flags, { ...io, env })
+    if (!isChat && (flags.report ?? env['GITHUB_STEP_SUMMARY'])) {
+      const { reportRun } = await import('./report-file.ts')
+      await reportRun(report, flags, { cwd, env, home: io.home, err: io.err })
+    }
     return report
   } finally {
     screen.close()
@@ -141,7 +146,7 @@ async function reportEnd(report: RunReport, flags: GlobalFlags & RunFiles, io: C
   const limit = limitOfRun(error)
   const raised = limit === undefined ? '' : ` -c ${limit}=N`
   // not needed by a resume, which keeps them, but shown
-  const files = Object.entries({ output: flags.output, record: flags.record })
+  const files = Object.entries({ output: flags.output, record: flags.record, report: flags.report })
   const named = files.flatMap(([flag, file]) => (file === undefined ? [] : [` --${flag} ${shellWord(file)}`])).join('')
   io.err(`${paint('cyan', 'resume')}: baton ${withPlace(`resume ${report.runId}`, flags)}${named}${raised}${once}\n`)
 }
@@ -167,6 +172,7 @@ interface ViewOptions extends Pick<StepOptions, 'said'> {
 interface RunFiles {
   readonly output?: string | undefined
   readonly record?: string | undefined
+  readonly report?: string | undefined
 }
 
 export interface ScreenIo extends Pick<CommandIo, 'env' | 'out' | 'err' | 'draw' | 'outIsTerminal' | 'errIsTerminal'> {

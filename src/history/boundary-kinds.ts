@@ -15,6 +15,19 @@ export interface BoundaryEnd {
   readonly score?: number
   /** For an iteration: identifies the state of the files after it; in a git repository, a tree id. */
   readonly files?: string
+  readonly iteration?: IterationFacts
+}
+
+/** What an iteration recorded of its end. */
+export interface IterationFacts {
+  readonly changed: readonly string[]
+  readonly commit?: string
+  /** Why it failed. Runs of older versions do not have it. */
+  readonly error?: string
+  /** Whether its `until` was met; undefined without one. */
+  readonly untilMet?: boolean
+  /** How its check ended, with the end of its output. */
+  readonly check?: string
 }
 
 /** What the records of a kind of boundary mean. */
@@ -81,8 +94,9 @@ function endWithError(value: unknown, statuses: { readonly [status: string]: Don
 function iterationEnd(value: unknown): BoundaryEnd {
   const record = isObject(value) ? value['record'] : undefined
   if (!isObject(record)) return { status: 'done' }
-  const { success, changed_files: changed, commit_id: commit, state, score } = record
-  const count = Array.isArray(changed) ? changed.length : 0
+  const { success, changed_files: files, commit_id: commit, state, score, error, check, until_met: untilMet } = record
+  const changed = Array.isArray(files) ? files.map(String) : []
+  const count = changed.length
   const text = [
     count === 1 ? '1 file' : `${count} files`,
     ...(typeof commit === 'string' ? [`commit ${commit.slice(0, 9)}`] : []),
@@ -93,6 +107,13 @@ function iterationEnd(value: unknown): BoundaryEnd {
     text,
     ...(typeof score === 'number' ? { score } : {}),
     ...(typeof state === 'string' ? { files: state } : {}),
+    iteration: {
+      changed,
+      ...(typeof commit === 'string' ? { commit } : {}),
+      ...(typeof error === 'string' ? { error } : {}),
+      ...(typeof untilMet === 'boolean' ? { untilMet } : {}),
+      ...(typeof check === 'string' ? { check } : {}),
+    },
   }
 }
 

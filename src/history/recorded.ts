@@ -20,7 +20,7 @@ export function timeOf(location: Location, source: RecordSource): number {
 }
 
 /** A recorded failure. */
-export type RecordedFailure = Pick<RecordedError, 'message' | 'place'>
+export type RecordedFailure = Pick<RecordedError, 'message' | 'place' | 'hint'>
 
 /** The failure in a record; undefined if it has none. */
 export function failureOf(record: JournalRecord, source: RecordSource): RecordedFailure | undefined {

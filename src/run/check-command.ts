@@ -105,14 +105,3 @@ function tail(text: string): string {
   const end = characters.slice(-shownOutput).join('')
   return `…${end.slice(end.indexOf('\n'))}`
 }
-
-/** The number that a command printed: the last one on the last line that has one. Undefined without. */
-export function scoreIn({ code, stdout }: CommandEnd): number | undefined {
-  if (code !== 0) return undefined
-  const numbers = /[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?/g
-  for (const line of stdout.trim().split('\n').toReversed()) {
-    const found = line.match(numbers)?.at(-1)
-    if (found !== undefined) return Number(found)
-  }
-  return undefined
-}

@@ -97,9 +97,10 @@ export interface Invocation {
   /** Standard input, if it is context. */
   readonly stdin?: string
   readonly outputSchema?: string | JsonObject
-  /** Where its result and a copy of its record are written. Absolute. */
+  /** Where its result, a copy of its record and a report are written. Absolute. */
   readonly output?: string
   readonly record?: string
+  readonly report?: string
   /** It was a conversation, which received messages from a front end while running. */
   readonly conversation?: true
   /** Approvals wait if nobody can be asked. */

@@ -285,6 +285,7 @@ function valuesOf(
     case 'output':
     case 'output-schema':
     case 'record':
+    case 'report':
     case 'junit':
     case 'replay':
       return { files: 'all' }

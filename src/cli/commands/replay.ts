@@ -35,8 +35,9 @@ export async function replayCommand(flags: Flags<'run'>, replay: string, io: Com
   return report.exitCode
 }
 
-function refuseCombination({ watch, record }: Flags<'run'>): void {
-  const other = watch ? '--watch' : record === undefined ? undefined : '--record'
+function refuseCombination({ watch, record, report }: Flags<'run'>): void {
+  const given = { watch: watch || undefined, record, report }
+  const other = Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}`]))[0]
   if (other === undefined) return
   throw usageError(`--replay and ${other} cannot be combined`, 'Leave one of them out.')
 }

@@ -36,6 +36,7 @@ export async function resumeCommand(given: Flags<'resume'>, io: CommandIo): Prom
   if (says !== undefined && !given.json && given.level !== 'quiet') io.err(`${says}\n`)
   const moved = movedFrom === undefined ? undefined : { from: movedFrom, to: workspace }
   const flags = { ...given, ...(await startedWith(folder, given, around)) }
+  if (flags.report !== undefined) (await import('../report-file.ts')).checkReport(flags.report, flags, around)
   const choices = {
     isAttended: isAttended(given, io),
     usesCurrent,
@@ -64,14 +65,19 @@ async function startedWith(
   folder: string,
   given: Flags<'resume'>,
   { cwd, env }: Surroundings,
-): Promise<Pick<Flags<'resume'>, 'output' | 'record' | 'onAsk'>> {
+): Promise<Pick<Flags<'resume'>, 'output' | 'record' | 'report' | 'onAsk'>> {
   const seen = await readRunState(folder)
   const mask = createMask(env, { names: Object.keys(env) })
   const facts = seen?.start && (await readValue(seen.start.facts, { folder, mask }).catch(() => undefined))
-  const { output, record, onAsk } = invocationOf(facts) ?? {}
+  const { output, record, report, onAsk } = invocationOf(facts) ?? {}
   const shown = (path: string | undefined): string | undefined =>
     path === undefined ? undefined : displayPath(cwd, path)
-  return { output: given.output ?? shown(output), record: given.record ?? shown(record), onAsk: given.onAsk ?? onAsk }
+  return {
+    output: given.output ?? shown(output),
+    record: given.record ?? shown(record),
+    report: given.report ?? shown(report),
+    onAsk: given.onAsk ?? onAsk,
+  }
 }
 
 async function chosenRun(folder: string, { run, last }: Flags<'resume'>): Promise<string> {

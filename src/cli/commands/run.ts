@@ -27,6 +27,7 @@ export async function runCommand(flags: Flags<'run'>, io: CommandIo): Promise<nu
   const { cwd } = around
   // refuses an invalid --output before standard input is read
   openResult(flags, { ...io, cwd })
+  if (flags.report !== undefined) (await import('../report-file.ts')).checkReport(flags.report, flags, around)
   if (flags.file?.startsWith('mcp:') === true)
     return runCommand(await (await import('../server-prompt.ts')).asText(flags.file, flags, io), io)
   const source = await promptSource(flags, io)
@@ -78,7 +79,7 @@ async function runOnce({ flags, source, around, said, ...hooks }: PreparedRun, i
   }
   const at = (path: string | undefined): string | undefined =>
     path === undefined ? undefined : resolve(around.cwd, path)
-  const files = defined({ output: at(flags.output), record: at(flags.record) })
+  const files = defined({ output: at(flags.output), record: at(flags.record), report: at(flags.report) })
   const asking = flags.onAsk === 'suspend' ? { onAsk: flags.onAsk } : {}
   const process = { signal: io.signal, isAttended: isAttended(flags, io), patienceMs: defaultPatienceMs }
   const options = { ...around, ...given, ...files, ...asking, ...process, ...hooks }

@@ -29,7 +29,9 @@ export async function watchCommand(flags: Flags<'run'>, io: CommandIo, runEach: 
     const end = await watchRuns({
       around,
       async runEach(options, { signal }) {
-        if (flags.output !== undefined) options.log.changed(resolve(around.cwd, flags.output))
+        for (const written of [flags.output, flags.report]) {
+          if (written !== undefined) options.log.changed(resolve(around.cwd, written))
+        }
         return runEach(options, { ...io, signal })
       },
       onError: (error) => io.err(describeError(error, { cwd: io.cwd, paint })),

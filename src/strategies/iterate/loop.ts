@@ -1,6 +1,7 @@
 import { durationText } from '../../base/clock.ts'
 import { sha256 } from '../../base/hash.ts'
 import { canonicalJson, defined, type Json } from '../../base/json.ts'
+import { scoreIn } from '../../base/score.ts'
 import type { WorkTime } from '../../base/work-time.ts'
 import { conditionText } from '../../settings/strategies/iterate.ts'
 import type { IterateSettings } from '../../settings/strategies/iterate.ts'
@@ -10,7 +11,7 @@ import type { ErrorInfo } from '../../event/event.ts'
 import { addSpent } from '../../event/meter.ts'
 import { iteration as iterationSegment, part } from '../../event/place.ts'
 import { frameOf, type IterationFacts, type PromptFrame } from './blocks.ts'
-import { type CommandEnd, runCheck, scoreIn } from '../../run/check-command.ts'
+import { type CommandEnd, runCheck } from '../../run/check-command.ts'
 import {
   bestOf,
   elapsedMs,

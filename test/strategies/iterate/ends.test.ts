@@ -8,7 +8,7 @@ import {
   type IterationRecord,
   plannedCount,
 } from '../../../src/strategies/iterate/records.ts'
-import { scoreIn } from '../../../src/run/check-command.ts'
+import { scoreIn } from '../../../src/base/score.ts'
 import { iterateSettings, madeRecord } from '../../helpers/iteration.ts'
 
 const count = (given: number) => ({ condition: { kind: 'count', count: given } }) as const
@@ -147,11 +147,11 @@ describe('a score', () => {
     ['none', undefined],
     ['', undefined],
   ])('is the last printed number: %j', (stdout, score) => {
-    expect(scoreIn({ code: 0, stdout, output: '' })).toBe(score)
+    expect(scoreIn({ code: 0, stdout })).toBe(score)
   })
 
   it('is undefined when the command failed', () => {
-    expect(scoreIn({ code: 1, stdout: '5', output: '5' })).toBeUndefined()
-    expect(scoreIn({ stdout: '5', output: '5' })).toBeUndefined()
+    expect(scoreIn({ code: 1, stdout: '5' })).toBeUndefined()
+    expect(scoreIn({ stdout: '5' })).toBeUndefined()
   })
 })

@@ -1,0 +1,284 @@
+import { readFileSync, appendFileSync } from 'node:fs'
+import { basename, extname, resolve } from 'node:path'
+import { shellWord } from '../base/command.ts'
+import { BatonError, messageOf } from '../base/error.ts'
+import { realPath, replaceFile } from '../base/files.ts'
+import { refuseEscapingLink } from '../base/link-escape.ts'
+import { safeJson } from '../base/terminal-text.ts'
+import { findWorkspace, type Surroundings } from '../config/locate.ts'
+import { findingsIn, reportOptions } from '../history/report.ts'
+import { failureOf } from '../history/recorded.ts'
+import { readRunSummary } from '../history/run-list.ts'
+import { withView } from '../history/run-view.ts'
+import { chatPlaceOf } from '../journal/chat-place.ts'
+import { summaryIn } from '../journal/index-file.ts'
+import { readRunState } from '../journal/run-state.ts'
+import { noMask } from '../journal/secrets.ts'
+import { openFileRecords } from '../journal/source.ts'
+import { isResumed } from '../render/runs.ts'
+import type { NextStep, Report, ReportChange } from '../render/report/report.ts'
+import type { Paint } from '../render/style.ts'
+import { fileDiffs } from '../undo/diff.ts'
+import { openChanges } from '../undo/open-changes.ts'
+import type { RunReport } from '../wiring/conduct.ts'
+import { type GlobalFlags, usageError } from './command.ts'
+import type { CommandIo } from './io.ts'
+import { checkTarget } from './result-file.ts'
+import { withPlace } from './with-place.ts'
+
+export const reportFormats = ['text', 'markdown', 'html', 'json'] as const
+
+export type ReportFormat = (typeof reportFormats)[number]
+
+const formatOfEnding: { readonly [ending: string]: ReportFormat } = {
+  '.txt': 'text',
+  '.md': 'markdown',
+  '.markdown': 'markdown',
+  '.html': 'html',
+  '.htm': 'html',
+  '.json': 'json',
+}
+
+/** A file for a report, which can be written as far as that is known before a run. */
+export interface ReportTarget {
+  /** Absolute. */
+  readonly file: string
+  /** As it was given. */
+  readonly shown: string
+  readonly format: ReportFormat
+}
+
+/**
+ * Checks where a report is to be written. `others`: files that have another purpose, by what they are.
+ * @throws BatonError USAGE
+ */
+export function reportTarget(
+  shown: string,
+  {
+    around,
+    flag,
+    format,
+    others = {},
+  }: {
+    readonly around: Surroundings
+    readonly flag: string
+    readonly format?: ReportFormat | undefined
+    readonly others?: { readonly [what: string]: string | undefined }
+  },
+): ReportTarget {
+  const known = format ?? formatOfEnding[extname(shown).toLowerCase()]
+  if (known === undefined) {
+    const endings = Object.keys(formatOfEnding).join(', ')
+    throw usageError(
+      `${flag} ${shown}: the ending of the file decides the format`,
+      `Name a file that ends in ${endings}.`,
+    )
+  }
+  const named = resolve(around.cwd, shown)
+  refuseEscapingLink(named, { within: findWorkspace(around), shown: `${flag} ${shown}` })
+  const file = realPath(named)
+  checkTarget(file, `${flag} ${shown}`)
+  for (const [what, other] of Object.entries(others)) {
+    if (other !== undefined && realPath(resolve(around.cwd, other)) === file)
+      throw usageError(`${flag} ${shown} is ${what}`, 'Name another file.')
+  }
+  return { file, shown, format: known }
+}
+
+interface RunFiles {
+  readonly file?: string | undefined
+  readonly output?: string | undefined
+  readonly record?: string | undefined
+}
+
+/**
+ * Checks `--report` of a run, which must not be one of its other files.
+ * @throws BatonError USAGE
+ */
+export function checkReport(shown: string, { file, output, record }: RunFiles, around: Surroundings): ReportTarget {
+  const others = { 'the file being run': file, 'the file of --output': output, 'the file of --record': record }
+  return reportTarget(shown, { around, flag: '--report', others })
+}
+
+/**
+ * Reports a run that has just ended: to the file of `--report`, and to the summary of the CI step that it is part of.
+ * @throws BatonError FILE_FAILED if a run that succeeded cannot be reported in the file
+ */
+export async function reportRun(
+  { folder, exitCode }: Pick<RunReport, 'folder' | 'exitCode'>,
+  flags: GlobalFlags & RunFiles & { readonly report?: string | undefined },
+  { err, ...around }: Surroundings & Pick<CommandIo, 'err'>,
+): Promise<void> {
+  const warn = (text: string): void => (flags.json || flags.level === 'quiet' ? undefined : err(`${text}\n`))
+  if (folder === undefined) {
+    const message = `--report ${flags.report} was not written, because the run was not recorded`
+    if (flags.report === undefined) return
+    if (exitCode !== 0) return warn(message)
+    throw new BatonError('FILE_FAILED', message, {
+      hint: 'Set [runs] dir in your config file to a local folder that you can write to.',
+    })
+  }
+  const report = await readReport(folder, { flags, workspace: findWorkspace(around) })
+  const { GITHUB_STEP_SUMMARY: summary } = around.env
+  const problem = summary ? await addToStepSummary(summary, report) : undefined
+  if (problem !== undefined) warn(problem)
+  if (flags.report === undefined) return
+  try {
+    await writeReport(checkReport(flags.report, {}, around), report)
+  } catch (error) {
+    if (exitCode === 0) throw error
+    warn(messageOf(error))
+  }
+}
+
+/** The report of the run in a folder. Secrets are shown by name. */
+export async function readReport(
+  folder: string,
+  { flags, workspace }: { readonly flags: Pick<GlobalFlags, 'chdir' | 'env' | 'config'>; readonly workspace: string },
+): Promise<Report> {
+  const id = basename(folder)
+  const run = await readRunSummary(folder, { known: summaryIn(folder) })
+  if (run === undefined) throw new BatonError('USAGE', `run ${id} cannot be read`, { hint: 'See baton runs.' })
+  const seen = await readRunState(folder)
+  const hint = hintOf(folder, seen?.end)
+  const findings = await withView(folder, reportOptions, (view) => findingsIn(view, run, hint))
+  const changes = await changesOf(folder)
+  const command = (words: string): string => `baton ${withPlace(words, flags)}`
+  const chat = chatPlaceOf(seen?.start?.facts)
+  const next = nextSteps({ ...findings, changes, chat: chat?.id }).map(({ what, command: words }) => ({
+    what,
+    command: command(words),
+  }))
+  return { ...findings, workspace, changes, next }
+}
+
+/** What the error that ended a run recommends. */
+function hintOf(
+  folder: string,
+  end: NonNullable<Awaited<ReturnType<typeof readRunState>>>['end'] | undefined,
+): string | null {
+  if (end === undefined) return null
+  const source = openFileRecords(folder, { mask: noMask })
+  try {
+    return failureOf(end, source)?.hint ?? null
+  } finally {
+    source.close()
+  }
+}
+
+/** The net changes with their line counts. A run whose contents cannot be read has none. */
+async function changesOf(folder: string): Promise<readonly ReportChange[]> {
+  const made: ReportChange[] = []
+  try {
+    const { changes, contents } = await openChanges(folder, noMask)
+    for (const { path, kind, from, diff } of fileDiffs(changes, contents)) {
+      made.push({ path, kind, ...(from === undefined ? {} : { from }), ...countLines(diff) })
+    }
+  } catch (error) {
+    // a damaged record is counted in the report
+    if (!(error instanceof BatonError)) throw error
+  }
+  const { readLeftOut } = await import('./commands/runs-show.ts')
+  for (const { diff } of await readLeftOut(folder, noMask)) {
+    for (const part of diff.split(/^(?=diff --git )/m)) {
+      const path = /^diff --git a\/.* b\/(.*)$/m.exec(part)?.[1]
+      if (path !== undefined) made.push({ path, kind: 'not applied', ...countLines(part) })
+    }
+  }
+  return made
+}
+
+function countLines(diff: string): Pick<ReportChange, 'added' | 'removed'> {
+  const body = diff.slice(Math.max(0, diff.indexOf('\n@@')))
+  if (!body.includes('\n@@'))
+    return /^(?:Binary files|.* differ: )/m.test(diff) ? { added: null, removed: null } : { added: 0, removed: 0 }
+  const lines = body.split('\n')
+  const count = (sign: string): number => lines.filter((line) => line.startsWith(sign)).length
+  return { added: count('+'), removed: count('-') }
+}
+
+function nextSteps(
+  report: Pick<Report, 'run' | 'waiting' | 'uncertain' | 'failures' | 'changes'> & {
+    readonly chat: string | undefined
+  },
+): readonly NextStep[] {
+  const { run, waiting, uncertain, failures, changes, chat } = report
+  const { id, status } = run
+  const steps: NextStep[] = []
+  const add = (what: string, command: string): void => void steps.push({ what, command })
+  if (waiting.length > 0) {
+    const call = waiting.length === 1 ? '' : ' --all'
+    add('approve', `approve ${id}${call}`)
+    add('reject', `reject ${id}${call} --reason TEXT`)
+  } else if (chat !== undefined) add('continue', `chat --resume ${chat}`)
+  else if (status !== 'done' && status !== 'skipped' && status !== 'running' && isResumed(run)) {
+    const choices = uncertain.filter(({ resume }) => resume === 'choice').map((one) => ` --uncertain ${one.id}=redo`)
+    add('resume', `resume ${id}${choices.join('')}`)
+  }
+  const failed = failures.find(({ place }) => place !== '')
+  if (failed !== undefined) add('see the failure', `runs show ${id} --place ${shellWord(failed.place)}`)
+  if (changes.some(({ kind }) => kind !== 'not applied')) {
+    add('see the changes', `runs show ${id} --diff`)
+    add('undo', `undo ${id}`)
+  }
+  if (steps.length === 0) add('see the parts', `runs show ${id}`)
+  return steps
+}
+
+/** The text of a report. `json`: one object, indented. */
+export async function reportText(
+  report: Report,
+  format: ReportFormat,
+  {
+    paint = (_, text) => text,
+    lines = Number.POSITIVE_INFINITY,
+  }: { readonly paint?: Paint; readonly lines?: number } = {},
+): Promise<string> {
+  switch (format) {
+    case 'text':
+      return (await import('../render/report/report.ts')).textReport(report, { paint, lines })
+    case 'markdown':
+      return (await import('../render/report/markdown.ts')).markdownReport(report)
+    case 'html':
+      return (await import('../render/report/html.ts')).htmlReport(report)
+    case 'json':
+      return `${safeJson(report, 2)}\n`
+  }
+}
+
+/**
+ * Writes a report, atomically.
+ * @throws BatonError FILE_FAILED
+ */
+export async function writeReport({ file, shown, format }: ReportTarget, report: Report): Promise<void> {
+  const text = await reportText(report, format)
+  try {
+    replaceFile(file, text)
+  } catch (error) {
+    throw new BatonError('FILE_FAILED', `the report ${shown} cannot be written: ${messageOf(error)}`, { cause: error })
+  }
+}
+
+/**
+ * Adds a report to the summary of a CI step, once. Returns a warning if that is not possible: what a run did does not
+ * depend on it.
+ */
+export async function addToStepSummary(file: string, report: Report): Promise<string | undefined> {
+  try {
+    const text = await reportText(report, 'markdown')
+    const before = readIfPresent(file)
+    if (before.includes(text)) return undefined
+    appendFileSync(file, `${before === '' || before.endsWith('\n') ? '' : '\n'}${text}`)
+    return undefined
+  } catch (error) {
+    return `the report was not added to GITHUB_STEP_SUMMARY: ${messageOf(error)}`
+  }
+}
+
+function readIfPresent(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return ''
+  }
+}
