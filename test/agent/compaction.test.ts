@@ -152,7 +152,7 @@ describe('a conversation that becomes long', () => {
     expect(summary?.tools).toEqual(last?.tools)
     expect(world.sent.filter(({ type }) => type === 'conversation.compacted')).toMatchObject([
       { reason: 'window', messages: 5, tokens_before: expect.any(Number), tokens_after: expect.any(Number) },
-      { reason: 'window', messages: 3 },
+      { reason: 'window', messages: 5 },
     ])
     const items = world.sent.flatMap((event) => (event.type === 'item.completed' ? [event.item] : []))
     expect(items.filter(({ type }) => type === 'summary')).toMatchObject([
