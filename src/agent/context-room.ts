@@ -25,6 +25,8 @@ export interface ContextRoom {
   readonly answered: (usage: Usage, messages: number) => void
   /** The server has refused a request with these messages because of its length. */
   readonly refused: (messages: readonly Message[], tools: OfferedTools) => void
+  /** The server has refused a request for a summary of these messages because of its length. */
+  readonly refusedSummary: (messages: readonly Message[], tools: OfferedTools) => void
   /** The conversation was made shorter. */
   readonly compacted: () => void
   /** Whether it was made shorter since the last answer. */
@@ -49,6 +51,8 @@ const usualShare = 0.8
 const refusedShare = 0.6
 /** A request for a summary may fill the window up to here. */
 const summaryShare = 0.9
+/** Tokens of a part of a conversation are estimated, and may be that many times too many. */
+const estimated = 1.25
 /** If a compaction could not help, the next one waits until the conversation has grown. */
 const growth = 1.2
 /** No model that is in use has a smaller window. */
@@ -57,7 +61,9 @@ const alwaysFits = 3000
 const firstFits = 60_000
 
 export function createContextRoom({ compactAt, output, windowOf }: RoomOptions): ContextRoom {
-  let last: { readonly tokens: number; readonly messages: number } | undefined
+  let last: { readonly input: number; readonly tokens: number; readonly messages: number } | undefined
+  /** A request for a summary was refused as well, although it had less than the last answered request, or hardly more. */
+  let isSummaryRefused = false
   let refusedSize: number | undefined
   /** What the server has refused: its window is smaller. */
   let tooMany = Infinity
@@ -79,7 +85,7 @@ export function createContextRoom({ compactAt, output, windowOf }: RoomOptions):
   return {
     answered({ input, output: said }, messages) {
       // a model that counts no tokens
-      last = input + said === 0 ? undefined : { tokens: input + said, messages }
+      last = input + said === 0 ? undefined : { input, tokens: input + said, messages }
       if (isCompacted) least = input + said
       isCompacted = false
     },
@@ -87,8 +93,13 @@ export function createContextRoom({ compactAt, output, windowOf }: RoomOptions):
       refusedSize = sizeOf(messages, tools)
       tooMany = Math.min(tooMany, refusedSize)
     },
+    refusedSummary(messages, tools) {
+      isSummaryRefused = true
+      refusedSize = sizeOf(messages, tools)
+    },
     compacted() {
       last = undefined
+      isSummaryRefused = false
       refusedSize = undefined
       isCompacted = true
     },
@@ -100,14 +111,22 @@ export function createContextRoom({ compactAt, output, windowOf }: RoomOptions):
       const scale = size / Math.max(1, estimateTokens(messages, tools))
       if (refusedSize !== undefined) {
         const limit = refusedShare * refusedSize
-        return { why: 'too_long', window: (await windowOf()) ?? Infinity, limit, room: limit, scale }
+        // what was answered fits, and is paid for as kept if it is sent as it was
+        const fits = isSummaryRefused ? 0 : (last?.input ?? 0) * estimated
+        return { why: 'too_long', window: (await windowOf()) ?? Infinity, limit, room: Math.max(limit, fits), scale }
       }
       const fits = last === undefined ? firstFits : alwaysFits
       if (size < Math.min(fits, compactAt !== undefined && compactAt >= 1 ? compactAt : Infinity)) return undefined
       const window = (await windowOf()) ?? Infinity
       const limit = Math.min(limitOf(window), usualShare * tooMany)
       if (size < Math.max(limit, least * growth)) return undefined
-      return { why: 'window', window, limit, room: Math.min(window, tooMany) * summaryShare, scale }
+      return {
+        why: 'window',
+        window,
+        limit,
+        room: Math.max((last?.input ?? 0) * estimated, Math.min(window, tooMany) * summaryShare),
+        scale,
+      }
     },
   }
 }

@@ -29,7 +29,8 @@ export function doesNotFit(messages: readonly Message[], refused: Refused): Bato
       ? 'the context window of the model is not known'
       : `the context window of the model has ${tokensText(window)}`
   const largest = parts.map(({ name, bytes }) => `${name} with ${sizeText(bytes)}`)
-  const message = `${refusal?.message ?? `${label}: the request is too long`}: ${about}, and ${room}; the largest parts are ${largest.join(', ')}`
+  const said = refusal?.message.replace(/\.$/, '') ?? `${label}: the request is too long`
+  const message = `${said}; ${about}, and ${room}; the largest parts are ${largest.join(', ')}`
   const hint = [
     hints[parts[0]?.kind ?? 'text'],
     'Or use a model with a larger window: baton models lists them.',
@@ -116,8 +117,14 @@ function partsOfText(text: string): readonly Part[] {
     const name = source === undefined ? shown(path) : `${shown(path)} (${source})`
     files.push({ kind: 'file', name, bytes: bytesOf(text.slice(start, end)) })
   }
-  const rest = bytesOf(text) - files.reduce((sum, { bytes }) => sum + bytes, 0)
-  return [...files, { kind: 'text', name: `the text "${shown(text)}"`, bytes: rest }]
+  const all = files.reduce((sum, { bytes }) => sum + bytes, 0)
+  const rest = bytesOf(text) - all
+  const together: Part = { kind: 'file', name: `${source ?? 'files'} (${files.length} files)`, bytes: all }
+  return [
+    ...(files.length > 1 ? [together] : []),
+    ...files,
+    { kind: 'text', name: `the text "${shown(text)}"`, bytes: rest },
+  ]
 }
 
 /** Characters of a text that say which one it is. */

@@ -20,7 +20,7 @@ import { passesFilters } from '../tool/tool-filter.ts'
 import type { Compaction } from './compaction.ts'
 import { createContextRoom } from './context-room.ts'
 import { withRecordedWording, createMessageLog, type MessageLog, type OfferedTools, type Said } from './message-log.ts'
-import { type ModelCallResult, askModels, isTooLong } from './model-call.ts'
+import { type Answer, type ModelCallResult, askModels, isTooLong } from './model-call.ts'
 import type { AskOptions, CalledTool, ProgramStep, Reply } from './modes/mode.ts'
 import type { OpenPrompt } from './open-prompt.ts'
 import type { AgentParts, ChosenModel } from './parts.ts'
@@ -167,11 +167,10 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
       await takeMail(below(context, { kind: 'turn', index: turns }).scope.at)
       const compaction = await nextCompaction(offersTools, refusal)
       if (compaction?.kind === 'summary') {
-        await summarize(prompt, compaction, offersTools)
-        refusal = undefined
+        refusal = await summarize(prompt, compaction, offersTools)
         continue
       }
-      if (compaction !== undefined) await shorten(compaction, offersTools)
+      if (compaction !== undefined) await shorten(compaction)
       try {
         return await askNow(prompt, options, compaction)
       } catch (error) {
@@ -252,58 +251,75 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
   /**
    * Asks the model for a summary, which takes the place of most messages. With the same tools as other requests, so that
    * it is paid for as one that the server has kept; a model that calls one all the same is asked again without tools.
+   * Returns the refusal of the request because of its length, after which one with shorter texts may fit.
    */
-  async function summarize(prompt: OpenPrompt, compaction: Compaction, offersTools: boolean): Promise<void> {
-    const { instruction, messagesToSummarize } = await import('./compaction.ts')
-    const { max_tokens: most } = settings
+  async function summarize(
+    prompt: OpenPrompt,
+    compaction: Compaction,
+    offersTools: boolean,
+  ): Promise<BatonError | undefined> {
     for (const withTools of offersTools ? [true, false] : [false]) {
-      const { index, place, isTold } = beginTurn()
-      const id = idOf(index)
-      const item = { id, type: 'summary' } as const
-      const before = log.hashOf(compaction.from)
-      const said = recordedAs(place, {
-        messages: [instruction],
-        ...defined({ before }),
-        tools: withTools ? offered : undefined,
-      })
-      emit(opener, { type: 'item.started', item })
-      const answered = await askModels(
-        {
-          at: place,
-          models: [model, ...fallbackModels],
-          request: {
-            ...settings,
-            ...(most === undefined ? {} : { max_tokens: Math.max(most, leastSummary) }),
-            ...defined({ tools: said.tools }),
-            messages: [...messagesToSummarize(log.all(), compaction), ...said.messages],
-          },
-          recorded: { messages: said.messages, compaction, ...defined({ before }) },
-          itemId: id,
-          acceptsEmpty: true,
-        },
-        parts,
-        withServices(opener, { signal: prompt.signal }),
-      )
-      prompt.spend(answered)
-      const text = textOf(answered.answer).trim()
-      emit(opener, { type: 'item.completed', item: { ...item, text } })
-      if (text !== '' && isWhole.has(answered.answer.finish)) return shorten(compaction, offersTools, { text, isTold })
+      const isTold = wasAnswered()
+      let answer: Answer
+      try {
+        answer = await askForSummary(prompt, compaction, withTools)
+      } catch (error) {
+        if (!isTooLong(error)) throw error
+        if (compaction.cut !== undefined) throw await tooLarge(error, offersTools)
+        room.refusedSummary(log.all(), offersTools ? offered : [])
+        return error
+      }
+      const text = textOf(answer).trim()
+      if (text === '' || !isWhole.has(answer.finish)) continue
+      await shorten(compaction, { text, isTold })
+      return undefined
     }
     throw new BatonError('MODEL_FAILED', 'the conversation has become too long, and the model did not summarize it', {
       hint: 'Resume the run to ask it again.',
     })
   }
 
+  async function askForSummary(prompt: OpenPrompt, compaction: Compaction, withTools: boolean): Promise<Answer> {
+    const { instruction, messagesToSummarize } = await import('./compaction.ts')
+    const { index, place } = beginTurn()
+    const id = idOf(index)
+    const item = { id, type: 'summary' } as const
+    const before = log.hashOf(compaction.from)
+    const now = { messages: [instruction], tools: withTools ? offered : undefined, ...defined({ before }) }
+    const { messages, tools: recordedTools } = recordedAs(place, now)
+    const { max_tokens: most } = settings
+    emit(opener, { type: 'item.started', item })
+    const answered = await askModels(
+      {
+        at: place,
+        models: [model, ...fallbackModels],
+        request: {
+          ...settings,
+          ...(most === undefined ? {} : { max_tokens: Math.max(most, leastSummary) }),
+          ...defined({ tools: recordedTools }),
+          messages: [...messagesToSummarize(log.all(), compaction), ...messages],
+        },
+        recorded: { messages, compaction, ...defined({ before }) },
+        itemId: id,
+        acceptsEmpty: true,
+      },
+      parts,
+      withServices(opener, { signal: prompt.signal }),
+    )
+    prompt.spend(answered)
+    emit(opener, { type: 'item.completed', item: { ...item, text: textOf(answered.answer) } })
+    return answered.answer
+  }
+
   /** Makes the conversation shorter: the next request records all of it. */
   async function shorten(
     compaction: Compaction,
-    offersTools: boolean,
     { text, isTold = wasAnswered() }: { readonly text?: string; readonly isTold?: boolean } = {},
   ): Promise<void> {
     const { compacted } = await import('./compaction.ts')
     const before = log.all()
     const { messages, positionOf } = compacted(before, compaction, text)
-    const tokensBefore = room.sizeOf(before, offersTools ? offered : [])
+    const tokensBefore = room.sizeOf(before, offered)
     log.replace(messages, positionOf)
     room.compacted()
     if (isTold) return
@@ -312,7 +328,7 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
       reason: compaction.why,
       messages: compaction.from - compaction.keeps.length,
       tokens_before: Math.round(tokensBefore),
-      tokens_after: room.sizeOf(messages, offersTools ? offered : []),
+      tokens_after: Math.round((tokensBefore * estimateTokens(messages)) / Math.max(1, estimateTokens(before))),
     })
   }
 

@@ -248,7 +248,7 @@ describe('a server that says that a request is too long', () => {
       code: 'MODEL_FAILED',
       reason: 'CONTEXT_EXCEEDED',
       message: expect.stringMatching(
-        /says that it is too long: it has about [\d,]+ tokens, and the context window of the model is not known; the largest parts are big\.txt \(context_globs\) with 19\.6kb$/,
+        /says that it is too long; it has about [\d,]+ tokens, and the context window of the model is not known; the largest parts are big\.txt \(context_globs\) with 19\.6kb$/,
       ),
       hint: expect.stringContaining('baton models'),
     })
@@ -275,5 +275,18 @@ describe('a server that says that a request is too long', () => {
     expect(await look(world, { characters: 40_000 })).toMatchObject({ text: 'Done.' })
     const [, , second] = provider.requests
     expect(JSON.stringify(second?.messages)).toMatch(/x\\n\[\d+ characters are left out here, because/)
+  })
+
+  it('gets shorter texts to summarize if even those are too long for it', async () => {
+    const usual = script()
+    // a longer request is answered than the one for a summary, as by a server with several models behind it
+    const provider = createFakeProvider((request) => {
+      const tokens = estimateTokens(request.messages)
+      return tokens > (isForSummary(request) ? 2500 : 4500) ? { text: [], failure: tooLong() } : usual(request)
+    })
+    expect(await look(await sessionWorld({ provider }))).toMatchObject({ text: 'Done.' })
+    const [refused, accepted] = provider.requests.filter(isForSummary)
+    expect(JSON.stringify(refused)).not.toContain('left out')
+    expect(JSON.stringify(accepted)).toContain('left out')
   })
 })
