@@ -13,6 +13,10 @@ import type { RecordedMessages } from './model-call.ts'
 export interface MessageLog {
   readonly all: () => readonly Message[]
   readonly add: (messages: readonly Message[]) => void
+  /** Adds the messages of a prompt; what was said in earlier conversations may come first. */
+  readonly addPrompt: (messages: readonly Message[]) => void
+  /** Whether a message belongs to the prompt that is being answered. */
+  readonly isOfPrompt: (position: number) => boolean
   /** Adds messages that this program makes from what the record has anyway: results of tools, mail, feedback. */
   readonly addOwn: (messages: readonly Message[]) => void
   readonly isOwn: (message: Message) => boolean
@@ -24,6 +28,14 @@ export interface MessageLog {
   readonly next: () => RecordedMessages
   /** Adds an answer of the model, which is recorded by its call. */
   readonly answered: (message: Message) => void
+  /** The first messages, of which only a hash is recorded. */
+  readonly hashOf: (count: number) => RecordedMessages['before']
+  /**
+   * Replaces all messages by fewer ones, which the next request records in full. Those that were not there before are
+   * own ones.
+   * @param positionOf where a message is now; undefined: it is gone
+   */
+  readonly replace: (messages: readonly Message[], positionOf: (position: number) => number | undefined) => void
 }
 
 interface LogOptions {
@@ -36,6 +48,7 @@ interface LogOptions {
 export function createMessageLog({ said = [], portable = (text) => text }: LogOptions = {}): MessageLog {
   const textOf = (some: readonly Message[]): string => portable(canonicalText(some))
   const elsewhere = new Set(said)
+  let prompt: ReadonlySet<number> = new Set()
   const messages: Message[] = []
   let recorded = 0
   let hashed = 0
@@ -49,17 +62,26 @@ export function createMessageLog({ said = [], portable = (text) => text }: LogOp
       for (const message of added) own.add(message)
       messages.push(...added)
     },
+    addPrompt(added) {
+      const answered = added.findLastIndex(({ role }) => role === 'assistant' || role === 'tool')
+      const first = messages.length
+      prompt = new Set(
+        added.flatMap((message, index) => (index > answered && !elsewhere.has(message) ? [first + index] : [])),
+      )
+      messages.push(...added)
+    },
+    isOfPrompt: (position) => prompt.has(position),
     isOwn: (message) => own.has(message),
     instructions: new Set(),
     takeNext({ messages: taken, before }) {
-      if (recorded > 0 || said.length === 0) return void messages.splice(recorded, Infinity, ...taken)
+      if (recorded > 0 || elsewhere.size === 0) return void messages.splice(recorded, Infinity, ...taken)
       saidHash = before?.hash
       const fresh = messages.flatMap((message, index) => (elsewhere.has(message) ? [] : [index]))
       for (const [number, index] of fresh.entries()) messages[index] = taken[number] ?? (messages[index] as Message)
     },
     next() {
       const fresh = messages.slice(recorded)
-      if (recorded === 0 && said.length === 0) return { messages: fresh }
+      if (recorded === 0 && elsewhere.size === 0) return { messages: fresh }
       if (recorded === 0) {
         const before = { count: said.length, hash: saidHash ?? sha256(textOf(said)) }
         return { before, messages: fresh.filter((message) => !elsewhere.has(message)) }
@@ -72,6 +94,17 @@ export function createMessageLog({ said = [], portable = (text) => text }: LogOp
       messages.push(message)
       recorded = messages.length
     },
+    hashOf: (count) => ({ count, hash: sha256(textOf(messages.slice(0, count))) }),
+    replace(others, positionOf) {
+      const before = new Set(messages)
+      for (const message of others) if (!before.has(message)) own.add(message)
+      prompt = new Set([...prompt].flatMap((position) => positionOf(position) ?? []))
+      messages.splice(0, Infinity, ...others)
+      elsewhere.clear()
+      recorded = 0
+      hashed = 0
+      hash = ''
+    },
   }
 }
 
@@ -83,7 +116,7 @@ export function canonicalText(value: readonly Message[] | Json): string {
 export type OfferedTools = NonNullable<ModelRequest['tools']>
 
 /** What a request says that may contain texts of this program. */
-interface Said extends RecordedMessages {
+export interface Said extends RecordedMessages {
   readonly tools: OfferedTools | undefined
 }
 

@@ -12,6 +12,7 @@ import type { TokenPrices } from '../model/prices.ts'
 import type { ModelRequest } from '../model/provider.ts'
 import { callWithRetries } from '../model/retry.ts'
 import { refuseWithoutTools } from './check-models.ts'
+import type { Compaction } from './compaction.ts'
 import type { AgentParts, ChosenModel } from './parts.ts'
 import { adaptMessages } from './supported-files.ts'
 
@@ -66,7 +67,7 @@ export async function askModels(question: Question, parts: AgentParts, context: 
 }
 
 /** The result of a model call. It is recorded, so it is plain JSON. */
-interface Answer extends Omit<ModelAnswer, 'costUsd'> {
+export interface Answer extends Omit<ModelAnswer, 'costUsd'> {
   /** Null if the price of the model is not known. */
   readonly costUsd: number | null
   /** The duration, including all attempts. */
@@ -87,6 +88,8 @@ interface ModelCall {
 export type RecordedMessages = {
   readonly messages: readonly Message[]
   readonly before?: { readonly count: number; readonly hash: string }
+  /** How the conversation is made shorter: for this request, or by the summary that this request asks for. */
+  readonly compaction?: Compaction
 }
 
 /**
@@ -280,6 +283,11 @@ const emptyAnswers: { readonly [K in Answer['finish']]: readonly [string, string
   ],
 }
 
+/** Whether a request did not fit into the context of its model. */
+export function isTooLong(error: unknown): error is BatonError {
+  return isBatonError(error) && error.reason === 'CONTEXT_EXCEEDED'
+}
+
 /** Failures that another model may not have: everything but an aborted run, a spent budget and a full disk. */
 function isModelFailure(error: unknown): error is BatonError {
   return isBatonError(error) && ['MODEL_FAILED', 'KEY_MISSING', 'KEY_REFUSED', 'LIMIT'].includes(error.code)
@@ -290,7 +298,9 @@ function allFailed(failures: readonly BatonError[]): BatonError {
   if (first === undefined) return new BatonError('CONFIG_INVALID', 'no model is named')
   const last = others.at(-1)
   if (last === undefined) return first
-  return rewordError(first, { message: `${first.message}; the fallback models failed too: ${last.message}` })
+  // with a shorter conversation, the model for which it is too long can answer
+  const error = failures.find(isTooLong) ?? first
+  return rewordError(error, { message: `${first.message}; the fallback models failed too: ${last.message}` })
 }
 
 function shown(name: string): string {

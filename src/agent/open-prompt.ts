@@ -43,6 +43,8 @@ export interface OpenPrompt extends Pick<OpenPromptOptions, 'id' | 'mode' | 'use
   readonly prepare: (instructions?: string) => Promise<void>
   /** An answer of a model counts. */
   readonly count: (answered: ModelCallResult) => void
+  /** A call of a model that is no answer to the prompt counts, for what it has used. */
+  readonly spend: (call: ModelCallResult) => void
   /** Called when a call is issued; the returned function is called when it has ended. */
   readonly reserveUse: () => (use: ToolUse) => void
   /** Adds a text that was not streamed from a model as is. Events stream it first, unless `streams` is false. */
@@ -79,9 +81,14 @@ export function openPrompt(options: OpenPromptOptions): OpenPrompt {
     const before = log.all()
     const added = [...input.slice(0, -1), ...context, ...input.slice(-1)]
     if (isFeedback) return log.addOwn(added)
-    if (instructions === undefined || log.instructions.has(instructions)) return log.add(added)
+    if (instructions === undefined || log.instructions.has(instructions)) return log.addPrompt(added)
     log.instructions.add(instructions)
-    log.add(instructed(added, instructions, before))
+    log.addPrompt(instructed(added, instructions, before))
+  }
+
+  function spend({ chosen, answer }: ModelCallResult): void {
+    spent = addSpent(spent, { model: chosen.model, usage: answer.usage, costUsd: answer.costUsd })
+    seconds += answer.seconds
   }
 
   const now = (): Prompt => ({
@@ -109,10 +116,10 @@ export function openPrompt(options: OpenPromptOptions): OpenPrompt {
     end: () => end,
     begin: () => begin(),
     prepare: async (instructions) => begin(hasBegun ? [] : await prepare(), instructions),
+    spend,
     count(answered) {
       const { chosen, answer } = answered
-      spent = addSpent(spent, { model: chosen.model, usage: answer.usage, costUsd: answer.costUsd })
-      seconds += answer.seconds
+      spend(answered)
       reasoning = reasoningOf(answer)
       answeredBy = { name: chosen.model, provider: chosen.provider.name }
     },

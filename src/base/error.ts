@@ -52,6 +52,7 @@ export const errorReasons = [
   'AGENT_TIMEOUT',
   'INSUFFICIENT_AGENTS',
   'TOOL_NOT_FOUND',
+  'CONTEXT_EXCEEDED',
 ] as const
 
 export type ErrorReason = (typeof errorReasons)[number]

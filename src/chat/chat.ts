@@ -1,4 +1,3 @@
-import { modelText } from '../base/model-text.ts'
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { BatonError } from '../base/error.ts'
@@ -7,6 +6,7 @@ import { defined } from '../base/json.ts'
 import type { Surroundings as Place } from '../config/locate.ts'
 import { loadTargetConfig } from '../config/target-config.ts'
 import type { Listener } from '../event/bus.ts'
+import { summaryInstruction } from '../event/conversation-summary.ts'
 import { readRunSummary } from '../history/run-list.ts'
 import { readValue } from '../journal/cassette.ts'
 import { capture } from '../journal/work-result.ts'
@@ -103,8 +103,6 @@ interface ChatMessage extends ListedMessage {
 
 /** The request size in tokens from which a chat is summarized. */
 const usualCompactAt = 100_000
-
-const summaryInstruction = modelText`Sum up our conversation so far for yourself, so that you can continue it without reading it again: what I want and why, what was decided, what was done (with the names of files, functions and commands), what was found out, what is still open, and how I want you to work. Keep every fact that later work may need; omit what is settled and no longer needed. Do not call any tools. Answer with the summary only.`
 
 /** Who opens a chat, and where its runs work. */
 export interface ChatHost extends Place {

@@ -106,6 +106,8 @@ export interface RunScope {
   readonly hasFormerRounds?: true
   /** Others can do without this work, so a host that fails is not waited for as long as otherwise. */
   readonly isSpare?: true
+  /** When conversations are made shorter, see agent/context-room.ts. */
+  readonly compactAt?: number | false
   /** Options of built-in modes by mode id, for agents without their own. */
   readonly modeOptions?: { readonly [mode: string]: JsonObject }
   /** The agent run that this is part of; undefined outside script agents. */

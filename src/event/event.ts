@@ -190,7 +190,7 @@ const usage: Schema<Usage> = { $ref: '#/definitions/usage' }
 const change: Schema<FileChange> = { $ref: '#/definitions/file_change' }
 const stage = oneOf('pre', 'pre_task', 'post_task', 'post')
 const scope = oneOf('run', 'task')
-const message = { id: text, type: oneOf('agent_message', 'program_output') }
+const message = { id: text, type: oneOf('agent_message', 'program_output', 'summary') }
 const task = { index: count, label: text }
 
 const ending = {
@@ -409,6 +409,17 @@ const events = {
    * number of the failed call, from 1. `left_ms`: how much longer it is tried while the network or the server fails.
    */
   retry: { item_id: text, model: text, attempt: ordinal, delay_ms: number, left_ms: optional(number), error },
+  /**
+   * A conversation was made shorter, because the next request would nearly fill the context window, or the server refused
+   * it as too long. `messages`: how many were summarized, or had results that were cut; `tokens_before`, `tokens_after`:
+   * of the request, estimated.
+   */
+  'conversation.compacted': {
+    reason: oneOf('window', 'too_long'),
+    messages: count,
+    tokens_before: count,
+    tokens_after: count,
+  },
   /** A model failed permanently, and the next one of `fallback_models` is called. */
   fallback: { item_id: text, from: text, to: text, error },
   /**

@@ -1,5 +1,5 @@
 import { sha256 } from '../base/hash.ts'
-import { isObject, type Json } from '../base/json.ts'
+import { canonicalJson, isObject, type Json } from '../base/json.ts'
 import { originOf, parsePlace, placeText } from '../event/place.ts'
 import { agentConversation, agentIdAt, callOfAgent, spawnTools, taskTool } from '../event/sub-agents.ts'
 import type { RecordSource } from '../journal/source.ts'
@@ -84,7 +84,7 @@ function spawnedBy(location: Location, source: RecordSource): GivenAgent | undef
  * killed. What a later process repeated replaces the old version. An agent that is a program has only its answer.
  */
 export function readTranscript(view: RunView, agent: GivenAgent, run: string): readonly TranscriptLine[] {
-  const messages = turnsOf(view, agent.place).flatMap((turn) => messagesOf(turn, view.source))
+  const messages = messagesOf(turnsOf(view, agent.place), view.source)
   let parent: string | null = null
   return (messages.length === 0 ? lastAnswer(view, agent.place) : messages).map(({ message, t }, index) => {
     const { id, name, place } = agent
@@ -145,12 +145,22 @@ interface TimedMessage {
   readonly t: number
 }
 
-function messagesOf(turn: RunNode, source: RecordSource): readonly TimedMessage[] {
+function messagesOf(turns: readonly RunNode[], source: RecordSource): readonly TimedMessage[] {
+  const all: TimedMessage[] = []
+  for (const turn of turns) all.push(...messagesOfTurn(turn, all, source))
+  return all
+}
+
+function messagesOfTurn(turn: RunNode, said: readonly TimedMessage[], source: RecordSource): readonly TimedMessage[] {
   const started = startedOf(turn, source)
   if (started === undefined) return []
   const request = valueOf(started.request, source)
-  const messages = isObject(request) && Array.isArray(request['messages']) ? request['messages'] : []
-  const asked = messages.map((message) => ({ message: message as Json, t: started.t }))
+  const messages = isObject(request) && Array.isArray(request['messages']) ? (request['messages'] as Json[]) : []
+  // after the conversation was made shorter, a request has all of it: what stayed is shown already
+  const isWhole = said.length > 0 && isObject(request) && request['before'] === undefined
+  const known = new Set(isWhole ? said.map(({ message }) => canonicalJson(message)) : [])
+  const fresh = messages.filter((message) => !known.has(canonicalJson(message)))
+  const asked = fresh.map((message) => ({ message, t: started.t }))
   const ended = endedOf(turn, source)
   const answer = ended?.status === 'ok' ? valueOf(ended.value, source) : undefined
   if (ended === undefined || !isObject(answer)) return asked

@@ -274,7 +274,7 @@ export function describeEffect(kind: string, request: unknown): string {
   const text = (name: string): string => (typeof request[name] === 'string' ? request[name] : '')
   switch (kind) {
     case 'model':
-      return text('provider')
+      return isSummary(request) ? `${text('provider')} (summary of the conversation)` : text('provider')
     case 'command':
       return [text('command'), ...listOf(request['args'])].join(' ')
     case 'file':
@@ -286,6 +286,11 @@ export function describeEffect(kind: string, request: unknown): string {
     default:
       return text('name') || text('path')
   }
+}
+
+/** Whether a request asks for the summary that makes a conversation shorter. */
+function isSummary({ compaction }: { readonly [key: string]: unknown }): boolean {
+  return isObject(compaction) && compaction['kind'] === 'summary'
 }
 
 function listOf(value: unknown): readonly string[] {

@@ -2,6 +2,7 @@ import { modelText } from '../base/model-text.ts'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { isObject } from '../base/json.ts'
+import { summaryMessage } from '../event/conversation-summary.ts'
 import { type Message, textMessage, textOf, toolCallsOf } from '../event/message.ts'
 import type { Grant } from '../event/permission.ts'
 import { chatPlaceOf, type ChatPlace } from './chat-place.ts'
@@ -34,24 +35,25 @@ export async function readChatContext(runs: string, last: string, mask: SecretMa
     seen.add(id)
     const folder = join(runs, id)
     if (!existsSync(folder)) return { messages: said, grants, lost: id }
-    const { chat, messages, granted } = await readMessage(folder, mask)
+    const { chat, messages, granted, isSummarized } = await readMessage(folder, mask)
     grants.push(...granted)
     const summary = chat?.isSummary === true ? messages.findLast(({ role }) => role === 'assistant') : undefined
     if (summary !== undefined && textOf(summary).trim() !== '') {
-      return { messages: [textMessage('user', `${summaryHead}\n\n${textOf(summary).trim()}`), ...said], grants }
+      return { messages: [summaryMessage(textOf(summary)), ...said], grants }
     }
     if (chat?.isSummary !== true) said = [...messages, ...said]
+    if (chat?.isSummary !== true && isSummarized) return { messages: said, grants }
     id = chat?.after
   }
   return { messages: said, grants }
 }
 
-const summaryHead = modelText`This is a summary of our conversation so far:`
-
 interface RecordedMessage {
   readonly chat: ChatPlace | undefined
   readonly messages: readonly Message[]
   readonly granted: readonly Grant[]
+  /** While it was answered, the conversation was summarized: its messages start with everything before. */
+  readonly isSummarized: boolean
 }
 
 interface Turn {
@@ -66,6 +68,7 @@ const wholeTask = /^(?:redo\/\d+\/)?(?:iteration\/\d+\/)?task\/(\d+)$/
 async function readMessage(folder: string, mask: SecretMask): Promise<RecordedMessage> {
   const source = openFileRecords(folder, { mask })
   const turns = new Map<number, Turn>()
+  let isSummarized = false
   const contents = new Map<number, string>()
   const granted: Grant[] = []
   let chat: ChatPlace | undefined
@@ -92,33 +95,49 @@ async function readMessage(folder: string, mask: SecretMask): Promise<RecordedMe
       }
       const [, redo = '0', , turn] = mainTurn.exec(record.p) ?? []
       if (turn === undefined) return
-      if (Number(redo) > round) turns.clear()
+      if (Number(redo) > round) {
+        turns.clear()
+        isSummarized = false
+      }
       round = Math.max(round, Number(redo))
-      addTo(turns, Number(turn), record, source)
+      if (addTo(turns, Number(turn), record, source) === 'anew') isSummarized = true
     })
   } finally {
     source.close()
   }
-  if (turns.size > 0 && contents.size <= 1) return { chat, granted, messages: messagesOf(turns) }
+  if (turns.size > 0 && contents.size <= 1) return { chat, granted, messages: messagesOf(turns), isSummarized }
   // several answers, or one that did not come from the main agent alone
   const answer = [...contents].toSorted(([left], [right]) => left - right).map(([, content]) => content)
   const answered = answer.filter((text) => text !== '').join('\n\n')
   const asked = instruction === '' ? [] : [textMessage('user', instruction)]
-  return { chat, granted, messages: [...asked, ...(answered === '' ? [] : [textMessage('assistant', answered)])] }
+  const messages = [...asked, ...(answered === '' ? [] : [textMessage('assistant', answered)])]
+  return { chat, granted, messages, isSummarized: false }
 }
 
-function addTo(turns: Map<number, Turn>, turn: number, record: JournalRecord, source: RecordSource): void {
+/** `anew`: the conversation was made shorter before this turn, which has all of it. */
+function addTo(
+  turns: Map<number, Turn>,
+  turn: number,
+  record: JournalRecord,
+  source: RecordSource,
+): 'anew' | undefined {
   if (record.k === 'started') {
     const request = source.value(record.request)
-    const messages = isObject(request) && Array.isArray(request['messages']) ? (request['messages'] as Message[]) : []
+    const { messages: said, before, compaction } = isObject(request) ? request : {}
+    // what is asked for a summary, and what is answered, is no part of the conversation
+    if (isObject(compaction) && compaction['kind'] === 'summary') return undefined
+    const messages = Array.isArray(said) ? (said as Message[]) : []
+    const isAnew = before === undefined && turns.size > 0 && !turns.has(turn)
+    if (isAnew) turns.clear()
     turns.set(turn, { asked: messages.filter(({ role }) => role !== 'system') })
-    return
+    return isAnew ? 'anew' : undefined
   }
-  if (record.k !== 'ended' || record.status !== 'ok') return
+  if (record.k !== 'ended' || record.status !== 'ok') return undefined
   const known = turns.get(turn)
   const value = source.value(record.value)
-  if (known === undefined || !isObject(value) || !Array.isArray(value['parts'])) return
+  if (known === undefined || !isObject(value) || !Array.isArray(value['parts'])) return undefined
   known.answer = { role: 'assistant', parts: value['parts'] as Message['parts'] }
+  return undefined
 }
 
 /** In the order in which they were said; interrupted calls get a result that says so. */

@@ -72,7 +72,7 @@ export function asChild(
   return { ...target, spec, settings: settings(spec.params), agentSettings, settingsFor: settings }
 }
 
-type ChildNames = 'rights' | 'options' | 'redoCount' | 'modeOptions'
+type ChildNames = 'rights' | 'options' | 'redoCount' | 'modeOptions' | 'compactAt'
 
 /**
  * The options that its own agents start from, and its rights, which are at most those of its caller. Its own rules
@@ -86,9 +86,16 @@ export function childContext<Context extends ContextWith<ChildNames, NarrowPorts
   const { rules = [] } = target.spec.layers.own
   // as written, without comparing its entries: the list is stricter or absent
   const own = rules.map(({ tool, pattern, effect, origin }) => ({ tool, effect, origin, ...defined({ pattern }) }))
+  const { compactAt: _, ...scope } = context.scope
   const inner = {
     ...context,
-    scope: { ...context.scope, options, redoCount: 0, modeOptions: codeOptions(target, context) },
+    scope: {
+      ...scope,
+      ...defined({ compactAt: target.settings.compact_at }),
+      options,
+      redoCount: 0,
+      modeOptions: codeOptions(target, context),
+    },
     services: { ...context.services, definitions: async () => (await target.definitions()).byName },
   }
   return narrow(inner, {

@@ -29,6 +29,8 @@ export interface ModelFault {
   readonly isUnreached?: boolean
   /** The server ended the answer, so that the network is not what fails. */
   readonly isEnded?: boolean
+  /** The request does not fit into the context of the model. */
+  readonly isTooLong?: boolean
   /** How long the host asks to wait, in milliseconds. */
   readonly retryAfterMs?: number
   /** The server's error message, verbatim. */
@@ -84,6 +86,7 @@ export function modelError(
   const detail = safeText(fault.detail ?? '', endpoint.secrets)
   const message = `${call.model}: ${endpoint.host} ${fault.what}${detail === '' ? '' : `: ${detail}`}`
   return new BatonError(fault.class === 'auth' ? 'KEY_REFUSED' : 'MODEL_FAILED', message, {
+    reason: fault.isTooLong === true ? 'CONTEXT_EXCEEDED' : undefined,
     hint: fault.hint ?? hints[fault.class](endpoint),
     cause: failure(fault),
   })
@@ -100,7 +103,7 @@ export function keyMissing(keyName: string, call: { readonly model: string; read
   })
 }
 
-function failure(fault: Omit<ModelFault, 'what' | 'detail' | 'hint'>): ModelFailure {
+function failure(fault: Omit<ModelFault, 'what' | 'detail' | 'hint' | 'isTooLong'>): ModelFailure {
   const { retryable, isOverload = false, isUnreached, isEnded, status, retryAfterMs } = fault
   const more = defined({ isUnreached, isEnded, status, retryAfterMs })
   return { kind: 'model-failure', class: fault.class, retryable, isOverload, ...more }

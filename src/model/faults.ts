@@ -101,7 +101,7 @@ function faultOfReport(report: Report): ModelFault {
   }
 }
 
-type Kind = Pick<ModelFault, 'class' | 'hint'>
+type Kind = Pick<ModelFault, 'class' | 'hint' | 'isTooLong'>
 
 /** Failures that may not happen again on the next attempt. */
 const retried: ReadonlySet<FailureClass> = new Set<FailureClass>(['timeout', 'rate_limit', 'unavailable'])
@@ -139,8 +139,22 @@ function saysOverload({ status, code }: Report): boolean {
   return /overloaded|slow_down|server_busy/.test(code) || (status === undefined && /\bunavailable\b/.test(code))
 }
 
-const tooLong =
-  /context[ _]length|context window|maximum context|too many tokens|token count .*exceeds|prompt is too long|input is too long|exceed_context_size/i
+/** What servers and gateways say of a request that does not fit into the context of a model, in code or message. */
+const tooLong = [
+  /context[ _](?:length|window|limit)|maximum context|exceed\w* (?:the )?(?:available )?context|exceed_context_size/i,
+  /too many tokens|token count .*exceeds|exceed\w* (?:the )?(?:model |maximum )*(?:token limit|number of tokens)/i,
+  /(?:prompt|input|request) is too (?:long|large for)|maximum (?:prompt|input) length|prompt exceeds/i,
+  /range of input length|`?inputs`? tokens? \+|string too long\. expected .*length \d{6}/i,
+  /model_max_prompt_tokens|request_too_large/i,
+]
+
+function saysTooLong({ status, code, detail = '' }: Report): boolean {
+  const words = detail.slice(0, lookedAt)
+  return status === 413 || tooLong.some((said) => said.test(code) || said.test(words))
+}
+
+/** Statuses at or above 500 that gateways give to any error of the server behind them. */
+const relayed: ReadonlySet<number> = new Set([500, 502])
 
 /** For errors without a status. */
 const badKey =
@@ -160,8 +174,17 @@ const noTools = [
 const lookedAt = 1000
 const noToolsHint = 'The model or its server does not support tools: remove tools, or use another model.'
 
-function namedKind({ code, detail = '', status }: Report): Kind | undefined {
-  if (status !== undefined && status >= 500) return undefined
+const isTooLong = {
+  class: 'invalid_request',
+  isTooLong: true,
+  hint: 'The prompt is too long for this model: use fewer or smaller files, or a model with a larger context.',
+} as const satisfies Kind
+
+function namedKind(report: Report): Kind | undefined {
+  const { code, detail = '', status } = report
+  if (status !== undefined && status >= 500) {
+    return relayed.has(status) && saysTooLong(report) ? isTooLong : undefined
+  }
   if (/insufficient_quota|billing/.test(code) || noCredit.test(detail)) return { class: 'quota' }
   if (status === 401 || status === 403 || status === 429) return undefined
   if (/invalid_api_key|api_key_invalid|authentication_?error|permission|unauthori[sz]ed|unauthenticated/.test(code)) {
@@ -169,10 +192,7 @@ function namedKind({ code, detail = '', status }: Report): Kind | undefined {
   }
   if (/rate_limit|resource_exhausted/.test(code)) return { class: 'rate_limit' }
   if (/model_not_found/.test(code)) return { class: 'not_found' }
-  if (status === 413 || tooLong.test(code) || tooLong.test(detail)) {
-    const hint = 'The prompt is too long for this model: use fewer or smaller files, or a model with a larger context.'
-    return { class: 'invalid_request', hint }
-  }
+  if (saysTooLong(report)) return isTooLong
   const words = detail.slice(0, lookedAt)
   if (noTools.some((said) => said.test(words))) return { class: 'invalid_request', hint: noToolsHint }
   if (status !== undefined) return undefined

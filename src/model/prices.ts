@@ -37,7 +37,7 @@ export interface PriceList {
   perToken(model: PricedModel, inputTokens?: number): TokenPrices | undefined
   /** What a short request costs now; undefined if the price is not known. */
   rates(model: PricedModel): ShownRates | undefined
-  /** Tokens of its context window, if known. */
+  /** Tokens of its context window, if known. At another host it is that of the model with the same name. */
   windowOf(model: PricedModel): number | undefined
   /** The models with a price at the own address of a built-in provider. */
   modelsOf(provider: string): readonly string[]
@@ -120,7 +120,7 @@ export async function loadPrices({
       const cached = prices['cache_read_mtok']
       return { input, cached: cached === undefined ? input : rate(cached, 0), output }
     },
-    windowOf: (model) => lookUp(model, oneToken)?.model.context_window,
+    windowOf: (model) => lookUp(model, oneToken)?.model.context_window ?? windowOfName(model.model, table, providers),
     modelsOf(provider) {
       const listed = Object.keys(table).filter((label) => label.startsWith(`${provider}::`))
       const { models = [] } = providers.find(({ id }) => id === listNameOf(provider)) ?? {}
@@ -134,6 +134,21 @@ export async function loadPrices({
       updated: updated !== undefined,
     },
   }
+}
+
+/** The smallest window of the models with this name, which may have that of a vendor before it. */
+function windowOfName(
+  model: string,
+  table: ModelTable['prices'],
+  providers: readonly PriceProvider[],
+): number | undefined {
+  const name = model.toLowerCase().replace(/^.*\//, '')
+  const tabled = Object.entries(table).flatMap(([label, { window }]) => (label.endsWith(`::${name}`) ? [window] : []))
+  const listed = providers.flatMap(({ models }) =>
+    models.flatMap(({ id, context_window: window }) => (id.toLowerCase() === name ? (window ?? []) : [])),
+  )
+  const found = tabled.length > 0 ? tabled : listed
+  return found.length === 0 ? undefined : Math.min(...found)
 }
 
 const oneToken: Usage = { calls: 1, input: 1, output: 1, cached: 0, reasoning: 0 }

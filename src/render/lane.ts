@@ -46,6 +46,8 @@ export type Activity =
   | { readonly kind: 'asking'; readonly model?: string }
   | { readonly kind: 'thinking' }
   | { readonly kind: 'answering' }
+  /** The conversation has become long; what is streamed is not shown. */
+  | { readonly kind: 'summarizing' }
   | { readonly kind: 'retry'; readonly until: number; readonly message: string }
 
 /** How many characters of each text are kept; the view truncates them further to the width of the screen. */
@@ -66,7 +68,7 @@ export function follow(lane: Lane, place: string): void {
 /** Adds a piece of an answer. Pieces of other calls in the lane are ignored: interleaved texts would make no sense. */
 export function addPiece(lane: Lane, place: string, piece: { readonly text: string; readonly reasoning?: true }): void {
   follow(lane, place)
-  if (lane.follows !== place) return
+  if (lane.follows !== place || lane.activity.kind === 'summarizing') return
   const kind = piece.reasoning === true ? 'thinking' : 'answering'
   const before = lane.activity.kind === kind ? lane.tail : ''
   lane.activity = { kind }

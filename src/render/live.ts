@@ -323,6 +323,8 @@ function activityOf({ activity, calls, isQueued }: Lane, now: number): Segment {
       return { text: 'thinking' }
     case 'answering':
       return { text: 'answering' }
+    case 'summarizing':
+      return { text: 'summarizing the conversation' }
     case 'retry': {
       const wait = activity.until - now
       if (wait <= 0) return { text: 'retrying' }

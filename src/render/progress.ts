@@ -277,6 +277,7 @@ export function createProgress(clock: () => number): ProgressKeeper {
       case 'tool.completed':
         return within(place, (lane) => lane.calls.delete(event.id))
       case 'item.started':
+        if (event.item.type === 'summary') return showCall(place, { kind: 'summarizing' })
         return within(place, (lane) => follow(lane, place))
       case 'item.delta':
         return within(place, (lane) => addPiece(lane, place, event))

@@ -3,7 +3,7 @@ import { changeFailureText } from '../event/error-info.ts'
 import { harmless, harmlessName } from '../base/terminal-text.ts'
 import { isWithin } from '../event/place.ts'
 import type { FileChange, RunEvent } from '../event/event.ts'
-import { countOf, formatClock, formatCost, formatDuration, formatUsage, oneLine } from './format.ts'
+import { countOf, formatClock, formatCost, formatCount, formatDuration, formatUsage, oneLine } from './format.ts'
 import { isNested, type Renderer, type Write } from './renderer.ts'
 import type { Paint } from './style.ts'
 import { isOfTeam } from '../event/sub-agents.ts'
@@ -133,6 +133,11 @@ function noteworthy(event: RunEvent, target: 'prompt' | 'agent', paint: Paint): 
     }
     case 'fallback':
       return `${paint('yellow', 'fallback')} to ${event.to}: ${event.error.message}`
+    case 'conversation.compacted': {
+      const [before, after] = [event.tokens_before, event.tokens_after].map(formatCount)
+      const why = event.reason === 'window' ? 'has become long' : 'is too long for the model'
+      return `${paint('yellow', 'compacted')} the conversation, which ${why}: about ${before} → ${after} tokens`
+    }
     case 'sandbox.used':
       return `${paint('dim', 'sandbox')} ${sandboxText(event)}`
     case 'iteration.started':

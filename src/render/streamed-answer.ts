@@ -56,8 +56,8 @@ export function createStreamedAnswer(write: Write): Renderer {
         said = ''
         return
       case 'item.started':
-        isAnswer = !writesPrograms || event.item.type === 'program_output'
-        if (!writesPrograms) said = ''
+        isAnswer = event.item.type !== 'summary' && (!writesPrograms || event.item.type === 'program_output')
+        if (!writesPrograms && isAnswer) said = ''
         else if (isAnswer && streams) beginPart()
         hasWritten = false
         return

@@ -1,4 +1,5 @@
 import { modelText } from '../base/model-text.ts'
+import { material } from '../agent/material.ts'
 import { attribute, framed, withoutControls } from '../base/frame.ts'
 import { type FilePart, type Message, textMessage, textOf } from '../event/message.ts'
 
@@ -8,19 +9,12 @@ export interface LoadedFile {
   readonly content: string
 }
 
-/** The headings above the files, by the purpose for which they are shown. */
-const headings = {
-  knowledge: modelText`Knowledge to follow`,
-  context: modelText`Files for context`,
-  working: modelText`Files to work on`,
-} as const
-
 const resourcesHeading = modelText`# Resources for context`
 
 /** Number of bytes around the path and the content of a file. */
 const markup = 64
 
-export type Material = { readonly [kind in keyof typeof headings]: string }
+export type Material = { readonly [kind in keyof typeof material]: string }
 
 /** Collects the text that shows the files of one kind, file by file; empty without files. */
 export interface Showing {
@@ -35,14 +29,14 @@ export function showFiles(
 ): Showing {
   const bytes = files.reduce(
     (sum, { path, size }) => sum + Buffer.byteLength(path) + size + markup,
-    headings[kind].length,
+    material[kind].heading.length,
   )
   let shown: TextBuffer | undefined
   return {
     add(file) {
       if (shown === undefined) {
         shown = createTextBuffer(bytes)
-        shown.add(`# ${headings[kind]}`)
+        shown.add(`# ${material[kind].heading}`)
       }
       shown.add(`\n\n${quoteFile(file)}`)
     },

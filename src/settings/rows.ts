@@ -536,6 +536,18 @@ export const rows = {
     isPlain: true,
     text: 'Maximum number of model calls for one message. It is a limit: the run ends with exit code 4. Default: 200 if a model has tools, 10 in the mode code.',
   },
+  compact_at: {
+    ...frame,
+    isLimit: true,
+    schema: ({ either, only, integer, number }) =>
+      either(
+        [only(false), integer(1000), number(0.1, 0.99)],
+        'false, a share of the context window from 0.1 to 0.99, or a number of tokens of at least 1000',
+      ),
+    order: free,
+    isPlain: true,
+    text: 'When a conversation is summarized while it works: at this share of the context window, at this many tokens, or never (false). Default: 0.8.',
+  },
   max_turns: {
     ...frameForModels,
     isLimit: true,

@@ -179,6 +179,7 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
         dry,
         openedChanges: target.settings.changes.allow,
         agentMs: target.settings.timeouts.agent_ms,
+        compactAt: target.settings.compact_at,
         hasFormerRounds: run.hasFormerRounds ? (true as const) : undefined,
       }),
       modeOptions: { code: target.settings.code },

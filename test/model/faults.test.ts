@@ -135,6 +135,43 @@ describe('an error status', () => {
   })
 
   it.each([
+    [400, errorBody("This model's maximum context length is 8192 tokens", 'context_length_exceeded')],
+    [400, errorBody('Your input exceeds the context window of this model', 'context_length_exceeded')],
+    [400, { type: 'error', error: { type: 'invalid_request_error', message: 'prompt is too long: 9 > 8 maximum' } }],
+    [400, errorBody('input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000')],
+    [413, { type: 'error', error: { type: 'request_too_large', message: 'Request exceeds the maximum size' } }],
+    [400, [{ error: { status: 'INVALID_ARGUMENT', message: 'The input token count (9) exceeds the maximum (8)' } }]],
+    [400, errorBody('input exceeds the maximum number of tokens allowed (1048576)')],
+    [400, errorBody("This model's maximum prompt length is 131072 but the request contains 537812 tokens")],
+    [400, errorBody('Invalid request: Your request exceeded model token limit: 8192')],
+    [400, errorBody('the request exceeds the available context size, try increasing it', 'exceed_context_size_error')],
+    [400, errorBody('Range of input length should be [1, 98304]')],
+    [422, errorBody('Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4097')],
+    [500, errorBody('litellm.ContextWindowExceededError: prompt is too long: 9 tokens > 8 maximum')],
+    [413, '<html><head><title>413 Request Entity Too Large</title></head></html>'],
+  ] as const)('%i says that the request does not fit: %j', async (status, body) => {
+    const { error } = await failingReply({ status, body: body as Json })
+    expect([error.code, error.reason, modelFailureOf(error)?.retryable]).toEqual([
+      'MODEL_FAILED',
+      'CONTEXT_EXCEEDED',
+      false,
+    ])
+  })
+
+  it.each([
+    [400, errorBody("Invalid 'tools[0].function.name': string too long. Expected a string with maximum length 64")],
+    [400, errorBody('max_tokens is too large: 40000. This model supports at most 16384 completion tokens')],
+    [
+      429,
+      errorBody('Request too large for gpt-x on tokens per min (TPM): Limit 10, Requested 12', 'rate_limit_exceeded'),
+    ],
+    [503, errorBody('the context window is warming up')],
+  ] as const)('%i is not about the length of the request: %j', async (status, body) => {
+    const { error } = await failingReply({ status, body })
+    expect(error.reason).toBe(undefined)
+  })
+
+  it.each([
     [{ object: 'error', message: 'top level', code: 400 }, 'top level'],
     [{ detail: [{ loc: ['body'], msg: 'bad' }] }, '[{"loc":["body"],"msg":"bad"}]'],
     [{ error: 'just text' }, 'just text'],
