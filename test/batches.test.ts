@@ -77,12 +77,6 @@ async function world(api: Api, script?: BatchScript, file = prompt(models[api]))
       events.push(event)
       onEvent?.(event)
     })
-    if (process.env['DEBUG_BATCH'])
-      console.log(
-        report.error?.message,
-        report.error?.stack,
-        events.filter(({ type }) => type.startsWith('batch') || type === 'task.failed'),
-      )
     return { report, events, folder: report.folder ?? folder }
   }
   return {

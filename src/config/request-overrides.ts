@@ -13,9 +13,10 @@ export interface RequestFlags {
   readonly mode?: string | undefined
   readonly sandbox?: string | undefined
   readonly collab?: boolean
+  readonly batch?: boolean
 }
 
-/** The settings of `-c`, `--max-cost`, `--timeout`, `--iter`, `--until`, `--mode`, `--sandbox` and `--collab`. @throws BatonError USAGE for an invalid value */
+/** The settings of `-c`, `--max-cost`, `--timeout`, `--iter`, `--until`, `--mode`, `--sandbox`, `--collab` and `--batch`. @throws BatonError USAGE for an invalid value */
 export function overridesOf({
   config,
   maxCost,
@@ -25,6 +26,7 @@ export function overridesOf({
   mode,
   sandbox,
   collab = false,
+  batch = false,
 }: RequestFlags): readonly string[] {
   return [
     ...config,
@@ -34,6 +36,7 @@ export function overridesOf({
     ...named('mode', mode),
     ...(sandbox === undefined ? [] : [`sandbox.mode=${JSON.stringify(sandbox)}`]),
     ...(collab ? ['collab.enabled=true'] : []),
+    ...(batch ? ['batch=true'] : []),
   ]
 }
 

@@ -15,7 +15,7 @@ export interface BatchScript {
   readonly lines?: (lines: readonly string[]) => readonly string[]
   /** The status that the next requests to a batch get, each once; 0: the connection is cut. */
   readonly faults?: number[]
-  /** Like `faults`, for the creation of a batch; 200: it is created, and the answer is lost. */
+  /** Like `faults`, for the creation of a batch; 200: it is created, and the answer is lost; -1: it never comes. */
   readonly creating?: number[]
 }
 
@@ -175,9 +175,10 @@ export async function startBatchServer(api: 'openai' | 'anthropic', script: Batc
     }
     if (method === 'POST' && path === root) {
       const fault = script.creating?.shift()
-      if (fault !== undefined && fault !== 200) return fail(fault)
+      if (fault !== undefined && fault !== 200 && fault !== -1) return fail(fault)
       const body = JSON.parse(text) as { input_file_id?: string; metadata?: { baton?: string }; requests?: Request[] }
       const batch = addBatch(body.requests ?? files.get(body.input_file_id ?? '') ?? [], body.metadata?.baton)
+      if (fault === -1) return
       if (fault === 200) return fail(0)
       return json(stateOf(batch))
     }
