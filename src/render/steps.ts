@@ -138,7 +138,7 @@ function noteworthy(event: RunEvent, target: 'prompt' | 'agent', paint: Paint): 
     }
     case 'batch.waiting': {
       if (event.error !== undefined)
-        return `${paint('yellow', 'batch')} not reached, asking again in ${formatDuration(event.delay_ms)}: ${event.error.message}`
+        return `${paint('yellow', 'batch')} ${event.id === undefined ? 'not sent yet, trying' : `${event.id} cannot be asked for, asking`} again in ${formatDuration(event.delay_ms)}: ${event.error.message}`
       return event.done === undefined || event.done === 0
         ? undefined
         : `${paint('cyan', 'batch')} ${event.id ?? ''}: ${event.done} of ${event.calls ?? 0} answered`

@@ -1,8 +1,9 @@
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { baton, type BatonOptions, jsonLines } from '../helpers/baton.ts'
+import { baton, type BatonOptions, jsonLines, snapshot } from '../helpers/baton.ts'
 import { type BatchScript, type BatchServer, startBatchServer } from '../helpers/batch-server.ts'
 import { tempTree } from '../helpers/temp.ts'
+import type { Range } from '../../src/plan/ask.ts'
 
 const file = `+++
 template = true
@@ -25,7 +26,7 @@ async function world(api: 'openai' | 'anthropic', script: BatchScript) {
   }
   const model = api === 'openai' ? 'openai::gpt-test' : 'anthropic::claude-test'
   const run = (args: readonly string[], more: Partial<BatonOptions> = {}) => baton(args, { cwd, env, ...more })
-  return { server, run, ask: ['ask.md', '-m', model, '-i', 'one', '-i', 'two'] }
+  return { server, run, home: env.BATON_HOME, ask: ['ask.md', '-m', model, '-i', 'one', '-i', 'two'] }
 }
 
 function expectAnswers({ batches, live }: BatchServer): void {
@@ -75,18 +76,20 @@ it.each(['openai', 'anthropic'] as const)(
 )
 
 it('a run that may not wait exits with 5 and names the command that goes on; no file of it has the key', async () => {
-  const { server, run, ask } = await world('openai', { held: true })
+  const { server, run, ask, home } = await world('openai', { held: true })
   const first = await run([...ask, '-c', 'timeouts.batch=0s'])
   expect(first).toMatchObject({ code: 5, stdout: '' })
   expect(first.stderr).toContain('suspended: the batch batch_1 to openai::gpt-test with 2 calls has not ended yet')
   expect(first.stderr).toMatch(/resume: baton resume \S+/)
-  const shown = await run(['runs', 'show', '--last'])
+  const [id = ''] = (await run(['runs', '--ids'])).stdout.split('\n')
+  const shown = await run(['runs', 'show', id])
   expect(shown.stdout).toContain('batch of 2 calls to openai::gpt-test')
   server.end()
   const again = await run(['resume', '--last', '-c', 'timeouts.batch=0s'])
   expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining('answer to two') })
   expect(server.sent.every(({ headers }) => headers.authorization === 'Bearer sk-secret-of-openai')).toBe(true)
   expectAnswers(server)
+  expect(Object.values(snapshot(home)).join('\n')).not.toContain('sk-secret')
 })
 
 it('--batch does the same as batch = true', async () => {
@@ -94,4 +97,33 @@ it('--batch does the same as batch = true', async () => {
   const args = ['-p', 'Say it.', '-m', 'openai::gpt-test', '--batch']
   expect(await run(args)).toMatchObject({ code: 0, stdout: 'answer to Say it.\n' })
   expect(server.live).toEqual([])
+})
+
+it('a plan shows the price at once and in a batch', async () => {
+  const { run, server } = await world('openai', {})
+  const args = [
+    'plan',
+    'ask.md',
+    '-m',
+    'anthropic::claude-sonnet-5-5',
+    '-i',
+    'one',
+    '-i',
+    'two',
+    '-c',
+    'max_tokens=1000',
+  ]
+  const env = { ANTHROPIC_API_KEY: 'k' }
+  const [plain, batch, json] = await Promise.all([
+    run([...args, '-c', 'batch=false'], { env }),
+    run(args, { env }),
+    run([...args, '--format', 'json'], { env }),
+  ])
+  expect(plain.stdout).not.toContain('in a batch')
+  expect(batch.stdout).toMatch(/at most .*\n {2}in a batch {2}\$\d\.\d+ as written;/)
+  const { total } = JSON.parse(json.stdout) as { readonly total: { readonly usd: Range; readonly batch_usd: Range } }
+  expect(total.batch_usd.as_written).toBeCloseTo(total.usd.as_written / 2, 12)
+  // what the batch does not answer is sent at once
+  expect(total.batch_usd.at_most).toBe(total.usd.at_most)
+  expect(server.asked).toEqual([])
 })
