@@ -7,6 +7,7 @@ import { type Message, reasoningOf, textOf, toolCallsOf, type Usage } from '../e
 import { callPlace, type Place } from '../event/place.ts'
 import { assembleAnswer, type Assembly, type ModelAnswer } from '../model/assemble.ts'
 import { candidates } from '../model/cool-down.ts'
+import { batchShare } from '../model/batch/api.ts'
 import { estimateOf, estimateTokens, estimatedUsage, usageOfFailedCall } from '../model/estimate.ts'
 import type { TokenPrices } from '../model/prices.ts'
 import type { ModelRequest } from '../model/provider.ts'
@@ -26,6 +27,8 @@ interface Question {
   readonly itemId: string
   /** An empty answer of the last model is accepted. */
   readonly acceptsEmpty: boolean
+  /** The call of the first model may be sent in a batch. */
+  readonly isBatched?: boolean
 }
 
 export interface ModelCallResult {
@@ -39,7 +42,7 @@ export interface ModelCallResult {
  * @throws the error of the only model; with several, that of the first one, which includes the last one's message
  */
 export async function askModels(question: Question, parts: AgentParts, context: RunContext): Promise<ModelCallResult> {
-  const { at, models, request, recorded, itemId, acceptsEmpty } = question
+  const { at, models, request, recorded, itemId, acceptsEmpty, isBatched = false } = question
   const order = candidates(models, parts.coolDown)
   const failures: BatonError[] = []
   for (const [step, name] of order.entries()) {
@@ -50,7 +53,7 @@ export async function askModels(question: Question, parts: AgentParts, context: 
       if (request.tools !== undefined && request.tools.length > 0) refuseWithoutTools(chosen)
       // the place contains the model's index in the list, because the order depends on earlier failures
       const place = callPlace(at, models.indexOf(name))
-      const call = { chosen, request: requestFor(chosen, request), recorded, at: place, itemId }
+      const call = { chosen, request: requestFor(chosen, request), recorded, at: place, itemId, isBatched }
       const answered = { chosen, answer: await callModel(call, patience, context) }
       if (next !== undefined || !acceptsEmpty) refuseEmpty(answered, request)
       return answered
@@ -72,6 +75,8 @@ export interface Answer extends Omit<ModelAnswer, 'costUsd'> {
   readonly costUsd: number | null
   /** The duration, including all attempts. */
   readonly seconds: number
+  /** The id of the batch that it came in; omitted: in none. */
+  readonly batch?: string
 }
 
 interface ModelCall {
@@ -82,6 +87,7 @@ interface ModelCall {
   readonly at: Place
   /** The item that the pieces of the answer belong to. */
   readonly itemId: string
+  readonly isBatched: boolean
 }
 
 /** The new messages of a request, so that a journal grows only with the conversation. */
@@ -103,6 +109,7 @@ async function callModel(call: ModelCall, parts: AgentParts, context: RunContext
   const { chosen, request, recorded, at, itemId } = call
   const { model, label } = chosen
   const { messages: _, ...settings } = request
+  const seat = await (await parts.batches?.())?.seatFor(call, context)
   const perToken = parts.limitsCost() ? await pricesPerToken(call, parts) : undefined
   return context.services.effects.perform<Answer>(
     at,
@@ -111,7 +118,7 @@ async function callModel(call: ModelCall, parts: AgentParts, context: RunContext
       request: { provider: label, ...(settings as unknown as JsonObject), ...(recorded as unknown as JsonObject) },
       action: { kind: 'model', model, label },
       repeat: 'safe',
-      estimate: estimateOf(request, perToken),
+      estimate: estimateOf(request, seat === undefined ? perToken : inBatch(perToken)),
       costOf: ({ usage, costUsd }) => ({ model: label, usage, costUsd }),
     },
     async (stop, granted) => {
@@ -130,6 +137,15 @@ async function callModel(call: ModelCall, parts: AgentParts, context: RunContext
     const signal = AbortSignal.any([stop, context.services.signal])
     const inner = withServices(context, { signal })
     const messages = await adaptMessages(request.messages, chosen.taken, signal)
+    const sent = withLimit({ ...request, messages }, granted.outputTokens)
+    const delivered = await seat?.answer(sent, granted, inner)
+    if (delivered !== undefined) {
+      for (const warning of chosen.unsent?.(sent) ?? []) emit(context, { type: 'warning', ...warning })
+      const came = { ...call, chosen: { ...chosen, provider: { ...chosen.provider, stream: delivered.stream } } }
+      const limits = { parts, granted, isLimited: granted.outputTokens !== undefined }
+      const { costUsd, ...answer } = await consume({ ...came, request: sent }, limits, inner)
+      return { ...answer, costUsd: costUsd === null ? null : costUsd * batchShare, batch: delivered.batch }
+    }
     const tryOnce = async (attempt: number): Promise<Untimed> => {
       const { outputTokens } = attempt === 1 ? granted : await granted.again()
       const limited = { ...call, request: withLimit({ ...request, messages }, outputTokens) }
@@ -158,6 +174,10 @@ async function callModel(call: ModelCall, parts: AgentParts, context: RunContext
 }
 
 type Untimed = Omit<Answer, 'seconds'>
+
+function inBatch(prices: TokenPrices | undefined): TokenPrices | undefined {
+  return prices && { input: prices.input * batchShare, output: prices.output * batchShare }
+}
 
 async function pricesPerToken({ chosen, request }: ModelCall, parts: AgentParts): Promise<TokenPrices | undefined> {
   if (chosen.priced.isFree) return { input: 0, output: 0 }

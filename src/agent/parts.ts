@@ -9,6 +9,7 @@ import type { PackInRoot } from '../pack/pack-status.ts'
 import type { NamedFile } from '../pack/resolve.ts'
 import type { Clock } from '../base/clock.ts'
 import type { RetryPolicy } from '../base/retry.ts'
+import type { BatchDesk } from './batches.ts'
 import type { CoolDown } from '../model/cool-down.ts'
 import type { OwnPrices } from '../model/own-price.ts'
 import type { PricedModel, PriceList } from '../model/prices.ts'
@@ -63,6 +64,8 @@ export interface AgentParts {
     readonly clock: Clock
     readonly leavesOverloads?: boolean
   }
+  /** Sends calls in batches. Default: each call is made at once. */
+  readonly batches?: (() => Promise<BatchDesk>) | undefined
   /** Models in cooldown after a failure. */
   readonly coolDown: CoolDown
   /** Loads the prices at their first use. */

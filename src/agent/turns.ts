@@ -208,6 +208,7 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
         recorded: { ...log.next(), ...defined({ compaction }) },
         itemId: id,
         acceptsEmpty: takesEmpty,
+        isBatched: agent.isBatched === true && index === 0,
       },
       parts,
       withServices(opener, { signal: prompt.signal }),

@@ -105,6 +105,9 @@ function reportStopped({ error, mask }: RunReport, io: CommandIo): void {
   io.err(`${paint('yellow', 'stopped')}: ${mask(harmless(messageOf(error)))}; your next message continues\n`)
 }
 
+/** Effects that a suspended run waits for: those of a batch are many. */
+const mostShown = 8
+
 async function reportEnd(report: RunReport, flags: GlobalFlags & RunFiles, io: CommandIo): Promise<void> {
   const paint = createPaint({ env: io.env, isTerminal: io.errIsTerminal })
   const { error, skipped, repeated, asleepMs, exitCode } = report
@@ -128,7 +131,9 @@ async function reportEnd(report: RunReport, flags: GlobalFlags & RunFiles, io: C
     for (const line of lines) io.err(`${report.mask(line)}\n`)
   } else if (isSuspension(error)) {
     io.err(`${paint('yellow', 'suspended')}: ${report.mask(harmless(messageOf(error)))}\n`)
-    for (const { kind, place } of report.suspended) io.err(`  ${kind} ${harmlessName(place)}\n`)
+    for (const { kind, place } of report.suspended.slice(0, mostShown)) io.err(`  ${kind} ${harmlessName(place)}\n`)
+    const more = report.suspended.length - mostShown
+    if (more > 0) io.err(`  and ${more} more\n`)
   } else if (error !== undefined) {
     io.err(report.mask(describeError(error, { cwd: io.cwd, paint })))
   }

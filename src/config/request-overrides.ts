@@ -14,6 +14,7 @@ export interface RequestFlags {
   readonly sandbox?: string | undefined
   readonly collab?: boolean
   readonly unattended?: boolean
+  readonly batch?: boolean
 }
 
 /** The settings that flags make, in addition to `-c`. @throws BatonError USAGE for an invalid value */
@@ -27,6 +28,7 @@ export function overridesOf({
   sandbox,
   collab = false,
   unattended = false,
+  batch = false,
 }: RequestFlags): readonly string[] {
   return [
     ...config,
@@ -37,6 +39,7 @@ export function overridesOf({
     ...(sandbox === undefined ? [] : [`sandbox.mode=${JSON.stringify(sandbox)}`]),
     ...(collab ? ['collab.enabled=true'] : []),
     ...(unattended ? ['run.unattended=true'] : []),
+    ...(batch ? ['batch=true'] : []),
   ]
 }
 

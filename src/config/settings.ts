@@ -56,6 +56,8 @@ export interface Settings extends Pick<Values, Exclude<PlainKey, 'reasoning_effo
     readonly agent_ms?: number
     /** For a question to a person; undefined: no limit. */
     readonly approval_ms?: number
+    /** For the answers of a batch; then the run is suspended. */
+    readonly batch_ms: number
     /** For the command of `gate`; undefined: the default limit. */
     readonly gate_ms?: number
   }
@@ -104,7 +106,7 @@ export function settingsOf(merged: JsonObject, { workspace }: { readonly workspa
   const { output, runs } = values
   const { collab } = merged
   const { patience, ...retry } = values.retry
-  const { connect, headers, stream_idle, request, agent, approval, gate } = values.timeouts
+  const { connect, headers, stream_idle, request, agent, approval, batch, gate } = values.timeouts
   const { engine, isolated, timeout, memory_mb, instructions } = values.lua
   const present = plainKeys.filter((key) => Object.hasOwn(values, key))
   return {
@@ -116,6 +118,7 @@ export function settingsOf(merged: JsonObject, { workspace }: { readonly workspa
       connect_ms: durationMs(connect),
       headers_ms: durationMs(headers),
       stream_idle_ms: durationMs(stream_idle),
+      batch_ms: durationMs(batch),
       ...(request === undefined ? {} : { request_ms: durationMs(request) }),
       ...(agent === undefined ? {} : { agent_ms: durationMs(agent) }),
       ...(approval === undefined ? {} : { approval_ms: durationMs(approval) }),

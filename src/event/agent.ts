@@ -181,6 +181,8 @@ export interface ModelAgent {
   readonly said?: readonly Message[]
   /** An empty answer is returned, not an error, if no further model is left: the caller handles it. */
   readonly acceptsEmpty?: true
+  /** Its first call may be sent in a batch, which is answered hours later. */
+  readonly isBatched?: true
   /** Messages received during the conversation: if the model calls no tool, it waits for them. Omitted: none. */
   readonly inbox?: Inbox
 }

@@ -9,6 +9,7 @@ import type { EventBody } from './event.ts'
 import type { Inbox } from './inbox.ts'
 import type { Message, SupportedFiles } from './message.ts'
 import type { AskPerson, McpServers } from './mcp.ts'
+import type { Batches, BatchPiece } from './batch.ts'
 import { createMeter, type Meter } from './meter.ts'
 import type { EarlierParts } from './part.ts'
 import {
@@ -245,6 +246,14 @@ export interface Approver {
   readonly askPerson?: AskPerson
 }
 
+/** Sends model calls of several pieces of work together. */
+export interface Batching {
+  /** Omitted: each call is made at once. */
+  readonly batches?: Batches
+  /** The piece that this is part of; omitted: its calls are made at once. */
+  readonly piece?: BatchPiece | undefined
+}
+
 /** Runs agents, and finds those that a model may start. */
 export interface Agents {
   readonly agents: AgentExecutor
@@ -300,7 +309,7 @@ interface Caller {
  * planning have no others.
  */
 export interface RunServices
-  extends NarrowPorts, Events, Surroundings, Spending, RunStore, Approver, Agents, Servers, Caller {}
+  extends NarrowPorts, Events, Surroundings, Spending, RunStore, Approver, Batching, Agents, Servers, Caller {}
 
 /** The context that is passed down through a run. A child's is a spread of its parent's; there are no globals. */
 export interface RunContext {

@@ -1,3 +1,4 @@
+import type { BatonError } from '../base/error.ts'
 import type { Json, JsonObject } from '../base/json.ts'
 import type { ErrorInfo } from './event.ts'
 import type { Spent } from './meter.ts'
@@ -80,6 +81,11 @@ export interface Granted extends Grant {
    * process is killed. `stays`: it is meant to outlive the act.
    */
   readonly process: (pid: number, options?: { readonly stays: true }) => void
+  /**
+   * Records that the act waits for something that goes on without this process: until its end is recorded, nothing of
+   * it counts as paid, and a resumed run performs it again without a notice.
+   */
+  readonly waits: (error: BatonError) => void
 }
 
 export interface EffectRequest<T> {

@@ -318,6 +318,25 @@ const events = {
   'agent.failed': { name: text, error, id: optional(text), usage: optional(usage), cost_usd: optional(amount) },
   'agent.suspended': { name: text, error, id: optional(text) },
   ...teamEvents,
+  /**
+   * Model calls were sent as a batch, which costs half. `id`: its id at the host. `earlier`: by an earlier process of
+   * this run.
+   */
+  'batch.sent': { id: text, model: text, calls: count, earlier: optional(always(true)) },
+  /**
+   * A batch is asked for again after `delay_ms`; sent when `done`, the number of its calls that have ended, has changed.
+   * With `error` the host could not be reached; without `id`, the batch is not sent yet.
+   */
+  'batch.waiting': {
+    id: optional(text),
+    model: text,
+    calls: optional(count),
+    done: optional(count),
+    delay_ms: number,
+    error: optional(error),
+  },
+  /** A batch has ended. `answered`: how many of its calls have an answer; the others are made at once. */
+  'batch.completed': { id: text, model: text, calls: count, answered: count },
   'item.started': { item: object(message) },
   'item.delta': { item_id: text, text, reasoning: optional(always(true)) },
   'item.completed': { item: object({ ...message, text }) },

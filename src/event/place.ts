@@ -45,6 +45,7 @@ const partNames = [
   'approval',
   'ask',
   'attachments',
+  'batch',
   'before',
   'best',
   'changes',

@@ -280,6 +280,7 @@ export function describeEffect(kind: string, request: unknown): string {
     case 'file':
       return [text('op'), ...(text('from') === '' ? [] : [text('from'), '→']), text('path')].join(' ')
     case 'http':
+      if (Array.isArray(request['ids'])) return `batch of ${request['ids'].length} calls to ${text('provider')}`
       return `${text('method') || 'GET'} ${text('url')}`
     case 'mcp':
       return [text('server'), text('tool') || text('resource') || text('prompt')].join(' ')

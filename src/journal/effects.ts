@@ -59,7 +59,7 @@ type Begun = Omit<EffectRequest<never>, 'costOf' | 'assumed' | 'action'> & {
   readonly isBegun?: () => void
 }
 
-interface BegunEffect extends Pick<Granted, 'process'> {
+interface BegunEffect extends Pick<Granted, 'process' | 'waits'> {
   /** Records how it ended. */
   readonly end: (result: WorkResult<unknown>, tries: Tries) => Promise<void>
 }
@@ -103,9 +103,13 @@ export function createEffects(options: EffectsOptions): Effects {
       journal.push()
     }
 
+    function waits(error: unknown): void {
+      journal.note({ k: 'suspended', p, s, error: recordedError(error) })
+    }
+
     async function end(result: WorkResult<unknown>, tries: Tries): Promise<void> {
       if (result.status === 'failed' && isSuspension(result.error)) {
-        journal.note({ k: 'suspended', p, s, error: recordedError(result.error) })
+        waits(result.error)
         onEffect?.(at, { kind, phase: 'suspended' })
         return
       }
@@ -119,7 +123,7 @@ export function createEffects(options: EffectsOptions): Effects {
       onEffect?.(at, { kind, phase: outcome.status })
     }
 
-    return { process, end }
+    return { process, waits, end }
   }
 
   function assertNotFenced(): void {
@@ -272,14 +276,14 @@ export function createEffects(options: EffectsOptions): Effects {
   ): Promise<T> {
     const reserve = (): ReturnType<Budget['reserve']> => budget.reserve(effect, { at, signal })
     const tries = createTries(await reserve(), { reserve, onSpent: (spent) => onSpent(at, spent) })
-    const { process, end } = await begin(at, effect).catch((error: unknown) => {
+    const { process, waits, end } = await begin(at, effect).catch((error: unknown) => {
       tries.cancel()
       throw error
     })
     const { grant, failed, again } = tries
     const result = await captureAsync(async () => {
       signal.throwIfAborted()
-      return around(effect.kind, () => act(signal, { ...grant, failed, again, allow, process }) as Promise<T>)
+      return around(effect.kind, () => act(signal, { ...grant, failed, again, allow, process, waits }) as Promise<T>)
     })
     if (result.status === 'failed' && isSuspension(result.error)) tries.cancel()
     else tries.settle(result.status === 'ok' ? effect.costOf?.(result.value) : undefined)

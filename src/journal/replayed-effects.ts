@@ -325,7 +325,7 @@ function unasked(
     if (begin !== undefined && isMember(place) && wasStopped(done, source)) return 'skip'
     const end = ended === undefined ? undefined : source.at(ended)
     const isEnded = end?.k === 'ended' && end.status !== 'cancelled'
-    if (started === undefined || !isEnded || isTranscript(place)) return undefined
+    if (started === undefined || !isEnded || isOnlyOfRuns(place)) return undefined
     if (!answered.has(started)) found.push({ place, started })
     else if (end.kind === 'mcp') sampled.push(`${place}/sampling/`)
     return undefined
@@ -345,9 +345,9 @@ function wasStopped(done: Location | undefined, source: RunIndex['source']): boo
   return record === undefined || (isObject(value) && value['status'] === 'stopped')
 }
 
-/** The answers below the `====` line are written by runs, not by replays. */
-function isTranscript(place: string): boolean {
-  return place.startsWith('transcript/')
+/** What only runs do: they write the answers below the `====` line, and send calls as batches. */
+function isOnlyOfRuns(place: string): boolean {
+  return place.startsWith('transcript/') || place.startsWith('batch/')
 }
 
 const recordAnew = 'If the change is intended, record the run again with --record.'

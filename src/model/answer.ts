@@ -215,8 +215,19 @@ function isContent(event: ModelEvent): boolean {
   }
 }
 
+/** The events of a whole answer that came outside of an exchange, or the fault in it. */
+export function eventsOfWhole(format: WireFormat, body: string): readonly ModelEvent[] | ModelFault {
+  const answer = readBatches(format)
+  const { events, fault } = answer.readBody(body)
+  return fault ?? closed(events, answer.found)
+}
+
 function closing({ events, fault }: Batch, found: Readonly<AnswerMetadata>, call: Call): readonly ModelEvent[] {
-  if (fault !== undefined) return call.fail(fault)
+  return fault === undefined ? closed(events, found) : call.fail(fault)
+}
+
+/** The events of an answer with the last two, which are made of what was found. */
+function closed(events: readonly ModelEvent[], found: Readonly<AnswerMetadata>): readonly ModelEvent[] {
   const { usage = { ...noUsage, calls: 1 }, costUsd, finish = 'other' } = found
   return [
     ...events,

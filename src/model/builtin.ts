@@ -24,6 +24,8 @@ export interface BuiltInProvider {
   readonly names?: RegExp
   /** Other hosts use ids of the form `name/model` for its models. */
   readonly isVendor?: boolean
+  /** It has the batch API of its format. */
+  readonly hasBatches?: boolean
   /** Prefix that the host requires for names without a slash. */
   readonly modelPrefix?: string
   /** Gets bare names that no other provider claims, if its key or base URL is set in the environment. */
@@ -58,6 +60,7 @@ export const builtInProviders: { readonly [name: string]: BuiltInProvider } = {
     },
     names: modelNames.openai,
     isVendor: true,
+    hasBatches: true,
     takesOtherNames: true,
   }),
   anthropic: host('https://api.anthropic.com/v1', ['ANTHROPIC_API_KEY'], {
@@ -67,6 +70,7 @@ export const builtInProviders: { readonly [name: string]: BuiltInProvider } = {
     quirks: { files: 'all', structured: 'none', cacheMarks: true },
     names: modelNames.anthropic,
     isVendor: true,
+    hasBatches: true,
   }),
   gemini: host('https://generativelanguage.googleapis.com/v1beta', ['GEMINI_API_KEY', 'GOOGLE_API_KEY'], {
     format: 'gemini',

@@ -17,6 +17,8 @@ interface ProviderSettings {
   readonly api_key_env?: string | undefined
   /** A command that prints the key, instead of a variable. */
   readonly api_key_command?: string | undefined
+  /** It has the batch API of its format. */
+  readonly batch?: boolean | undefined
   readonly default_model?: string | undefined
   /** The version of the API of Azure OpenAI: only its hosts have one. */
   readonly api_version?: string | undefined
@@ -65,6 +67,10 @@ export interface HostTarget {
   /** For hosts with the formats of OpenAI. */
   readonly account?: Account
   readonly headers: { readonly [name: string]: string }
+  /** It has the batch API of its format. */
+  readonly hasBatches?: boolean
+  /** The key that says whether it has, for an endpoint of the user's own. */
+  readonly batchKey?: string
   /** Its own limit of silence within an answer, and the key that sets it. */
   readonly streamIdle?: { readonly ms: number; readonly key: string }
 }
@@ -98,7 +104,7 @@ export function gatewayTarget({ env, gateway }: ModelSources): HostTarget | unde
   const shared = { kind: 'host', name: 'gateway', quirks: commonQuirks, isFree: false } as const
   // headers, key and format of the configured gateway belong to its address and are not used for a different one
   if (url !== undefined) {
-    const address = { baseUrl: url, baseUrlName: gatewayUrlEnv }
+    const address = { baseUrl: url, baseUrlName: gatewayUrlEnv, batchKey: 'gateway.batch' }
     return { ...shared, ...address, format: 'chat', apiKeyEnv: gatewayKeyEnv, keyRequired: false, headers: {} }
   }
   if (gateway === undefined) return undefined
@@ -164,7 +170,8 @@ export function isElsewhere(row: BuiltInProvider, env: Environment): boolean {
 function officialTarget(name: string, row: BuiltInProvider, { env }: ModelSources): HostTarget {
   const { baseUrl, format, quirks, isLocal = false, apiKeyEnvs } = row
   const apiKeyEnv = keyVariableSet(row, env) ?? apiKeyEnvs[0]
-  const shared = { kind: 'host', name, format, quirks, isFree: isLocal, baseUrl, headers: {} } as const
+  const hasBatches = row.hasBatches === true
+  const shared = { kind: 'host', name, format, quirks, isFree: isLocal, baseUrl, headers: {}, hasBatches } as const
   return { ...shared, apiKeyEnv, keyRequired: apiKeyEnv !== undefined, ...accountIn(env, row) }
 }
 
@@ -196,6 +203,7 @@ function configuredTarget(name: string, { env, providers }: ModelSources): HostT
     name,
     format: settings.format ?? (owner === row && row !== undefined ? row.format : dialect.format),
     quirks: owner?.quirks ?? dialect.quirks,
+    hasBatches: owner?.hasBatches === true,
     isFree: row?.isLocal === true && ownKey === undefined,
     baseUrl,
     baseUrlName: `providers.${name}.base_url`,
@@ -212,10 +220,12 @@ function configuredTarget(name: string, { env, providers }: ModelSources): HostT
 function ownSettings(
   settings: ProviderSettings,
   table: string,
-): Pick<HostTarget, 'keyCommand' | 'account' | 'streamIdle'> {
+): Pick<HostTarget, 'keyCommand' | 'account' | 'streamIdle' | 'hasBatches' | 'batchKey'> {
   const { api_key_command: line, keyless = false, stream_idle_timeout_ms: ms } = settings
   const { api_version: apiVersion, organization, project } = settings
   return defined({
+    hasBatches: settings.batch,
+    batchKey: `${table}.batch`,
     keyCommand: line === undefined || keyless ? undefined : { line, from: `${table}.api_key_command` },
     account:
       apiVersion === undefined && organization === undefined && project === undefined

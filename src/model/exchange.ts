@@ -13,6 +13,10 @@ import type { BodyReader } from './call.ts'
 
 export interface HttpQuestion {
   readonly url: string
+  /** Default: `POST`. */
+  readonly method?: 'GET' | 'POST'
+  /** It may have an effect each time it is sent. */
+  readonly isOnce?: boolean
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: readonly Uint8Array[]
@@ -34,7 +38,7 @@ export interface HttpAnswer {
 }
 
 /**
- * Sends one `POST` with the HTTP client of Node, on a pooled connection. Not with `fetch`, whose streams cost more than
+ * Sends one request with the HTTP client of Node, on a pooled connection. Not with `fetch`, whose streams cost more than
  * the sending itself, and which does not report when it is connected. Redirects are not followed, and there is no time
  * limit. A server may close a kept-alive connection just as the request is sent on it: then there is no answer, and the
  * request is sent again once, on a different connection.
@@ -49,7 +53,7 @@ export async function exchange(question: HttpQuestion): Promise<HttpAnswer> {
   try {
     return await first.answer
   } catch (error) {
-    if (!first.request.reusedSocket || !isReset(error)) throw error
+    if (question.isOnce === true || !first.request.reusedSocket || !isReset(error)) throw error
     return await ask(question, client, agent).answer
   }
 }
@@ -77,11 +81,15 @@ interface Asked {
   readonly answer: Promise<HttpAnswer>
 }
 
-function ask({ url, headers, body, proxy, onConnected, onOpened }: HttpQuestion, client: Client, agent: Agent): Asked {
+function ask(
+  { url, method = 'POST', headers, body, proxy, onConnected, onOpened }: HttpQuestion,
+  client: Client,
+  agent: Agent,
+): Asked {
   const length = body.reduce((bytes, part) => bytes + part.length, 0)
   const request = client.request(url, {
-    method: 'POST',
-    headers: { ...headers, 'content-length': length },
+    method,
+    headers: method === 'GET' ? { ...headers } : { ...headers, 'content-length': length },
     agent,
   })
   onOpened(() => {

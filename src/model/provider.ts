@@ -1,5 +1,6 @@
 import type { JsonObject } from '../base/json.ts'
 import type { Message, ProviderData, Usage } from '../event/message.ts'
+import type { BatchApi } from './batch/api.ts'
 
 /** A tool the model may call. `parameters` is a JSON Schema of type object. */
 export interface ToolDefinition {
@@ -85,6 +86,10 @@ export interface ModelProvider {
   /** False if it is not a model, and processes no tokens. Omitted: its usage is estimated where it reports none. */
   readonly usesTokens?: false
   stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent>
+  /** Opens the batch API of the host. Omitted: it has none. */
+  readonly openBatches?: () => Promise<BatchApi>
+  /** The setting by which the user can say that the host has one. */
+  readonly batchKey?: string
   /** The settings that are not sent because the model does not support them. Omitted if not known. */
   unsent?(request: ModelRequest): readonly UnsentSetting[]
 }

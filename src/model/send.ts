@@ -69,6 +69,10 @@ export function givenHeaders({ headers = {} }: Pick<SendOptions, 'headers'>): Re
 
 interface Post {
   readonly url: string
+  /** Default: `POST`. */
+  readonly method?: 'GET' | 'POST'
+  /** See `HttpQuestion`. */
+  readonly isOnce?: boolean
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: readonly Uint8Array[]
@@ -76,13 +80,14 @@ interface Post {
 
 /** Sends a request within the time limits of a call. */
 export async function post(
-  { url, headers, body }: Post,
+  { headers, body, ...question }: Post,
   call: Call,
   { timeouts, env = {} }: Pick<SendOptions, 'timeouts' | 'env'>,
 ): Promise<HttpAnswer> {
   const whenConnected = { ms: timeouts.headersMs, fault: headersTimeout }
+  const { url } = question
   const answer = await exchange({
-    url,
+    ...question,
     headers,
     body,
     proxy: proxyOf(new URL(url), env),
@@ -100,7 +105,8 @@ export async function post(
   )
 }
 
-function addressOf({ url, query }: BaseUrl, path: string): string {
+/** The address of a path below a base URL. */
+export function addressOf({ url, query }: BaseUrl, path: string): string {
   const address = new URL(`${url}${path}`)
   for (const [name, value] of Object.entries(query)) address.searchParams.set(name, value)
   return address.href

@@ -1,8 +1,9 @@
 import { isBatonError } from '../base/error.ts'
-import type { JsonObject } from '../base/json.ts'
+import { defined, type JsonObject } from '../base/json.ts'
 import type { Quirks, WireFormat } from './wire/format.ts'
 import { type AnswerReader, readAnswer } from './answer.ts'
 import { readBaseUrl } from './base-url.ts'
+import type { BatchApi } from './batch/api.ts'
 import { type Call, connectTimeout, openCall } from './call.ts'
 import { type Endpoint, modelError } from './errors.ts'
 import type { HttpAnswer } from './exchange.ts'
@@ -22,6 +23,10 @@ export interface TransportOptions extends Omit<SendOptions, 'base' | 'apiKey'> {
   /** Where that comes from, for hints; omitted for built-in addresses. */
   readonly baseUrlName?: string | undefined
   readonly quirks: Quirks
+  /** Whether the host has the batch API of its format. */
+  readonly hasBatches?: boolean
+  /** See `ModelProvider`. */
+  readonly batchKey?: string
   /** The environment variable or the setting that the key comes from, for hints. */
   readonly apiKeyName?: string | undefined
 }
@@ -100,7 +105,22 @@ export function createTransport(format: WireFormat, options: TransportOptions): 
     return { [Symbol.asyncIterator]: () => read(request, signal) }
   }
 
-  return { name, stream, unsent: (request) => unsentSettings(request, (one) => format.body(one, quirks)) }
+  async function openBatches(): Promise<BatchApi> {
+    const key = async (signal: AbortSignal): Promise<string | undefined> =>
+      typeof given === 'function' ? (current = await given(signal)) : given
+    const { createBatchClient } = await import('./batch/client.ts')
+    const client = createBatchClient(format, { ...options, base, key, endpoint })
+    return format.name === 'anthropic'
+      ? (await import('./batch/anthropic.ts')).anthropicBatches(client)
+      : (await import('./batch/openai.ts')).openAiBatches(client)
+  }
+
+  return {
+    name,
+    stream,
+    ...(options.hasBatches === true ? { openBatches } : defined({ batchKey: options.batchKey })),
+    unsent: (request) => unsentSettings(request, (one) => format.body(one, quirks)),
+  }
 }
 
 type Settings = Pick<ModelRequest, 'reasoning_effort' | 'temperature' | 'top_p' | 'seed' | 'max_tokens'>

@@ -1,4 +1,5 @@
 import type { AgentRequest } from '../event/agent.ts'
+import { batchShare } from '../model/batch/api.ts'
 import { estimateOf } from '../model/estimate.ts'
 import type { TokenPrices } from '../model/prices.ts'
 import type { ModelPlanner, PlannedModel } from './models.ts'
@@ -16,6 +17,8 @@ export interface Ask {
   readonly output_tokens: Range
   /** US dollars; null if the price is not known. */
   readonly usd: Range | null
+  /** The same if its first requests are sent as a batch; omitted: they are not, or the price is not known. */
+  readonly batch_usd?: Range
   /** Whether a request sets no output limit, so that the default one is assumed. */
   readonly output_assumed: boolean
 }
@@ -74,10 +77,23 @@ export async function planAsk(request: ModelAsk, options: AskOptions, models: Mo
       model_kind: model.kind,
       ...tokens,
       usd,
+      ...(usd !== null && agent.isBatched === true && index === 0 && model.hasBatches === true
+        ? { batch_usd: inBatch(usd) }
+        : {}),
       output_assumed: agent.settings.max_tokens === undefined,
     })
   }
   return asks
+}
+
+/** Calls that the batch does not answer are made at the whole price. */
+function inBatch({ at_least, as_written, at_most }: Range): Range {
+  return { at_least: at_least * batchShare, as_written: as_written * batchShare, at_most }
+}
+
+/** The price of an ask in a batch, changed in the same way as the other one. */
+function batchUsd({ batch_usd: usd }: Ask, change: (range: Range) => Range): Pick<Ask, 'batch_usd'> {
+  return usd === undefined ? {} : { batch_usd: change(usd) }
 }
 
 type Tokens = Pick<Ask, 'requests' | 'input_tokens' | 'output_tokens'>
@@ -100,7 +116,7 @@ function tokensOf(figures: Figures, { drift, followUps, tries }: AskOptions): To
 /** The same asks, made only if something else fails. */
 export function insteadOf(ask: Ask): Ask {
   const of = ({ at_most }: Range): Range => ({ at_least: 0, as_written: 0, at_most })
-  return { ...ask, ...instead(ask), usd: ask.usd === null ? null : of(ask.usd) }
+  return { ...ask, ...instead(ask), usd: ask.usd === null ? null : of(ask.usd), ...batchUsd(ask, of) }
 }
 
 function instead(tokens: Tokens): Tokens {
@@ -158,13 +174,21 @@ function joined(left: Ask, right: Ask): Ask {
     ...left,
     ...mapTokens(left, (range, name) => plus(range, right[name])),
     usd: left.usd === null || right.usd === null ? null : plus(left.usd, right.usd),
+    ...joinedBatchUsd(left, right),
     output_assumed: left.output_assumed || right.output_assumed,
   }
 }
 
+/** What is not sent as a batch costs the same. */
+function joinedBatchUsd(left: Ask, right: Ask): Pick<Ask, 'batch_usd'> {
+  if (left.batch_usd === undefined && right.batch_usd === undefined) return {}
+  const [one, other] = [left.batch_usd ?? left.usd, right.batch_usd ?? right.usd]
+  return one === null || other === null ? {} : { batch_usd: plus(one, other) }
+}
+
 /** The same asks while something may still change them. */
 export function openAsk(ask: Ask): Ask {
-  return { ...ask, ...mapTokens(ask, opened), usd: ask.usd === null ? null : opened(ask.usd) }
+  return { ...ask, ...mapTokens(ask, opened), usd: ask.usd === null ? null : opened(ask.usd), ...batchUsd(ask, opened) }
 }
 
 /** Asks that are made each time. */
@@ -175,6 +199,7 @@ export function eachTime(asks: readonly Ask[], times: Times): readonly Ask[] {
     input_tokens: repeated(ask.input_tokens, times),
     output_tokens: repeated(ask.output_tokens, times),
     usd: ask.usd === null ? null : repeated(ask.usd, times),
+    ...batchUsd(ask, (usd) => repeated(usd, times)),
   }))
 }
 

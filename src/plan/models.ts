@@ -16,6 +16,8 @@ export interface PlannedModel {
   readonly kind: 'known' | 'at_start' | 'unknown'
   /** What its price is looked up by; undefined for a name that does not resolve. */
   readonly priced: PricedModel | undefined
+  /** Its host has a batch API. */
+  readonly hasBatches?: boolean
 }
 
 export interface ModelPlanner {
@@ -53,7 +55,9 @@ export function createModelPlanner({ env, home, settings, tableFile, onNote }: M
     const selection = selectModel(name, { env, providers, gateway, aliases }, loaded)
     if (selection.kind === 'chosen') {
       await noteKey(name, loaded)
-      return { label: selection.choice.label, kind: 'known', priced: pricedModel(selection.choice, own) }
+      const { label, provider } = selection.choice
+      const hasBatches = provider.kind === 'host' && provider.hasBatches === true
+      return { label, kind: 'known', priced: pricedModel(selection.choice, own), hasBatches }
     }
     const { role } = selection
     const label = role === undefined ? `a local server, else ${offlineName}` : `${role} of a local server`

@@ -201,6 +201,9 @@ function totalOf(asks: readonly Ask[], open: readonly Decision[]): Total {
     input_tokens: sum(asks.map((ask) => ask.input_tokens)),
     output_tokens: sum(asks.map((ask) => ask.output_tokens)),
     usd: sum(asks.flatMap(({ usd }) => usd ?? [])),
+    ...(asks.some(({ batch_usd: usd }) => usd !== undefined)
+      ? { batch_usd: sum(asks.flatMap(({ usd, batch_usd: half }) => half ?? usd ?? [])) }
+      : {}),
     unpriced: asks.filter((ask) => ask.usd === null).map(({ model }) => model),
   }
 }

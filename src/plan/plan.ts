@@ -24,6 +24,8 @@ export interface Total {
   readonly output_tokens: Range
   /** For the models with a known price. */
   readonly usd: Range
+  /** The same if the first requests of the tasks are sent as a batch; omitted: they are not, or cannot be. */
+  readonly batch_usd?: Range
   /** Models without a known price that may be called. */
   readonly unpriced: readonly string[]
 }

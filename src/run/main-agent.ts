@@ -84,7 +84,12 @@ export async function askMain(question: Question, around: RunContext): Promise<T
   )
   const at = narrow(below(context, part('ask')), limitsOfWriting(settings))
   const session = await context.services.agents.open(
-    { ...mainAgent(question, given), ...defined({ said: question.said }) },
+    {
+      ...mainAgent(question, given),
+      ...defined({ said: question.said }),
+      // the user of a chat waits for its answer
+      ...(settings.batch && question.said === undefined ? { isBatched: true } : {}),
+    },
     at,
   )
   try {

@@ -116,20 +116,27 @@ async function runTasks(plans: readonly TaskPlan[], tasks: Tasks, context: RunCo
   const { settings, queue } = tasks
   const limit = settings.input_concurrency
   emit(context, { type: 'tasks.planned', count: plans.length, concurrency: limit })
+  const { batches, piece: outer } = context.services
+  // a file that is run as an agent belongs to the piece of its caller
+  const opens = settings.batch && outer === undefined && context.scope.dry !== 'req'
+  const pieces = opens ? ((await batches?.open(plans.length, limit)) ?? []) : []
   const placeOfTask = (index: number): RunContext => below(context, task(index))
   const queued: QueuedWork<TaskPlan> = {
     queue,
     run: context.scope.runId,
     taskOf: ({ input }, index) => ({ place: placeText(placeOfTask(index).scope.at), input }),
-    limit,
+    // all of them are started, so that their calls are sent together
+    limit: pieces.length > 0 ? plans.length : limit,
     signal: context.services.signal,
   }
   let suspension: TasksEnd['suspension']
   let tooLarge: { readonly error: unknown } | undefined
   const outcomes = await mapQueued(plans, queued, async (plan, index, signal) => {
-    const at = withServices(placeOfTask(index), { signal })
+    const piece = pieces[index]
+    const at = withServices(placeOfTask(index), { signal, ...defined({ piece }) })
+    const work = (): Promise<TaskOutcome> => runOne(plan, tasks, at)
     try {
-      return await runOne(plan, tasks, at)
+      return await (piece === undefined ? work() : piece.run(work, signal))
     } catch (error) {
       if (isRunTooLarge(error)) {
         tooLarge ??= { error }

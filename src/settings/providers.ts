@@ -23,6 +23,10 @@ const keys = {
   },
   organization: { schema: ({ name }) => name, text: 'The organization of OpenAI whose account is used.' },
   project: { schema: ({ name }) => name, text: 'The project of OpenAI whose account is used.' },
+  batch: {
+    schema: ({ flag }) => flag,
+    text: 'It has the batch API of OpenAI or, with the format anthropic, of Anthropic, at half the price.',
+  },
   default_model: { schema: ({ name }) => name, text: 'The model if none is named.' },
   stream_idle_timeout_ms: {
     schema: ({ integer }) => integer(1, 86_400_000),
@@ -36,6 +40,7 @@ function refine(table: z.ZodType): z.ZodType {
       api_key_env: variable,
       api_key_command: command,
       api_version: version,
+      batch,
       format,
     } = value as Values<typeof keys>
     if (variable !== undefined && command !== undefined) {
@@ -45,6 +50,10 @@ function refine(table: z.ZodType): z.ZodType {
     if (version !== undefined && (format === 'anthropic' || format === 'gemini')) {
       const message = 'used with the format chat or responses'
       context.addIssue({ code: 'custom', path: ['api_version'], input: format, message })
+    }
+    if (batch === true && (version !== undefined || format === 'gemini')) {
+      const message = 'left out: the batch APIs of Azure and of Gemini are not supported'
+      context.addIssue({ code: 'custom', path: ['batch'], input: batch, message })
     }
   })
 }

@@ -308,6 +308,15 @@ export const rows = {
     initial: [],
     text: 'Tried in this order when the model fails permanently.',
   },
+  batch: {
+    ...frame,
+    isLimit: true,
+    schema: ({ flag }) => flag,
+    order: free,
+    isPlain: true,
+    initial: false,
+    text: 'Send the first model call of each task in a batch, at half the price: the answers may take up to a day.',
+  },
   reasoning_summary: {
     ...frameForModels,
     schema: ({ oneOf }) => oneOf('none', 'auto', 'concise', 'detailed'),
@@ -390,6 +399,12 @@ export const rows = {
         schema: ({ timeLimit }) => timeLimit,
         order: down,
         text: 'Time in which the user must answer a question, counted from when it was first asked; after that the answer is no.',
+      },
+      batch: {
+        schema: ({ duration }) => duration,
+        order: down,
+        initial: '25h',
+        text: 'How long a run with batch = true waits for a batch; then it is suspended, and baton resume goes on.',
       },
       gate: { schema: ({ timeLimit }) => timeLimit, order: down, text: 'The command of gate. Default: 10m.' },
     },

@@ -371,7 +371,9 @@ async function runRecorded(loaded: Target, run: Run): Promise<Ending> {
 
 async function inChat(target: Target, { plan, surroundings: { env, home }, mask, bus }: Run): Promise<Target> {
   const { withHistory } = await import('./chat-history.ts')
-  return withHistory(target, plan.invocation, { env, home, mask, bus })
+  const inside = await withHistory(target, plan.invocation, { env, home, mask, bus })
+  // the user waits for the answer
+  return inside.kind === 'prompt' ? { ...inside, settings: { ...inside.settings, batch: false } } : inside
 }
 
 /** The warning for a run that exceeded its cost limit: the cost of a program is known only when it has ended. */

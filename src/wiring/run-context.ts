@@ -44,6 +44,7 @@ import { version } from '../version.ts'
 import type { RunServers } from './run-servers.ts'
 import type { Surroundings } from './conduct.ts'
 import type { ModelChooserOptions } from '../agent/models.ts'
+import type { BatchDesk } from '../agent/batches.ts'
 import type { AgentParts } from '../agent/parts.ts'
 import { bothReads } from '../base/reads.ts'
 import type { ModelTimeouts } from '../model/call.ts'
@@ -120,7 +121,16 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
   const stops = run.signal === undefined ? [journal.failure] : [journal.failure, run.signal]
   const signal = manyListeners(AbortSignal.any(stops))
   const budgets = createPlacedBudgets(run.budget, target.settings.budget)
-  const parts = agentParts(target, { ...run, signal, limitsCost: budgets.limitsCost })
+  let desk: Promise<BatchDesk> | undefined
+  const batches = async (): Promise<BatchDesk> =>
+    (desk ??= import('../agent/batches.ts').then(({ createBatchDesk }) =>
+      createBatchDesk({ context, waitMs: target.settings.timeouts.batch_ms }),
+    ))
+  const sendsBatches = target.settings.batch && run.replay === undefined
+  const parts = {
+    ...agentParts(target, { ...run, signal, limitsCost: budgets.limitsCost }),
+    ...(sendsBatches ? { batches } : {}),
+  }
   const { packRoots, guard } = target
   const { dir: runs } = target.settings.runs
   const ownFolders = [...userFolders(run), ...(runs === undefined ? [] : [runs])]
@@ -211,6 +221,7 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
         const options = { ...at.scope.options, ...(target.kind === 'agent' && target.flagOptions) }
         return (await import('../agent/sampling.ts')).sample({ params, options }, parts, at)
       },
+      ...(sendsBatches ? { batches: { open: async (...pieces) => (await batches()).open(...pieces) } } : {}),
       equip: async (...called) => (await import('../team/tools.ts')).equip(...called),
       sources,
       definitions: async () => (await target.definitions()).byName,

@@ -116,10 +116,17 @@ function totalLines({ total, limits, asks, open }: Plan): readonly string[] {
     `as written  ${figures(total, 'as_written')}`,
     `at least    ${figures(total, 'at_least')}`,
     `at most     ${most}${isCut}`,
+    ...batchLine(total),
     ...(assumed ? ['Some requests set no output limit (max_tokens): a typical one is assumed.'] : []),
     ...(models === '' ? [] : [`No price is known for ${models}: not included in the cost.`]),
     ...(open.length === 0 ? [] : ['"at least" counts only what no script can change.']),
   ]
+}
+
+/** What the batch of `batch = true` costs: the lines above it are the prices of calls that are sent at once. */
+function batchLine({ batch_usd: usd }: Total): readonly string[] {
+  if (usd === undefined) return []
+  return [`in a batch  ${usdText(usd.as_written)} as written; what the batch does not answer costs the whole price`]
 }
 
 function figures(
