@@ -71,7 +71,7 @@ async function runTool(
   const tool = tools.find((one) => one.name === name)
   if (tool === undefined) {
     const known = tools
-      .filter(isOffered)
+      .filter((one) => isOffered(one) && one.isDeferred !== true)
       .map((one) => one.name)
       .join(', ')
     const text = modelText`Tool "${cutText(name, 200)}" not found. Available tools: ${known}`

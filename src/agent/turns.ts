@@ -84,7 +84,7 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
   const { maxTurns = Infinity, fallbackModels = [], output, acceptsEmpty = false, inbox } = agent
   const { tools: filters } = context.scope.rights
   const tools = (agent.tools ?? []).filter(({ name }) => passesFilters(name, filters))
-  const offering = tools.filter(isOffered)
+  const offering = tools.filter((tool) => isOffered(tool) && tool.isDeferred !== true)
   let offered: OfferedTools = offering.map(({ name, description, parameters }) => ({ name, description, parameters }))
   const { model = '', ...settings } = agent.settings
   const log = createMessageLog({ said: agent.said, portable: context.services.portable })
@@ -196,7 +196,8 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
       const first = ran
       ran += calls.length
       try {
-        const called = await mapSiblings(calls, { limit: toolsAtOnce, signal }, async (call, sibling, inner) => {
+        const called = await mapSiblings(calls, { limit: toolsAtOnce, signal }, async (sent, sibling, inner) => {
+          const call = meantBy(sent, tools)
           const index = first + sibling
           const place = withScope(below(turn, { kind: 'tool', index, name: call.name }), defined({ taken }))
           const at = withServices(place, { signal: inner, conversation })
@@ -239,6 +240,12 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
     approve: async (callId) => decide(callId, 'allow'),
     reject: async (callId, reason) => decide(callId, reason === undefined ? 'deny' : { remark: reason }),
   }
+}
+
+/** The call that a model means, if it calls a tool by another one. */
+function meantBy(call: ToolCallPart, tools: readonly Tool[]): ToolCallPart {
+  const other = tools.find(({ name }) => name === call.name)?.meant?.(call.input)
+  return other === undefined ? call : { ...call, ...other }
 }
 
 function resultMessage({ call: { id }, result: { text, files = [], isError } }: CalledTool): Message {
