@@ -43,7 +43,7 @@ export async function giveTools(
   // the leader of a team with a task list does none of the work itself
   if (seat?.inbox !== undefined) return { tools: seat.tools, inbox: seat.inbox, box: createToolbox(options) }
   const names = await boxableTools(chosen, named, context)
-  const box = createToolbox(options)
+  const box = createToolbox({ ...options, hasRead: names.includes('read') })
   const agents = await agentTools(names, { named, box, context })
   const team = await teamOf({ named, box, context })
   const tools = [

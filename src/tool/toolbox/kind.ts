@@ -15,6 +15,8 @@ export interface Toolbox {
   readonly seen: SeenLog
   /** The full texts of truncated outputs. */
   readonly outputs: Outputs
+  /** Whether the tool \`read\` is among the tools. */
+  readonly hasRead: boolean
   readonly plan: PlanMode
   readonly shell: ShellSession
   readonly limits: ChangeLimits
@@ -34,6 +36,8 @@ export interface Outputs {
   readonly know: (kept: KeptOutput) => void
   /** The text for an id; undefined if the id is unknown or the text is no longer kept. */
   readonly find: (id: string, texts: TextStore | undefined) => string | undefined
+  /** Whether none was truncated. */
+  readonly isEmpty: () => boolean
 }
 
 export interface KeptOutput {
