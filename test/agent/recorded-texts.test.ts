@@ -47,6 +47,18 @@ it('messages that differ only in texts of Baton are accepted, and words of the a
   expect(said.messages).toEqual([then[0], messages[1]])
 })
 
+it('tool results with numbers of lines are the same as those of earlier versions', () => {
+  const said = (text: string) => ({ messages: [result(text)], tools: undefined })
+  const compared = (now: string, then: string): boolean => {
+    const before = recorded(said(then), { sources: 'current', files: 'current' })
+    const [message] = withRecordedWording({ ...said(now), isOwn: () => true }, before).messages
+    return JSON.stringify(message) === JSON.stringify(result(then))
+  }
+  expect(compared('1\tone\n2\ttwo', '1→one\n2→two')).toBe(true)
+  expect(compared('Execution result: "1\\tone"', 'Execution result: "1→one"')).toBe(true)
+  expect(compared('1\tone', '1→two')).toBe(false)
+})
+
 it('tool results are used as recorded, but compared if files are read now', () => {
   const now = { messages: [result('two lines')], tools: undefined, isOwn: () => true }
   const then = { messages: [result('2 lines')] }

@@ -199,7 +199,7 @@ const mostWaitSeconds = 600
 
 /**
  * Shows what a background command has printed since the last call, and whether it is still running. Where there is no
- * \`read\`, it shows the rest of outputs that were cut.
+ * `read`, it shows the rest of outputs that were cut.
  */
 export const bashOutput = defineTool<OutputInput>({
   name: 'bash_output',

@@ -15,7 +15,7 @@ export interface Toolbox {
   readonly seen: SeenLog
   /** The full texts of truncated outputs. */
   readonly outputs: Outputs
-  /** Whether the tool \`read\` is among the tools. */
+  /** Whether the tool `read` is among the tools. */
   readonly hasRead: boolean
   readonly plan: PlanMode
   readonly shell: ShellSession

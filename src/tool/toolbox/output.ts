@@ -140,9 +140,9 @@ export function readOutput(
   return { text: modelText`${shown}\n[lines ${offset} to ${end} of ${all.length}${rest}]` }
 }
 
-/** Lines with their numbers, starting at `first`. The arrow cannot be mistaken for indentation. */
+/** Lines with their numbers, starting at `first`. */
 export function numberedLines(lines: readonly string[], first: number): string {
-  return lines.map((line, index) => `${first + index}→${line}`).join('\n')
+  return lines.map((line, index) => `${first + index}\t${line}`).join('\n')
 }
 
 /** A line count as text: "1 line", "3 lines". */
