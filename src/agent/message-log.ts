@@ -88,6 +88,8 @@ interface Said extends RecordedMessages {
 }
 
 interface Now extends Said {
+  /** Tools that the conversation has and that its requests do not carry yet: those of earlier versions did. */
+  readonly unsentTools?: OfferedTools
   /** Whether this program made a message, from what the record has anyway. */
   readonly isOwn: (message: Message) => boolean
 }
@@ -102,7 +104,7 @@ export function withRecordedWording(now: Now, { request, sources, files }: Recor
   if (now.before?.count !== then.before?.count) return now
   return {
     messages: messagesAsRecorded(now, then.messages, files),
-    tools: areSameTools(now.tools, then.tools, sources) ? then.tools : now.tools,
+    tools: areSameTools(now, then.tools, sources) ? then.tools : now.tools,
     ...(then.before && { before: then.before }),
   }
 }
@@ -138,15 +140,17 @@ function callsIn(messages: readonly Message[]): string {
 }
 
 function areSameTools(
-  now: OfferedTools | undefined,
+  { tools: now, unsentTools = [] }: Now,
   then: OfferedTools | undefined,
   sources: RecordedRequest['sources'],
 ): boolean {
   if (now === undefined || then === undefined) return now === then
+  const sent = new Set(then.map(({ name }) => name))
+  const known = [...now, ...unsentTools.filter(({ name }) => sent.has(name))]
   const recorded = new Map(then.map((tool) => [tool.name, tool]))
-  const current = new Set(now.map(({ name }) => name))
+  const current = new Set(known.map(({ name }) => name))
   const areKept = then.every(({ name }) => current.has(name) || sources === 'recorded' || isGone(name))
-  return areKept && now.every((tool) => isSameTool(tool, recorded.get(tool.name), sources))
+  return areKept && known.every((tool) => isSameTool(tool, recorded.get(tool.name), sources))
 }
 
 function isSameTool(

@@ -1,6 +1,14 @@
 import { modelText } from '../base/model-text.ts'
 import { defined } from '../base/json.ts'
-import { isOffered, type ModelAgent, type ModelEnd, type Tool, type ToolResult, type ToolUse } from '../event/agent.ts'
+import {
+  isOffered,
+  isSentAtFirst,
+  type ModelAgent,
+  type ModelEnd,
+  type Tool,
+  type ToolResult,
+  type ToolUse,
+} from '../event/agent.ts'
 import { below, emit, type RunContext, withScope, withServices } from '../event/context.ts'
 import {
   type Message,
@@ -84,10 +92,11 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
   const { maxTurns = Infinity, fallbackModels = [], output, acceptsEmpty = false, inbox } = agent
   const { tools: filters } = context.scope.rights
   const tools = (agent.tools ?? []).filter(({ name }) => passesFilters(name, filters))
+  const { said = [] } = agent
   const offering = tools.filter((tool) => isOffered(tool) && tool.isDeferred !== true)
-  let offered: OfferedTools = offering.map(({ name, description, parameters }) => ({ name, description, parameters }))
+  let offered: OfferedTools = offering.filter((tool) => isSentAtFirst(tool, said)).map(definitionOf)
   const { model = '', ...settings } = agent.settings
-  const log = createMessageLog({ said: agent.said, portable: context.services.portable })
+  const log = createMessageLog({ said, portable: context.services.portable })
   let turns = 0
   /** Of the model that answered last. */
   let taken: SupportedFiles | undefined
@@ -116,13 +125,20 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
     return nextCalls().some((at) => opener.services.effects.wasDone(at))
   }
 
+  /** The tools that requests do not carry yet. */
+  function unsent(): readonly Tool[] {
+    const names = new Set(offered.map(({ name }) => name))
+    return offering.filter(({ name }) => !names.has(name))
+  }
+
   /** Says the next request in the words in which an earlier process did, if it is the same request. */
   function takeRecorded(place: Place, offersTools: boolean): void {
     const { effects } = opener.services
     const [before] = [model, ...fallbackModels].flatMap((_, index) => effects.requested(callPlace(place, index)) ?? [])
     if (before === undefined) return
-    const said = { ...log.next(), tools: offersTools ? offered : undefined, isOwn: log.isOwn }
-    const recorded = withRecordedWording(said, before)
+    const tools = offersTools ? offered : undefined
+    const unsentTools = unsent().map(definitionOf)
+    const recorded = withRecordedWording({ ...log.next(), tools, unsentTools, isOwn: log.isOwn }, before)
     log.takeNext(recorded)
     offered = recorded.tools ?? offered
   }
@@ -155,6 +171,13 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
       const place = below(context, { kind: 'turn', index })
       const id = idOf(index)
       const item = { id, type: 'agent_message' } as const
+      // at the end of the list, so that a host keeps what it has cached of the tools before them
+      offered = [
+        ...offered,
+        ...unsent()
+          .filter((tool) => tool.isIdle?.(said) !== true)
+          .map(definitionOf),
+      ]
       const offersTools = offers && offered.length > 0
       await takeMail(place.scope.at)
       takeRecorded(place.scope.at, offersTools)
@@ -240,6 +263,10 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
     approve: async (callId) => decide(callId, 'allow'),
     reject: async (callId, reason) => decide(callId, reason === undefined ? 'deny' : { remark: reason }),
   }
+}
+
+function definitionOf({ name, description, parameters }: Tool): OfferedTools[number] {
+  return { name, description, parameters }
 }
 
 /** The call that a model means, if it calls a tool by another one. */

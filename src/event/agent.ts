@@ -199,6 +199,11 @@ export interface Tool {
   readonly isHidden?: true
   /** It may be called, but requests do not carry it: the model finds it by a search. Programs have it like any other. */
   readonly isDeferred?: true
+  /**
+   * Whether it is of no use yet, so that requests do not carry it; `said`: the messages of earlier runs of the
+   * conversation. Omitted: it is of use from the beginning.
+   */
+  readonly isIdle?: (said: readonly Message[]) => boolean
   /** Of a tool that only stands for calls of others: the call that an input means; undefined: none. */
   readonly meant?: (input: string) => Pick<ToolCallPart, 'name' | 'input'> | undefined
   /**
@@ -214,6 +219,11 @@ export interface Tool {
 
 export function isOffered({ isHidden }: Tool): boolean {
   return isHidden !== true
+}
+
+/** Whether requests of a conversation carry it from the beginning. */
+export function isSentAtFirst(tool: Tool, said: readonly Message[] = []): boolean {
+  return isOffered(tool) && tool.isDeferred !== true && tool.isIdle?.(said) !== true
 }
 
 export type OnToolProgress = (progress: McpProgress) => void

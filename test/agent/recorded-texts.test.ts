@@ -24,6 +24,17 @@ it('a resumed conversation is offered the recorded tools, including those that n
   expect(withRecordedWording(now, recorded({ messages: [], tools: older })).tools).toEqual(older)
 })
 
+it('a request with tools that this version would send later has the recorded ones', () => {
+  const kill = { ...read, name: 'kill' }
+  const now = { messages: [], tools: [read], unsentTools: [kill], isOwn: () => false }
+  for (const sources of ['recorded', 'current'] as const) {
+    const said = { messages: [], tools: [{ ...read, description: 'Shows a whole file.' }, kill] }
+    const then = { ...recorded(said), sources }
+    expect(withRecordedWording(now, then).tools).toEqual(said.tools)
+    expect(withRecordedWording(now, { ...recorded({ ...said, tools: [read] }), sources }).tools).toEqual([read])
+  }
+})
+
 it('a replay uses the recorded tools unless the author has added or removed one', () => {
   const then = recorded({ messages: [], tools: older }, { sources: 'current' })
   const added = [read, { ...read, name: 'glob' }]

@@ -6,6 +6,7 @@ import { defined } from '../../base/json.ts'
 import { displayPath, isInside, realPath } from '../../base/files.ts'
 import { untilEnded } from '../../base/process.ts'
 import { emit } from '../../event/context.ts'
+import { type Message, type ToolCallPart, toolCallsOf } from '../../event/message.ts'
 import type { EffectRequest, Granted } from '../../event/effects.ts'
 import { callPlace, isCallOfModel } from '../../event/place.ts'
 import { commandSubject } from '../command-line.ts'
@@ -227,6 +228,7 @@ export const bashOutput = defineTool<OutputInput>({
     required: ['id'],
     additionalProperties: false,
   },
+  isIdle: (box, said) => hasNoJobs(box, said) && (box.hasRead || box.outputs.isEmpty()),
   run({ id, offset, wait = 0 }, call) {
     const { context, box, at } = call
     const { effects, signal, texts } = context.services
@@ -240,6 +242,12 @@ export const bashOutput = defineTool<OutputInput>({
     })
   },
 })
+
+/** Whether nothing has run in the background of the conversation, also in earlier runs of it. */
+function hasNoJobs({ shell: { jobs } }: Toolbox, said: readonly Message[]): boolean {
+  const isStart = ({ name, input }: ToolCallPart): boolean => name === 'bash' && /"background"\s*:\s*true/.test(input)
+  return jobs.ids().length === 0 && !said.flatMap(toolCallsOf).some(isStart)
+}
 
 /** The job with that name, or an output that says why there is none. */
 function findJob(id: string, { shell: { jobs } }: Toolbox): Job | ToolOutput {
@@ -292,6 +300,7 @@ export const kill = defineTool<KillInput>({
     required: ['id'],
     additionalProperties: false,
   },
+  isIdle: hasNoJobs,
   run({ id }, { context, box, at, permit }) {
     const input = { id }
     const action = { kind: 'tool', tool: 'kill', input } as const

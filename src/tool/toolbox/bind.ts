@@ -47,6 +47,7 @@ export function bindTool(kind: ToolKind, box: Toolbox): Tool {
     description,
     parameters,
     ...defined({ output, server }),
+    ...(kind.isIdle === undefined ? {} : { isIdle: (said) => kind.isIdle?.(box, said) === true }),
     ...(kind.close === undefined
       ? {}
       : { close: (context: RunContext, failure) => kind.close?.(box, context, failure) ?? Promise.resolve() }),
