@@ -121,6 +121,8 @@ export interface Said extends RecordedMessages {
 }
 
 interface Now extends Said {
+  /** Tools that the conversation has and that its requests do not carry yet: those of earlier versions did. */
+  readonly unsentTools?: OfferedTools
   /** Whether this program made a message, from what the record has anyway. */
   readonly isOwn: (message: Message) => boolean
 }
@@ -135,7 +137,7 @@ export function withRecordedWording(now: Now, { request, sources, files }: Recor
   if (now.before?.count !== then.before?.count) return now
   return {
     messages: messagesAsRecorded(now, then.messages, files),
-    tools: areSameTools(now.tools, then.tools, sources) ? then.tools : now.tools,
+    tools: areSameTools(now, then.tools, sources) ? then.tools : now.tools,
     ...(then.before && { before: then.before }),
   }
 }
@@ -152,9 +154,16 @@ function messagesAsRecorded(
   return messages.map((message, index) => {
     const other = then[index] as Message
     if (message.role !== other.role) return message
-    const isSame = isMade(message) ? callsIn([message]) === callsIn([other]) : isSameValue(message, other)
+    const isSame = isMade(message)
+      ? callsIn([message]) === callsIn([other])
+      : isSameValue(message, other) || (isOwn(message) && isSameValue(withArrows(message), withArrows(other)))
     return isSame ? other : message
   })
+}
+
+/** Numbers of lines in the form of earlier versions, also within JSON in a text. */
+function withArrows(message: Message): Json {
+  return JSON.parse(JSON.stringify(message).replaceAll(/(\d)\\+t/g, '$1→')) as Json
 }
 
 /** The ids of the calls whose results they are. */
@@ -164,15 +173,17 @@ function callsIn(messages: readonly Message[]): string {
 }
 
 function areSameTools(
-  now: OfferedTools | undefined,
+  { tools: now, unsentTools = [] }: Now,
   then: OfferedTools | undefined,
   sources: RecordedRequest['sources'],
 ): boolean {
   if (now === undefined || then === undefined) return now === then
+  const sent = new Set(then.map(({ name }) => name))
+  const known = [...now, ...unsentTools.filter(({ name }) => sent.has(name))]
   const recorded = new Map(then.map((tool) => [tool.name, tool]))
-  const current = new Set(now.map(({ name }) => name))
+  const current = new Set(known.map(({ name }) => name))
   const areKept = then.every(({ name }) => current.has(name) || sources === 'recorded' || isGone(name))
-  return areKept && now.every((tool) => isSameTool(tool, recorded.get(tool.name), sources))
+  return areKept && known.every((tool) => isSameTool(tool, recorded.get(tool.name), sources))
 }
 
 function isSameTool(

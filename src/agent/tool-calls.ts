@@ -2,7 +2,7 @@ import { modelText } from '../base/model-text.ts'
 import { messageOf, stopsRun } from '../base/error.ts'
 import { defined, type Json, parseSentJson } from '../base/json.ts'
 import { cutText } from '../base/cut-text.ts'
-import { isOffered, type OnToolProgress, type Tool, type ToolResult } from '../event/agent.ts'
+import { isSentAtFirst, type OnToolProgress, type Tool, type ToolResult } from '../event/agent.ts'
 import { emit, type RunContext, withServices } from '../event/context.ts'
 import type { Place } from '../event/place.ts'
 import type { Timeline } from './modes/timeline.ts'
@@ -71,7 +71,7 @@ async function runTool(
   const tool = tools.find((one) => one.name === name)
   if (tool === undefined) {
     const known = tools
-      .filter(isOffered)
+      .filter((one) => isSentAtFirst(one))
       .map((one) => one.name)
       .join(', ')
     const text = modelText`Tool "${cutText(name, 200)}" not found. Available tools: ${known}`

@@ -7,7 +7,7 @@ import { type Approver, type ContextWith, emit, type Events, type Servers } from
 import type { ToolFilter } from '../event/permission.ts'
 import { mayPass, serverNamed, serverNamesOf, writtenServer } from '../mcp/names.ts'
 import { isServerTool, passesFilters } from '../tool/tool-filter.ts'
-import { isWriter, isTeamTool, toolNames } from '../tool/toolbox/rows.ts'
+import { isSearchTool, isTeamTool, isWriter, toolNames } from '../tool/toolbox/rows.ts'
 
 /** The tools that exist besides the built-in ones. */
 export interface ExternalTools {
@@ -86,7 +86,13 @@ function unknownServer(
 }
 
 function isKnown(name: string): boolean {
-  return name.includes('*') || isServerTool(name) || isTeamTool(name) || (toolNames as readonly string[]).includes(name)
+  return (
+    name.includes('*') ||
+    isServerTool(name) ||
+    isTeamTool(name) ||
+    isSearchTool(name) ||
+    (toolNames as readonly string[]).includes(name)
+  )
 }
 
 /** @throws BatonError CONFIG_INVALID for the first unknown tool; `of` names the owner of the options */

@@ -1,7 +1,15 @@
 import { modelText } from '../base/model-text.ts'
 import { BatonError } from '../base/error.ts'
 import { defined, isObject } from '../base/json.ts'
-import { isOffered, type ModelAgent, type ModelEnd, type Tool, type ToolResult, type ToolUse } from '../event/agent.ts'
+import {
+  isOffered,
+  isSentAtFirst,
+  type ModelAgent,
+  type ModelEnd,
+  type Tool,
+  type ToolResult,
+  type ToolUse,
+} from '../event/agent.ts'
 import { below, emit, type RunContext, withScope, withServices } from '../event/context.ts'
 import {
   type Message,
@@ -99,10 +107,11 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
   const { maxTurns = Infinity, fallbackModels = [], output, acceptsEmpty = false, inbox } = agent
   const { tools: filters } = context.scope.rights
   const tools = (agent.tools ?? []).filter(({ name }) => passesFilters(name, filters))
-  const offering = tools.filter(isOffered)
-  let offered: OfferedTools = offering.map(({ name, description, parameters }) => ({ name, description, parameters }))
+  const { said = [] } = agent
+  const offering = tools.filter((tool) => isOffered(tool) && tool.isDeferred !== true)
+  let offered: OfferedTools = offering.filter((tool) => isSentAtFirst(tool, said)).map(definitionOf)
   const { model = '', ...settings } = agent.settings
-  const log = createMessageLog({ said: agent.said, portable: context.services.portable })
+  const log = createMessageLog({ said, portable: context.services.portable })
   const { compactAt } = opener.scope
   const room = createContextRoom({ compactAt, output: settings.max_tokens ?? usualOutput, windowOf })
   let turns = 0
@@ -135,11 +144,24 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
     return nextCalls().some((at) => opener.services.effects.wasDone(at))
   }
 
+  /** The tools that requests do not carry yet. */
+  function unsent(): readonly Tool[] {
+    const names = new Set(offered.map(({ name }) => name))
+    return offering.filter(({ name }) => !names.has(name))
+  }
+
+  /** Adds the tools that are no longer idle at the end of the list, so that a host keeps what it has cached of those before. */
+  function sendMoreTools(): void {
+    const more = unsent().filter((tool) => tool.isIdle?.(said) !== true)
+    offered = [...offered, ...more.map(definitionOf)]
+  }
+
   /** A request in the words in which an earlier process said it, if it is the same request. */
-  function recordedAs(place: Place, said: Said): Said {
+  function recordedAs(place: Place, next: Said): Said {
     const { effects } = opener.services
     const [before] = [model, ...fallbackModels].flatMap((_, index) => effects.requested(callPlace(place, index)) ?? [])
-    return before === undefined ? said : withRecordedWording({ ...said, isOwn: log.isOwn }, before)
+    if (before === undefined) return next
+    return withRecordedWording({ ...next, unsentTools: unsent().map(definitionOf), isOwn: log.isOwn }, before)
   }
 
   function takeRecorded(place: Place, offersTools: boolean): void {
@@ -161,6 +183,7 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
 
   /** Asks the model with all messages; if they are too long for it, or nearly, they are made shorter first. */
   async function ask(prompt: OpenPrompt, options: AskOptions = {}): Promise<Reply> {
+    sendMoreTools()
     const offersTools = (options.tools ?? true) && offered.length > 0
     let refusal: BatonError | undefined
     for (;;) {
@@ -388,7 +411,8 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
       const first = ran
       ran += calls.length
       try {
-        const called = await mapSiblings(calls, { limit: toolsAtOnce, signal }, async (call, sibling, inner) => {
+        const called = await mapSiblings(calls, { limit: toolsAtOnce, signal }, async (sent, sibling, inner) => {
+          const call = meantBy(sent, tools)
           const index = first + sibling
           const place = withScope(below(turn, { kind: 'tool', index, name: call.name }), defined({ taken }))
           const at = withServices(place, { signal: inner, conversation })
@@ -431,6 +455,16 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
     approve: async (callId) => decide(callId, 'allow'),
     reject: async (callId, reason) => decide(callId, reason === undefined ? 'deny' : { remark: reason }),
   }
+}
+
+function definitionOf({ name, description, parameters }: Tool): OfferedTools[number] {
+  return { name, description, parameters }
+}
+
+/** The call that a model means, if it calls a tool by another one. */
+function meantBy(call: ToolCallPart, tools: readonly Tool[]): ToolCallPart {
+  const other = tools.find(({ name }) => name === call.name)?.meant?.(call.input)
+  return other === undefined ? call : { ...call, ...other }
 }
 
 function resultMessage({ call: { id }, result: { text, files = [], isError } }: CalledTool): Message {

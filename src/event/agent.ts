@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../base/json.ts'
 import type { RunContext } from './context.ts'
 import type { Inbox } from './inbox.ts'
 import type { McpProgress } from './mcp.ts'
-import type { FilePart, Message, Usage } from './message.ts'
+import type { FilePart, Message, ToolCallPart, Usage } from './message.ts'
 import type { Spent } from './meter.ts'
 import type { Prompt, PromptChoice } from './prompt.ts'
 import type { SandboxMode } from './sandbox-rights.ts'
@@ -199,6 +199,15 @@ export interface Tool {
   readonly server?: string
   /** Not offered to models; a model that calls it anyway gets the reason why it is unavailable. */
   readonly isHidden?: true
+  /** It may be called, but requests do not carry it: the model finds it by a search. Programs have it like any other. */
+  readonly isDeferred?: true
+  /**
+   * Whether it is of no use yet, so that requests do not carry it; `said`: the messages of earlier runs of the
+   * conversation. Omitted: it is of use from the beginning.
+   */
+  readonly isIdle?: (said: readonly Message[]) => boolean
+  /** Of a tool that only stands for calls of others: the call that an input means; undefined: none. */
+  readonly meant?: (input: string) => Pick<ToolCallPart, 'name' | 'input'> | undefined
   /**
    * `input`: JSON as the model wrote it, which may be invalid. The place of the context is that of the call.
    * `onProgress` is called by tools that report progress.
@@ -212,6 +221,11 @@ export interface Tool {
 
 export function isOffered({ isHidden }: Tool): boolean {
   return isHidden !== true
+}
+
+/** Whether requests of a conversation carry it from the beginning. */
+export function isSentAtFirst(tool: Tool, said: readonly Message[] = []): boolean {
+  return isOffered(tool) && tool.isDeferred !== true && tool.isIdle?.(said) !== true
 }
 
 export type OnToolProgress = (progress: McpProgress) => void

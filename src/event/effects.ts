@@ -266,7 +266,7 @@ export interface Effects {
   readonly answers: (at: Place) => boolean
   /** True if an earlier process of this run finished the effect at this place, and sent its events. */
   readonly wasDone: (at: Place) => boolean
-  /** True in a replay if the recorded run started no effect at this place. */
+  /** True in a replay if the recorded run started no effect at this place, and observed nothing there. */
   readonly lacks?: (at: Place) => boolean
   /** What an earlier process requested with an effect at this place; undefined if no process is known to have. */
   readonly requested: (at: Place) => RecordedRequest | undefined

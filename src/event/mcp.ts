@@ -38,6 +38,11 @@ export interface McpServer {
   /** The available tools, by the server's names; `*` matches any characters. Omitted: all. */
   readonly tools?: readonly string[]
   readonly disallowedTools?: readonly string[]
+  /**
+   * Whether models get the schemas of its tools by a search only; omitted: if all tools of servers are too large for
+   * each request.
+   */
+  readonly defersTools?: boolean
   /** Its tool annotations are trusted: a read-only tool may be called again after a crash, and in plan mode. */
   readonly isTrusted: boolean
   /**

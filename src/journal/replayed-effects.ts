@@ -220,7 +220,10 @@ export function createReplayedEffects(options: ReplayOptions): ReplayedEffects {
     answers: () => files.kind === 'recorded',
     // a replay reports everything
     wasDone: () => false,
-    lacks: (at) => tree.find(placeText(at))?.started === undefined,
+    lacks(at) {
+      const { started, answer } = tree.find(placeText(at)) ?? {}
+      return started === undefined && answer === undefined
+    },
     requested(at) {
       const request = matcher.requestAt(tree.find(placeText(at)))
       return request === undefined

@@ -43,6 +43,7 @@ function serverOf(name: string, given: ServerSettings, options: ServersOfOptions
   const origin = serverOrigin(name, origins)
   const { startup_timeout_sec: start = usual.start, tool_timeout_sec: tool = usual.tool } = given
   const { tools, disallowed_tools: disallowedTools, trusted = false, sampling = false, oauth } = given
+  const { defer_tools: defersTools } = given
   const missing = (variable: string): never => {
     throw new BatonError('KEY_MISSING', `the MCP server ${shown} needs the variable ${variable}, which is not set`, {
       hint: `Set it: ${origin} refers to it. \${${variable}:-text} gives it a default.`,
@@ -61,7 +62,7 @@ function serverOf(name: string, given: ServerSettings, options: ServersOfOptions
       }),
     startMs: start * 1000,
     toolMs: tool * 1000,
-    ...defined({ tools, disallowedTools, login: oauth && loginOf(oauth, env, missing) }),
+    ...defined({ tools, disallowedTools, defersTools, login: oauth && loginOf(oauth, env, missing) }),
     isTrusted: trusted,
     sampling,
     secrets: () => serverSecrets({ [name]: given }, env),

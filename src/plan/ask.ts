@@ -1,4 +1,4 @@
-import type { AgentRequest } from '../event/agent.ts'
+import { type AgentRequest, isSentAtFirst } from '../event/agent.ts'
 import { batchShare } from '../model/batch/api.ts'
 import { estimateOf } from '../model/estimate.ts'
 import type { TokenPrices } from '../model/prices.ts'
@@ -49,7 +49,8 @@ export interface Figures {
 export function figuresOf({ agent, messages }: ModelAsk): Figures {
   const { model = '', ...settings } = agent.settings
   const output = agent.output === undefined ? {} : { output: agent.output }
-  const tools = (agent.tools ?? []).map(({ name, description, parameters }) => ({ name, description, parameters }))
+  const sent = (agent.tools ?? []).filter((tool) => isSentAtFirst(tool))
+  const tools = sent.map(({ name, description, parameters }) => ({ name, description, parameters }))
   const { tokens = 0, output: limit } = estimateOf({ ...settings, ...output, tools, messages, model }, undefined)
   return { input: tokens, output: limit?.tokens ?? 0 }
 }

@@ -66,6 +66,10 @@ export const mcpServers = {
       text: 'Its tools that are available: names in the server, or patterns. Default: all.',
     },
     disallowed_tools: { schema: ({ toolNames }) => toolNames, text: 'Its tools that are not available.' },
+    defer_tools: {
+      schema: ({ flag }) => flag,
+      text: 'Whether models get the schemas of its tools only by a search. Default: if those of all servers together have more than 10 kB.',
+    },
     trusted: {
       schema: ({ flag }) => flag,
       text: 'Its own descriptions of its tools are trusted, for example that a tool only reads.',

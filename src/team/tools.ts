@@ -4,7 +4,7 @@ import { emit, type EquippedAgent, type RunContext } from '../event/context.ts'
 import type { ToolFilter } from '../event/permission.ts'
 import { passesFilters } from '../tool/tool-filter.ts'
 import { chosenTools } from '../tool/toolbox/choose-tools.ts'
-import { teamToolNames, type ToolName } from '../tool/toolbox/rows.ts'
+import { isSearchTool, teamToolNames, type ToolName } from '../tool/toolbox/rows.ts'
 import { verdictOnAny } from '../tool/tool-rules.ts'
 import type { Toolbox, ToolKind } from '../tool/toolbox/kind.ts'
 import { createToolbox, openTools, type ToolboxOptions } from '../tool/toolbox/toolbox.ts'
@@ -43,7 +43,7 @@ export async function giveTools(
   // the leader of a team with a task list does none of the work itself
   if (seat?.inbox !== undefined) return { tools: seat.tools, inbox: seat.inbox, box: createToolbox(options) }
   const names = await boxableTools(chosen, named, context)
-  const box = createToolbox(options)
+  const box = createToolbox({ ...options, hasRead: names.includes('read') })
   const agents = await agentTools(names, { named, box, context })
   const team = await teamOf({ named, box, context })
   const tools = [
@@ -57,7 +57,8 @@ export async function giveTools(
   const given = { box, ...defined({ inbox: await inboxOf(agents, team, context) }) }
   if (!names.includes('interpreter_run')) return { tools, ...given }
   const { interpreterTool } = await import('../agent/modes/code/interpreter.ts')
-  return { tools: [...tools, interpreterTool(tools.filter(isOffered), box, context)], ...given }
+  const callable = tools.filter((tool) => isOffered(tool) && !isSearchTool(tool.name))
+  return { tools: [...tools, interpreterTool(callable, box, context)], ...given }
 }
 
 /** The tools with which a model starts agents, if there is one it may use. */
@@ -98,7 +99,10 @@ async function inboxOf(
 async function serverTools(named: ToolFilter, box: Toolbox, context: RunContext): Promise<readonly Tool[]> {
   if (context.services.mcp === undefined) return []
   const { mcpTools } = await import('../mcp/tools.ts')
-  return mcpTools(named, box, { at: context.scope.at, context })
+  const tools = await mcpTools(named, box, { at: context.scope.at, context })
+  if (tools.length === 0) return tools
+  const { deferTools } = await import('../mcp/deferred-tools.ts')
+  return deferTools(tools, { named, box, context })
 }
 
 /**

@@ -1,16 +1,16 @@
 import type { ToolFilter, ToolRule } from '../event/permission.ts'
 import { namePattern } from './capabilities.ts'
-import { comesWith, isTeamTool } from './toolbox/rows.ts'
+import { comesWith, isSearchTool, isTeamTool } from './toolbox/rows.ts'
 
 /**
  * Whether a tool may be offered to a model: every filter must let it through. A tool that one filter disallows is not
  * allowed. A tool that comes with another one passes if that one is named, and not if that one is disallowed.
- * Team tools need not be named.
+ * Tools of teams, and those that search for others, need not be named.
  */
 export function passesFilters(name: string, filters: readonly ToolFilter[] = []): boolean {
   const leader = comesWith(name)
   const names = leader === undefined ? [name] : [name, leader]
-  const needsNoName = isTeamTool(name)
+  const needsNoName = isTeamTool(name) || isSearchTool(name)
   return filters.every(
     ({ tools, disallowed_tools: disallowed = [] }) =>
       (tools === undefined || needsNoName || names.some((one) => isToolNamed(one, tools))) &&

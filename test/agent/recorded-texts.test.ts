@@ -24,6 +24,17 @@ it('a resumed conversation is offered the recorded tools, including those that n
   expect(withRecordedWording(now, recorded({ messages: [], tools: older })).tools).toEqual(older)
 })
 
+it('a request with tools that this version would send later has the recorded ones', () => {
+  const kill = { ...read, name: 'kill' }
+  const now = { messages: [], tools: [read], unsentTools: [kill], isOwn: () => false }
+  for (const sources of ['recorded', 'current'] as const) {
+    const said = { messages: [], tools: [{ ...read, description: 'Shows a whole file.' }, kill] }
+    const then = { ...recorded(said), sources }
+    expect(withRecordedWording(now, then).tools).toEqual(said.tools)
+    expect(withRecordedWording(now, { ...recorded({ ...said, tools: [read] }), sources }).tools).toEqual([read])
+  }
+})
+
 it('a replay uses the recorded tools unless the author has added or removed one', () => {
   const then = recorded({ messages: [], tools: older }, { sources: 'current' })
   const added = [read, { ...read, name: 'glob' }]
@@ -45,6 +56,18 @@ it('messages that differ only in texts of Baton are accepted, and words of the a
   const then = [textMessage('system', 'Answer briefly.'), textMessage('user', 'Dry it.')]
   const said = withRecordedWording({ messages, tools: undefined, isOwn: () => false }, recorded({ messages: then }))
   expect(said.messages).toEqual([then[0], messages[1]])
+})
+
+it('tool results with numbers of lines are the same as those of earlier versions', () => {
+  const said = (text: string) => ({ messages: [result(text)], tools: undefined })
+  const compared = (now: string, then: string): boolean => {
+    const before = recorded(said(then), { sources: 'current', files: 'current' })
+    const [message] = withRecordedWording({ ...said(now), isOwn: () => true }, before).messages
+    return JSON.stringify(message) === JSON.stringify(result(then))
+  }
+  expect(compared('1\tone\n2\ttwo', '1→one\n2→two')).toBe(true)
+  expect(compared('Execution result: "1\\tone"', 'Execution result: "1→one"')).toBe(true)
+  expect(compared('1\tone', '1→two')).toBe(false)
 })
 
 it('tool results are used as recorded, but compared if files are read now', () => {

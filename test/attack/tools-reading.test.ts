@@ -105,7 +105,7 @@ const core: Readonly<Record<string, Attempt>> = {
   },
   '500 calls in one answer': {
     calls: Array.from({ length: 500 }, (_, index) => read(`many/f${index}.txt`)),
-    gives: /^1→text \d+$/,
+    gives: /^1\ttext \d+$/,
   },
 }
 

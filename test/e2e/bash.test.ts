@@ -48,7 +48,7 @@ it.skipIf(!hasBox)(
     const { model, run, folder } = await world(replies, allowed)
     const end = await run('ask.md')
     expect(end, end.stderr).toMatchObject({ code: 0, stdout: 'Done.\n' })
-    expect(model.offered()).toEqual(['bash', 'bash_output', 'kill'])
+    expect(model.offered()).toEqual(['bash'])
     const results = model.requests.map(({ body }) => (body?.messages ?? []).at(-1)?.content)
     expect(results.slice(1)).toEqual([
       'one\n[the next command runs in "sub"]',
@@ -91,9 +91,13 @@ it.skipIf(!hasBox)('background commands are ended with the run, which reports it
     callsTools(['bash_output', { id: 'bash_1', wait: 1 }]),
     { text: 'Done.' },
   ]
-  const { run, told } = await world(replies, allowed)
+  const { run, told, model } = await world(replies, allowed)
   const end = await run('ask.md', '--json')
   expect(end.code, end.stderr).toBe(0)
+  const offered = model.requests.map(({ body }) =>
+    (body?.['tools'] as { function: { name: string } }[]).map((tool) => tool.function.name),
+  )
+  expect(offered).toEqual([['bash'], ['bash', 'bash_output', 'kill'], ['bash', 'bash_output', 'kill']])
   expect(told()[1]).toBe('bash_1 is running\nup')
   const messages = jsonLines(end.stdout).flatMap(({ type, message }) => (type === 'warning' ? [message] : []))
   expect(messages).toEqual(['background commands stopped at the end of the conversation: bash_1 (echo up; sleep 300)'])

@@ -49,7 +49,7 @@ it('includes earlier messages in each request, with calls and results of tools, 
   expect(told(3)).toEqual([
     'user: What is in a.txt?',
     'assistant: ',
-    'tool: 1→hi',
+    'tool: 1\thi',
     'assistant: It says hi.',
     'user: Are you \nsure?',
     'assistant: Yes, hi.',
@@ -161,7 +161,7 @@ it('a message that was killed is resumed by --continue, and no answer is paid ag
     'assistant: One.',
     'user: Read a.txt',
     'assistant: ',
-    'tool: 1→hi',
+    'tool: 1\thi',
     'assistant: It says hi.',
     'user: Bye',
   ])

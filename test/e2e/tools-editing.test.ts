@@ -54,9 +54,9 @@ describe('a model that changes files by calling tools', () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'Done.\n' })
     expect(model.offered()).toEqual(['edit', 'write'])
     expect(model.results()).toEqual([
-      'Changed src/a.js at line 2.\n1→const a = 1\n2→const b = 22\n3→const c = 3',
+      'Changed src/a.js at line 2.\n1\tconst a = 1\n2\tconst b = 22\n3\tconst c = 3',
       'Created docs/new.md, 1 line.',
-      expect.stringMatching(/^Error: the text to replace is not in src\/a\.js\. The nearest place is:\n1→/),
+      expect.stringMatching(/^Error: the text to replace is not in src\/a\.js\. The nearest place is:\n1\t/),
     ])
     // the format for changes in answers is not requested
     expect(JSON.stringify(model.requests[0]?.body)).not.toContain('FILE_PATCH')
@@ -95,7 +95,7 @@ describe('a model that changes files by calling tools', () => {
     expect(stdout).toContain('--- a/src/a.js\n+++ b/src/a.js\n')
     expect(stdout).toContain('-const b = 2\n+const b = 222\n')
     expect(model.results()).toEqual([
-      'Changed src/a.js at line 2.\n1→const a = 1\n2→const b = 222\n3→const c = 3\nThis is a dry run: src/a.js is unchanged on disk, but read, edit and write see this change.',
+      'Changed src/a.js at line 2.\n1\tconst a = 1\n2\tconst b = 222\n3\tconst c = 3\nThis is a dry run: src/a.js is unchanged on disk, but read, edit and write see this change.',
     ])
     expect(look()).toEqual(before)
   })

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../src/base/json.ts'
 import type { McpCall, McpResult, McpServer, McpServers, McpTool } from '../../src/event/mcp.ts'
 
 /** What a fake server offers and does. */
-export interface FakeServer extends Partial<Pick<McpServer, 'isTrusted'>> {
+export interface FakeServer extends Partial<Pick<McpServer, 'isTrusted' | 'defersTools'>> {
   readonly tools: readonly (Pick<McpTool, 'name'> & Partial<McpTool>)[]
   /** The result of a call; default: the tool and its input as JSON. */
   readonly answer?: (tool: string, input: JsonObject, call: McpCall) => McpResult | Promise<McpResult>
@@ -45,12 +45,13 @@ export function fakeMcp(servers: { readonly [name: string]: FakeServer }): FakeM
     calls,
     started,
     underway,
-    servers: Object.entries(servers).map(([name, { isTrusted = false }]) => ({
+    servers: Object.entries(servers).map(([name, { isTrusted = false, defersTools }]) => ({
       name,
       transport: () => ({ kind: 'stdio', command: 'none', args: [], env: {}, cwd: '/' }),
       startMs: 1000,
       toolMs: 1000,
       isTrusted,
+      ...(defersTools === undefined ? {} : { defersTools }),
       sampling: false,
       origin: 'test',
     })),

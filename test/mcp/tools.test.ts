@@ -253,6 +253,12 @@ describe('a call', () => {
     expect(text.length).toBeLessThan(51_000)
     const [, id = ''] = /read "output:(\w+)" from offset/.exec(text) ?? []
     expect(here.box.outputs.find(id, undefined)).toBe(line.repeat(1000))
+    const ofModel = world(
+      { s: { tools: [{ name: 't' }], answer: () => long } },
+      { scope: { at: [{ kind: 'turn', index: 0 }] } },
+    )
+    const [same] = await ofModel.give(['s__*'])
+    expect((await call(ofModel, same)).text).toMatch(/^x[^]{600,700}\n\[cut: lines 8 to 988 of 1000 [^]{1000,1400}$/)
   })
 
   it('in plan mode is made only if a trusted server declares the tool as read-only', async () => {

@@ -2,11 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { constants } from 'node:os'
 import { modelText } from '../../base/model-text.ts'
 import { cutText } from '../../base/cut-text.ts'
+import { defined } from '../../base/json.ts'
 import { displayPath, isInside, realPath } from '../../base/files.ts'
 import { untilEnded } from '../../base/process.ts'
 import { emit } from '../../event/context.ts'
+import { type Message, type ToolCallPart, toolCallsOf } from '../../event/message.ts'
 import type { EffectRequest, Granted } from '../../event/effects.ts'
-import { callPlace } from '../../event/place.ts'
+import { callPlace, isCallOfModel } from '../../event/place.ts'
 import { commandSubject } from '../command-line.ts'
 import { startLine } from '../shell/run-line.ts'
 import { statusAt } from '../workspace-reads.ts'
@@ -14,7 +16,7 @@ import { defineTool, type Toolbox, type ToolCall, type ToolOutput } from './kind
 import { oneLine } from './paths.ts'
 import type { Job, EndedLine } from '../shell/session.ts'
 import { type OutputWindow, printedText } from '../shell/output-window.ts'
-import { cutMiddle } from './output.ts'
+import { cutMiddle, forModel, forProgram, outputPrefix, readOutput } from './output.ts'
 import { mayRead, type ReadContext } from '../guard.ts'
 
 interface BashInput {
@@ -188,20 +190,34 @@ function mayEnter(directory: string, context: ReadContext): boolean {
 
 interface OutputInput {
   readonly id: string
+  /** Of an output that was cut: the first line. */
+  readonly offset?: number
   /** Seconds. */
   readonly wait?: number
 }
 
 const mostWaitSeconds = 600
 
-/** Shows what a background command has printed since the last call, and whether it is still running. */
+/**
+ * Shows what a background command has printed since the last call, and whether it is still running. Where there is no
+ * `read`, it shows the rest of outputs that were cut.
+ */
 export const bashOutput = defineTool<OutputInput>({
   name: 'bash_output',
-  description: modelText`Show the new output of a background command since the last call, and whether it is still running or how it ended.`,
+  description: modelText`Show the new output of a background command since the last call, and whether it is still running or how it ended; or more of an output that was cut.`,
   parameters: {
     type: 'object',
     properties: {
-      id: { type: 'string', minLength: 1, description: modelText`The id that bash returned, such as bash_1.` },
+      id: {
+        type: 'string',
+        minLength: 1,
+        description: modelText`The id that bash returned, such as bash_1, or the name of an output that was cut (output:…).`,
+      },
+      offset: {
+        type: 'integer',
+        minimum: 1,
+        description: modelText`The first line of an output that was cut, counted from 1.`,
+      },
       wait: {
         type: 'number',
         minimum: 0,
@@ -212,10 +228,13 @@ export const bashOutput = defineTool<OutputInput>({
     required: ['id'],
     additionalProperties: false,
   },
-  run({ id, wait = 0 }, call) {
+  isIdle: (box, said) => hasNoJobs(box, said) && (box.hasRead || box.outputs.isEmpty()),
+  run({ id, offset, wait = 0 }, call) {
     const { context, box, at } = call
-    const { effects, signal } = context.services
-    return effects.observeAsync(callPlace(at, 0), { name: 'bash_output', args: [id] }, async () => {
+    const { effects, signal, texts } = context.services
+    const args = offset === undefined ? [id] : [id, offset]
+    return effects.observeAsync(callPlace(at, 0), { name: 'bash_output', args }, async () => {
+      if (id.startsWith(outputPrefix)) return readOutput({ path: id, ...defined({ offset }) }, { box, texts })
       const job = findJob(id, box)
       if ('text' in job) return job
       await atMost(wait * 1000, job.running.ended, signal)
@@ -223,6 +242,12 @@ export const bashOutput = defineTool<OutputInput>({
     })
   },
 })
+
+/** Whether nothing has run in the background of the conversation, also in earlier runs of it. */
+function hasNoJobs({ shell: { jobs } }: Toolbox, said: readonly Message[]): boolean {
+  const isStart = ({ name, input }: ToolCallPart): boolean => name === 'bash' && /"background"\s*:\s*true/.test(input)
+  return jobs.ids().length === 0 && !said.flatMap(toolCallsOf).some(isStart)
+}
 
 /** The job with that name, or an output that says why there is none. */
 function findJob(id: string, { shell: { jobs } }: Toolbox): Job | ToolOutput {
@@ -275,6 +300,7 @@ export const kill = defineTool<KillInput>({
     required: ['id'],
     additionalProperties: false,
   },
+  isIdle: hasNoJobs,
   run({ id }, { context, box, at, permit }) {
     const input = { id }
     const action = { kind: 'tool', tool: 'kill', input } as const
@@ -299,10 +325,11 @@ function printedOutput(
   output: OutputWindow,
   /** `nothing`: the text to use if there is no output. `runs`: it may print more. */
   { nothing, runs }: { readonly nothing: string; readonly runs: boolean },
-  { box: { outputs }, context }: Pick<ToolCall, 'box' | 'context'>,
+  { box, context, at }: Pick<ToolCall, 'box' | 'context' | 'at'>,
 ): Pick<ToolOutput, 'text' | 'kept'> {
   const text = printedText(output.take({ isWhole: !runs })).replace(/\n+$/, '')
-  return cutMiddle(text === '' ? nothing : text, { outputs, texts: context.services.texts })
+  const part = isCallOfModel(at) ? forModel : forProgram
+  return cutMiddle(text === '' ? nothing : text, part, { box, texts: context.services.texts })
 }
 
 /**

@@ -22,13 +22,13 @@ import {
 } from '../../event/context.ts'
 import type { Action, ActionAbout, Permit, Protection, ToolSubject } from '../../event/permission.ts'
 import { cutFrom, mostArguments } from '../../event/message.ts'
-import { item, part } from '../../event/place.ts'
+import { isCallOfModel, item, part } from '../../event/place.ts'
 import { askingFirst } from '../permission.ts'
 import { permitWhileWorking } from '../permit.ts'
 import { approvalAdvice } from '../rule-suggestion.ts'
 import { noSubject, type Toolbox, type ToolKind, type ToolOutput } from './kind.ts'
 import { isAlone, isWriter, rowOf, subjectKind } from './rows.ts'
-import { cutOutput } from './output.ts'
+import { cutMiddle, cutOutput, forModel, mostCharacters } from './output.ts'
 import { planModeRefusal } from './plan-mode.ts'
 
 /** The record of a call: its result for the model, and what the model knows from it. */
@@ -47,6 +47,7 @@ export function bindTool(kind: ToolKind, box: Toolbox): Tool {
     description,
     parameters,
     ...defined({ output, server }),
+    ...(kind.isIdle === undefined ? {} : { isIdle: (said) => kind.isIdle?.(box, said) === true }),
     ...(kind.close === undefined
       ? {}
       : { close: (context: RunContext, failure) => kind.close?.(box, context, failure) ?? Promise.resolve() }),
@@ -68,10 +69,18 @@ async function runCall(kind: ToolKind, text: string, { box, context, ...telling 
     const notNow = planModeRefusal(kind, input, box)
     if (notNow !== undefined) return { text: notNow, isError: true }
     const output = await carryOut(kind, input, { ...telling, box, context: held(context, box) })
-    return cutOutput(output, { outputs: box.outputs, texts: services.texts })
+    const keeping = { box, texts: services.texts }
+    return isOfOthers(kind) && isCallOfModel(context.scope.at)
+      ? { ...output, ...cutMiddle(output.text, { ...forModel, whole: mostCharacters }, keeping) }
+      : cutOutput(output, keeping)
   }
   const recorded = kind.callsOthers === true ? await work() : await callRecorded({ name, input }, work, context)
   return resultOf(recorded, { box, context })
+}
+
+/** A tool of a server or plug-in: what it returns may have any size, and no call asks for a part of it. */
+function isOfOthers({ name, server }: ToolKind): boolean {
+  return server !== undefined || rowOf(name) === undefined
 }
 
 /** Large texts in the input are recorded by hash only: the model's answer, which is recorded, contains them. */

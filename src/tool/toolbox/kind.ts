@@ -4,6 +4,7 @@ import type { OnToolProgress, ToolResult } from '../../event/agent.ts'
 import type { TextStore, RunContext } from '../../event/context.ts'
 import type { Permit, ToolSubject } from '../../event/permission.ts'
 import type { FileChange } from '../../event/event.ts'
+import type { Message } from '../../event/message.ts'
 import type { ShellSession } from '../shell/session.ts'
 import type { SeenFile, SeenLog } from './seen-log.ts'
 
@@ -15,6 +16,8 @@ export interface Toolbox {
   readonly seen: SeenLog
   /** The full texts of truncated outputs. */
   readonly outputs: Outputs
+  /** Whether the tool `read` is among the tools. */
+  readonly hasRead: boolean
   readonly plan: PlanMode
   readonly shell: ShellSession
   readonly limits: ChangeLimits
@@ -34,6 +37,8 @@ export interface Outputs {
   readonly know: (kept: KeptOutput) => void
   /** The text for an id; undefined if the id is unknown or the text is no longer kept. */
   readonly find: (id: string, texts: TextStore | undefined) => string | undefined
+  /** Whether none was truncated. */
+  readonly isEmpty: () => boolean
 }
 
 export interface KeptOutput {
@@ -127,6 +132,8 @@ export interface ToolKind<Input = JsonObject> {
   readonly output?: JsonObject
   /** The MCP server that it belongs to. */
   readonly server?: string
+  /** Whether it is of no use yet: see `isIdle` of a tool. */
+  readonly isIdle?: (box: Toolbox, said: readonly Message[]) => boolean
   /** It changes nothing, so plan mode allows it; for tools of this program, their row says so. */
   readonly reads?: true
   /**

@@ -1,6 +1,6 @@
 import { modelText } from '../../base/model-text.ts'
 import type { TextStore } from '../../event/context.ts'
-import type { ToolOutput, KeptOutput, Outputs } from './kind.ts'
+import type { KeptOutput, Outputs, Toolbox, ToolOutput } from './kind.ts'
 import { BatonError } from '../../base/error.ts'
 import { sha256 } from '../../base/hash.ts'
 
@@ -13,7 +13,7 @@ const mostInLine = 2_000
 export const outputPrefix = 'output:'
 
 interface Keeping {
-  readonly outputs: Outputs
+  readonly box: Pick<Toolbox, 'outputs' | 'hasRead'>
   readonly texts: TextStore | undefined
 }
 
@@ -23,11 +23,11 @@ interface Keeping {
  */
 export function cutOutput<Output extends ToolOutput>(
   output: Output,
-  { outputs, texts }: Keeping,
+  { box, texts }: Keeping,
 ): Output & { readonly kept?: KeptOutput } {
   const { text } = output
   if (text.length <= mostCharacters) return output
-  const kept = outputs.keep(text, texts)
+  const kept = box.outputs.keep(text, texts)
   const lines = outputLines(text)
   let end = 0
   let count = 0
@@ -38,27 +38,51 @@ export function cutOutput<Output extends ToolOutput>(
   }
   const shown = text.slice(0, end).replace(/\n$/, '')
   const where = `lines 1 to ${count} of ${lines.length} are shown`
-  const rest = `for the rest, read "${outputPrefix}${kept.id}" from offset ${count + 1}`
+  const rest = `for the rest, ${wayTo(kept, count + 1, box)}`
   return { ...output, text: modelText`${shown}\n[cut: ${where}; ${rest}]`, kept }
 }
 
-/** Most characters of an output whose end is the most important part. */
-const mostOfMiddle = 30_000
+/** How a call reads an output from a line on. */
+function wayTo({ id }: KeptOutput, line: number, { hasRead }: Keeping['box']): string {
+  const name = `"${outputPrefix}${id}"`
+  return hasRead ? `read ${name} from offset ${line}` : `call bash_output with the id ${name} and the offset ${line}`
+}
+
+/** How much of an output is shown: up to `whole` characters all of it, otherwise its start and its end. */
+export interface ShownPart {
+  readonly whole: number
+  readonly start: number
+  readonly end: number
+}
+
+/** A model pays for each character in all later requests of its conversation. */
+export const forModel: ShownPart = { whole: 10_000, start: 700, end: 1_200 }
+/** A program works with an output, and nothing of it is sent. */
+export const forProgram: ShownPart = { whole: 30_000, start: 10_000, end: 20_000 }
 
 /** Cuts the middle out of a longer text, which is then kept in full. A line in its place says how to read it. */
 export function cutMiddle(
   text: string,
-  { outputs, texts }: Keeping,
+  part: ShownPart,
+  { box, texts }: Keeping,
 ): { readonly text: string; readonly kept?: KeptOutput } {
-  if (text.length <= mostOfMiddle) return { text }
-  const kept = outputs.keep(text, texts)
+  if (text.length <= part.whole) return { text }
+  const kept = box.outputs.keep(text, texts)
   const lines = outputLines(text)
-  const first = countWithin(lines, mostOfMiddle / 3)
-  const last = lines.length - countWithin(lines.toReversed(), (2 * mostOfMiddle) / 3)
+  const first = countWithin(lines, part.start)
+  const last = lines.length - countWithin(lines.toReversed(), part.end)
   const where = `lines ${first + 1} to ${last} of ${lines.length} are left out`
-  const rest = `[cut: ${where}; to see them, read "${outputPrefix}${kept.id}" from offset ${first + 1}]\n`
-  const head = lines.slice(0, first).join('')
-  return { text: [head, head.endsWith('\n') ? '' : '\n', rest, ...lines.slice(last)].join(''), kept }
+  const rest = `[cut: ${where}; to see them, ${wayTo(kept, first + 1, box)}]\n`
+  const whole = { head: lines.slice(0, first).join(''), tail: lines.slice(last).join('') }
+  // of long lines, as much as fits
+  const head = whole.head.length < part.start / 2 ? `${characters(text.slice(0, part.start))}…` : whole.head
+  const tail = whole.tail.length < part.end / 2 ? `…${characters(text.slice(-part.end))}` : whole.tail
+  return { text: [head, head.endsWith('\n') ? '' : '\n', rest, tail].join(''), kept }
+}
+
+/** A piece of a text, without the half of a character at its ends. */
+function characters(piece: string): string {
+  return piece.replace(/^[\uDC00-\uDFFF]|[\uD800-\uDBFF]$/g, '')
 }
 
 /** How many of the first lines fit into that many characters. */
@@ -78,9 +102,47 @@ export function outputLines(text: string): readonly string[] {
 
 const linePieces = new RegExp(String.raw`[^\n]{0,${mostInLine - 1}}\n|[^\n]{1,${mostInLine}}`, 'gu')
 
-/** Lines with their numbers, starting at `first`. The arrow cannot be mistaken for indentation. */
+/** Lines that one call shows by default. */
+export const usualLimit = 2_000
+/** Most characters of one part: less than an output may have, so that it is not truncated again. */
+export const mostOfPart = mostCharacters - 4_000
+
+/** Lines of a truncated output, verbatim. @throws BatonError FILE_FAILED if it is not kept */
+export function readOutput(
+  {
+    path,
+    offset = 1,
+    limit = usualLimit,
+  }: { readonly path: string; readonly offset?: number; readonly limit?: number },
+  { box, texts }: Keeping,
+): ToolOutput {
+  const text = box.outputs.find(path.slice(outputPrefix.length), texts)
+  if (text === undefined) {
+    throw new BatonError('FILE_FAILED', modelText`there is no output ${path}`, {
+      hint: 'Call the tool that returned it again.',
+    })
+  }
+  const all = outputLines(text)
+  if (offset > all.length) {
+    throw pastEnd(path, linesText(all.length), offset)
+  }
+  let end = offset - 1
+  let size = 0
+  for (; end < all.length && end < offset - 1 + limit; end += 1) {
+    size += all[end]?.length ?? 0
+    if (size > mostOfPart) break
+  }
+  const shown = all
+    .slice(offset - 1, end)
+    .join('')
+    .replace(/\n$/, '')
+  const rest = end < all.length ? `; go on from offset ${end + 1}` : ''
+  return { text: modelText`${shown}\n[lines ${offset} to ${end} of ${all.length}${rest}]` }
+}
+
+/** Lines with their numbers, starting at `first`. */
 export function numberedLines(lines: readonly string[], first: number): string {
-  return lines.map((line, index) => `${first + index}→${line}`).join('\n')
+  return lines.map((line, index) => `${first + index}\t${line}`).join('\n')
 }
 
 /** A line count as text: "1 line", "3 lines". */
@@ -127,6 +189,7 @@ export function createOutputs(): Outputs {
       return { id, hash }
     },
     know: ({ id, hash }) => void hashes.set(id, hash),
+    isEmpty: () => hashes.size === 0,
     find(id, texts) {
       const hash = hashes.get(id)
       return hash === undefined ? undefined : (held.get(hash) ?? texts?.find(hash))

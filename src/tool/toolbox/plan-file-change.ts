@@ -6,7 +6,7 @@ import { hashInSlices } from '../../base/slow-hash.ts'
 import { sizeText } from '../../base/size.ts'
 import type { FileChange } from '../../event/event.ts'
 import { type ChangeStep, reportOf } from '../changes/plan.ts'
-import { type ContentDirective, relativeTo, type ReplaceDirective } from '../changes/directive.ts'
+import { type ContentDirective, type Directive, relativeTo, type ReplaceDirective } from '../changes/directive.ts'
 import { diskSpace, type Files, overlaid } from '../changes/change-space.ts'
 import { planTransaction, type RefusedPlan, shownSteps } from '../changes/plan-transaction.ts'
 import { createTextThread } from '../changes/text-thread.ts'
@@ -79,12 +79,13 @@ export async function planFileChange(
   // the path that the call was permitted for
   const absolute = resolve(baseDir, asked.filePath)
   const real = realName(absolute)
-  const [directive = asked] = relativeTo(baseDir, [real === absolute ? asked : { ...asked, filePath: real }])
-  const named = directive.filePath
+  const [written = asked] = relativeTo(baseDir, [real === absolute ? asked : { ...asked, filePath: real }])
+  const named = written.filePath
   const path = diskSpace(baseDir, context).resolve(named, 'write')
   const large = tooLarge(named, { path, asked })
   if (large !== undefined) return refused(large)
   const { over, text: present } = await presentText(path, call)
+  const directive = present === undefined ? written : meantText(written, present)
   const files = filesWith(path, present, call)
   const options = {
     baseDir,
@@ -133,6 +134,33 @@ export async function planFileChange(
       seen: isKnown ? known(after) : [],
     },
   }
+}
+
+/**
+ * The directive without the numbers of lines that a model copied from `read`, if the file does not have them. A
+ * replacement of which only some lines have numbers is left as it is: nothing is found, and the model is told.
+ */
+function meantText(directive: Directive, present: string): Directive {
+  if (directive.kind !== 'Replace') return directive
+  const { search, content } = directive
+  const meant = withoutNumbers(search)
+  const plain = (text: string): string => text.replaceAll('\r\n', '\n')
+  if (meant === undefined || meant === '' || plain(present).includes(plain(search))) return directive
+  const lines = content.split('\n').filter((line) => line.trim() !== '')
+  const numbered = lines.filter((line) => lineNumber.test(line))
+  if (numbered.length > 0 && numbered.length < lines.length) return directive
+  return { ...directive, search: meant, content: content.replaceAll(new RegExp(lineNumber, 'gm'), '') }
+}
+
+/** Earlier versions wrote an arrow instead of the tab, and conversations that they began go on. */
+const lineNumber = /^ *\d+[\t→]/
+
+/** A text of numbered lines, as `read` shows them, without their numbers; undefined if it is none. */
+function withoutNumbers(text: string): string | undefined {
+  const lines = text.split('\n').map((line) => /^ *(\d+)(?:[\t→](.*)|\r?)$/.exec(line))
+  const [first] = lines
+  const isNumbered = lines.every((line, index) => line !== null && Number(line[1]) === Number(first?.[1]) + index)
+  return isNumbered ? lines.map((line) => line?.[2] ?? '').join('\n') : undefined
 }
 
 /** The diff that the approval prompt shows; an output if there is nothing to show. @throws like `planFileChange` */

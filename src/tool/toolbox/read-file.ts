@@ -5,7 +5,7 @@ import { sizeText } from '../../base/size.ts'
 import { type PieceTaker, readPieces, readSlices } from '../workspace-reads.ts'
 import type { ToolCall, ToolOutput } from './kind.ts'
 import { createLineWindow, type WindowLines } from './line-reader.ts'
-import { linesText, mostCharacters, numberedLines, pastEnd } from './output.ts'
+import { linesText, mostOfPart, numberedLines, pastEnd, usualLimit } from './output.ts'
 import type { ReadInput } from './read.ts'
 import type { SeenFile } from './seen-log.ts'
 
@@ -19,9 +19,6 @@ export interface ReadableFile {
   readonly size: number
 }
 
-export const usualLimit = 2_000
-/** Less than an output may have, so that the output keeps its own last line, which says how to continue. */
-const mostShown = mostCharacters - 4_000
 /** A model cannot write larger files back, so their hash is not needed to detect changes. */
 const mostHashed = 10 * 1024 * 1024
 /** In larger files, the lines after those shown are not counted. */
@@ -74,7 +71,7 @@ async function showLines(
   read: (take: PieceTaker) => Promise<void>,
 ): Promise<ToolOutput> {
   const hashes = size <= mostHashed
-  const window = createLineWindow({ offset, limit, characters: mostShown }, { hashes })
+  const window = createLineWindow({ offset, limit, characters: mostOfPart }, { hashes })
   let isWhole = true
   await read((piece) => {
     window.take(piece)

@@ -6,9 +6,9 @@ import { lookalikePaths } from '../../base/real-name.ts'
 import { callPlace } from '../../event/place.ts'
 import { notAFile, statusAt } from '../workspace-reads.ts'
 import { defineTool, noSubject, type ToolCall, type ToolOutput } from './kind.ts'
-import { linesText, mostCharacters, outputLines, outputPrefix, pastEnd } from './output.ts'
+import { outputPrefix, pastEnd, readOutput, usualLimit } from './output.ts'
 import { oneLine, pathSubject, permittedPath, toolPath, visibleTo } from './paths.ts'
-import { readFile, readText, usualLimit } from './read-file.ts'
+import { readFile, readText } from './read-file.ts'
 import { compareBytes } from '../../base/byte-order.ts'
 
 export interface ReadInput {
@@ -20,7 +20,7 @@ export interface ReadInput {
 /** Shows a file, a folder, or the rest of an output. */
 export const read = defineTool<ReadInput>({
   name: 'read',
-  description: modelText`Read a file. Each line of the result is a line number, an arrow (→), and the exact text of that line: the number and the arrow are not part of the file. Long files are returned in parts, and the last line explains how to get the next one. Images (PNG, JPEG, GIF, WebP) and PDF documents are shown directly. For a folder, the entries are listed. To read the rest of a truncated output, use its name (output:…).`,
+  description: modelText`Read a file. Each line of the result is a line number, a tab, and the exact text of that line: the number and the tab are not part of the file. Long files are returned in parts, and the last line explains how to get the next one. Images (PNG, JPEG, GIF, WebP) and PDF documents are shown directly. For a folder, the entries are listed. To read the rest of a truncated output, use its name (output:…).`,
   parameters: {
     type: 'object',
     properties: {
@@ -54,7 +54,9 @@ export const read = defineTool<ReadInput>({
 })
 
 async function look(input: ReadInput, call: ToolCall): Promise<ToolOutput> {
-  if (input.path.startsWith(outputPrefix)) return readOutput(input, call)
+  if (input.path.startsWith(outputPrefix)) {
+    return readOutput(input, { box: call.box, texts: call.context.services.texts })
+  }
   const path = permittedPath(call.permit)
   const shown = toolPath(path, call.box)
   const planned = call.context.services.planned?.at(path)
@@ -137,33 +139,4 @@ async function readFolder(path: string, input: ReadInput, call: ToolCall): Promi
   const rest = last < entries.length ? `; go on from offset ${last + 1}` : ''
   const remark = isPart ? [`[entries ${offset} to ${last} of ${all}${rest}]`] : []
   return { text: [`${shown} is a folder:`, ...listed.map(oneLine), ...remark].join('\n') }
-}
-
-/** Most characters of one part: less than an output may have, so that it is not truncated again. */
-const mostShown = mostCharacters - 4_000
-
-/** Shows lines of a truncated output, verbatim. @throws BatonError FILE_FAILED if it is not kept */
-function readOutput({ path, offset = 1, limit = usualLimit }: ReadInput, { box, context }: ToolCall): ToolOutput {
-  const text = box.outputs.find(path.slice(outputPrefix.length), context.services.texts)
-  if (text === undefined) {
-    throw new BatonError('FILE_FAILED', modelText`there is no output ${path}`, {
-      hint: 'Call the tool that returned it again.',
-    })
-  }
-  const all = outputLines(text)
-  if (offset > all.length) {
-    throw pastEnd(path, linesText(all.length), offset)
-  }
-  let end = offset - 1
-  let size = 0
-  for (; end < all.length && end < offset - 1 + limit; end += 1) {
-    size += all[end]?.length ?? 0
-    if (size > mostShown) break
-  }
-  const shown = all
-    .slice(offset - 1, end)
-    .join('')
-    .replace(/\n$/, '')
-  const rest = end < all.length ? `; go on from offset ${end + 1}` : ''
-  return { text: modelText`${shown}\n[lines ${offset} to ${end} of ${all.length}${rest}]` }
 }

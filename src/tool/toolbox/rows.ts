@@ -197,10 +197,29 @@ const delegateRows = {
   leave_delegate: { summary: 'ends the work on the list', touches: 'acts', subject: ofTheList, initial: 'allow' },
 } as const satisfies { readonly [name: string]: ToolRow }
 
+/**
+ * What a conversation has in place of the schemas of servers' tools that are too large to be sent with each request. It
+ * has them whatever `tools` names.
+ */
+const searchRows = {
+  tool_search: {
+    summary: 'shows the schemas of tools of MCP servers',
+    touches: 'nothing',
+    subject: { none: 'it shows the tools that the conversation has' },
+    initial: 'allow',
+  },
+  tool_call: {
+    summary: 'calls a tool that tool_search shows',
+    touches: 'nothing',
+    subject: { none: 'the call that it stands for is permitted by itself' },
+    initial: 'allow',
+  },
+} as const satisfies { readonly [name: string]: ToolRow }
+
 export type ToolName = keyof typeof rows
 export type CollabToolName = keyof typeof collabRows
 /** Any tool of this program. */
-export type OwnToolName = ToolName | CollabToolName | keyof typeof delegateRows
+export type OwnToolName = ToolName | CollabToolName | keyof typeof delegateRows | keyof typeof searchRows
 
 export const toolNames = Object.keys(rows) as readonly ToolName[]
 
@@ -210,7 +229,12 @@ export const teamToolNames = {
   delegate: Object.keys(delegateRows) as readonly (keyof typeof delegateRows)[],
 } as const
 
-const all: { readonly [Name in OwnToolName]: ToolRow } = { ...rows, ...collabRows, ...delegateRows }
+const all: { readonly [Name in OwnToolName]: ToolRow } = {
+  ...rows,
+  ...collabRows,
+  ...delegateRows,
+  ...searchRows,
+}
 
 /** All tools of this program, those of teams too. */
 export const ownToolNames = Object.keys(all) as readonly OwnToolName[]
@@ -231,6 +255,13 @@ export function subjectKind(name: string): WithSubject['subject'] | undefined {
 /** Whether a model has the tool with this name because it is in a team. */
 export function isTeamTool(name: string): boolean {
   return Object.hasOwn(collabRows, name) || Object.hasOwn(delegateRows, name)
+}
+
+export const searchToolNames = Object.keys(searchRows) as readonly (keyof typeof searchRows)[]
+
+/** Whether the tool with this name leads to tools of servers whose schemas are not sent. */
+export function isSearchTool(name: string): boolean {
+  return Object.hasOwn(searchRows, name)
 }
 
 /** The tool that this one belongs to. */

@@ -13,18 +13,21 @@ export interface ToolboxOptions {
   /** Hashes of files that the prompt contains in full, by absolute path. */
   readonly shown?: ReadonlyMap<string, string>
   readonly limits?: Partial<ChangeLimits>
+  /** Whether the tool \`read\` is among the tools; default: true. */
+  readonly hasRead?: boolean
 }
 
 /** Default limit of what one call may write. */
 const usualMaxBytes = 256 * 1024 * 1024
 
 /** The initial shared state of the tools of one conversation. */
-export function createToolbox({ baseDir, shown, limits = {} }: ToolboxOptions): Toolbox {
+export function createToolbox({ baseDir, shown, limits = {}, hasRead = true }: ToolboxOptions): Toolbox {
   const { allow = [], maxBytes = usualMaxBytes } = limits
   return {
     baseDir,
     seen: createSeenLog(shown),
     outputs: createOutputs(),
+    hasRead,
     plan: createPlanMode(),
     shell: createShellSession(baseDir),
     limits: { allow, maxBytes },

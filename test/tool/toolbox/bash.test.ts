@@ -132,6 +132,27 @@ describe.concurrent('bash', () => {
     expect(rest.text).toContain(`${from}\n${Number(from) + 1}\n[lines`)
   })
 
+  it('sends a model 2 kB of the beginning and the end of a large output, and a program more', async () => {
+    const ofModel = shellHost({ more: { scope: { at: [{ kind: 'turn', index: 0 }] } } })
+    expect(await ofModel.say('seq 1 2000')).toBe(Array.from({ length: 2000 }, (_, line) => line + 1).join('\n'))
+    const text = await ofModel.say('seq 1 20000')
+    expect(text.length).toBeLessThan(2_048)
+    expect(text).toMatch(/^1\n2\n[^]*\n\[cut: lines \d+ to \d+ of 20000 [^]*\n19999\n20000$/)
+    const oneLine = await ofModel.say('head -c 100000 /dev/zero | tr "\\0" x; printf "the end"')
+    expect(oneLine.length).toBeLessThan(2_048)
+    expect(oneLine).toMatch(/^x+…\n\[cut: lines 1 to 50 of 51 [^]*\]\n…x+the end$/)
+    expect((await shellHost().say('seq 1 4000')).split('\n')).toHaveLength(4000)
+  })
+
+  it('without the tool read, bash_output returns the rest of an output', async () => {
+    const { call, say } = shellHost({ more: { hasRead: false, scope: { at: [{ kind: 'turn', index: 0 }] } } })
+    const text = await say('seq 1 20000')
+    const [, id = '', offset] = /call bash_output with the id "(output:\w+)" and the offset (\d+)\]/.exec(text) ?? []
+    const rest = await call('bash_output', { id, offset: Number(offset) })
+    expect(rest.text).toMatch(new RegExp(`^${offset}\\n[^]*\\[lines ${offset} to \\d+ of 20000; go on from`))
+    expect(await call('bash_output', { id: 'output:123456789abc' })).toMatchObject({ isError: true })
+  })
+
   it('does not end a program that prints endlessly or in one line, and reports what is not kept', async () => {
     const { bash } = shellHost()
     const { text } = await bash('head -c 9000000 /dev/zero | tr "\\0" x; echo; echo end')
@@ -149,7 +170,7 @@ describe.concurrent('bash', () => {
       call('read', { path: 'new/f' }),
       bash('pwd'),
     ])
-    expect(results.map(({ text }) => text.split('\n')[0])).toEqual(['[no output]', 'first', '1→first', folder])
+    expect(results.map(({ text }) => text.split('\n')[0])).toEqual(['[no output]', 'first', '1\tfirst', folder])
   })
 
   it('is refused in plan mode, in a dry run, and with a NUL character', async () => {

@@ -4,6 +4,7 @@ import type { PluginFunction } from '../../../event/plugin-tool.ts'
 import { sharedBox } from '../../../script/javascript/box.ts'
 import { type Fence, fenceOf } from '../../../script/javascript/fence.ts'
 import { toolFunctions } from '../../../script/javascript/tool-functions.ts'
+import { isSearchTool } from '../../../tool/toolbox/rows.ts'
 import type { ModeInput, OpenMode, ProgramStep, Reply, Step } from '../mode.ts'
 import { type BuiltInHost, createProgramState, reservedNames } from './built-ins.ts'
 import { errorText, evalTypeOf, feedbackText, limitsOf, type ProgramRun, runModelProgram } from './program.ts'
@@ -16,7 +17,9 @@ import { interpreterName } from './names.ts'
  */
 export function openCodeMode(given: ModeInput, added: readonly PluginFunction[]): OpenMode {
   const { options, output, rounds, say, signal } = given
-  const offered = given.tools.filter((tool) => isOffered(tool) && tool.name !== interpreterName)
+  const offered = given.tools.filter(
+    (tool) => isOffered(tool) && tool.name !== interpreterName && !isSearchTool(tool.name),
+  )
   const tools = toolFunctions(offered, reservedNames(added))
   const box = sharedBox()
   const state = createProgramState()

@@ -3,6 +3,7 @@ import type { Tool } from '../../../event/agent.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../base/json.ts'
 import type { BoxFunction } from '../../../script/javascript/program.ts'
 import { toolFunctions, type ToolFunctions } from '../../../script/javascript/tool-functions.ts'
+import { toolList } from '../../../mcp/deferred-tools.ts'
 import { builtIns, reservedNames } from './built-ins.ts'
 import { isTextTool } from './program.ts'
 import type { PluginFunction } from '../../../event/plugin-tool.ts'
@@ -17,6 +18,9 @@ interface Told {
 
 /** The instructions of the mode `code`: how to answer, and what programs can do. */
 export function instructionsOf({ tools, added, output, rounds }: Told): string {
+  const isDeferred = ({ name }: BoxFunction): boolean => tools.toolOf(name)?.isDeferred === true
+  const told = tools.functions.filter((one) => !isDeferred(one))
+  const deferred = tools.functions.filter(isDeferred).flatMap(({ name }) => tools.toolOf(name) ?? [])
   return [
     modelText`You answer with programs. Each of your answers is exactly one JavaScript program, in one block between \`\`\`js and \`\`\`, and nothing else. It runs immediately, and you get what it logged and its result: the value of its last expression, or its error. Then you write the next one, until one of them calls done(). You have at most ${rounds} programs.`,
     modelText`Programs run in a sandbox: plain JavaScript or TypeScript, without modules, network, files, timers or process. Each program starts with a clean state; only what you store() is kept. Functions return their result directly; await is allowed but not needed. A call that fails throws an Error, which you can catch.`,
@@ -27,28 +31,37 @@ export function instructionsOf({ tools, added, output, rounds }: Told): string {
           modelText`All your output together must be exactly one JSON value that matches this JSON Schema, with nothing around it: output(JSON.stringify(value)).\n${JSON.stringify(output.schema)}`,
         ]),
     block(modelText`These functions are available:`, ownFunctions(added)),
-    ...(tools.functions.length === 0
+    ...(told.length === 0
       ? []
       : [
           block(
             modelText`These functions call tools:`,
-            tools.functions.flatMap((one) => functionText(one, tools)),
+            told.flatMap((one) => functionText(one, tools)),
           ),
+        ]),
+    ...(deferred.length === 0
+      ? []
+      : [
+          modelText`You have more tools, of MCP servers. toolSchema("server__tool") returns the JSON Schema of the input of one, and tools["server__tool"](input) calls it. By server, they are:\n${toolList(deferred)}`,
         ]),
   ].join('\n\n')
 }
 
 /** The description of the tool that runs programs. The model already knows its other tools. */
 export function interpreterText(tools: readonly Tool[], added: readonly PluginFunction[]): string {
-  const { functions } = toolFunctions(tools, reservedNames(added))
+  const { functions, toolOf } = toolFunctions(tools, reservedNames(added))
+  const known = functions.filter(({ name }) => toolOf(name)?.isDeferred !== true)
   return [
     modelText`Run a JavaScript or TypeScript program in a sandbox, without modules, network, files or timers. You get what it passes to output() and log(), and the value of its last expression. Functions return their result directly; a call that fails throws an Error.`,
     block(modelText`These functions are available:`, ownFunctions(added)),
-    ...(functions.length === 0
+    ...(known.length === 0
       ? []
       : [
-          modelText`Your other tools are functions that take their input as one object: ${functions.map(shownName).join(', ')}.`,
+          modelText`Your other tools are functions that take their input as one object: ${known.map(shownName).join(', ')}.`,
         ]),
+    ...(known.length === functions.length
+      ? []
+      : [modelText`Those that tool_search shows are functions, too: tools["server__tool"](input).`]),
   ].join('\n\n')
 }
 
