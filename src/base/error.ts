@@ -52,6 +52,9 @@ export const errorReasons = [
   'AGENT_TIMEOUT',
   'INSUFFICIENT_AGENTS',
   'TOOL_NOT_FOUND',
+  'EMPTY_ANSWER',
+  'INVALID_ANSWER',
+  'PARTIAL_RESULT',
 ] as const
 
 export type ErrorReason = (typeof errorReasons)[number]

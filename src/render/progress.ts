@@ -139,6 +139,7 @@ export function createProgress(clock: () => number): ProgressKeeper {
         })
       case 'step.completed':
       case 'step.skipped':
+      case 'step.partial':
       case 'step.failed':
       case 'step.suspended':
         lanes.delete(place)
@@ -218,6 +219,7 @@ export function createProgress(clock: () => number): ProgressKeeper {
       case 'step.item':
       case 'step.completed':
       case 'step.skipped':
+      case 'step.partial':
       case 'step.failed':
       case 'step.suspended':
         return addStep(event)
