@@ -274,7 +274,7 @@ function refuseEmpty({ chosen, answer }: ModelCallResult, { tools = [] }: Questi
   const toolCalls = toolCallsOf(answer)
   if (textOf(answer).trim() !== '' || (toolCalls.length > 0 && tools.length > 0)) return
   const [what, hint] = toolCalls.length > 0 ? onlyCalls : emptyAnswers[answer.finish]
-  throw new BatonError('MODEL_FAILED', `${chosen.label} ${what}`, { hint })
+  throw new BatonError('MODEL_FAILED', `${chosen.label} ${what}`, { reason: 'EMPTY_ANSWER', hint })
 }
 
 const noWords = [

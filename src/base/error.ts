@@ -53,6 +53,9 @@ export const errorReasons = [
   'INSUFFICIENT_AGENTS',
   'TOOL_NOT_FOUND',
   'CONTEXT_EXCEEDED',
+  'EMPTY_ANSWER',
+  'INVALID_ANSWER',
+  'PARTIAL_RESULT',
 ] as const
 
 export type ErrorReason = (typeof errorReasons)[number]

@@ -204,6 +204,7 @@ const ending = {
     'suspended',
     'waiting_for_approval',
     'until_not_met',
+    'partial',
   ),
   exit_code: exitCode,
   result: textOrNull,
@@ -265,8 +266,21 @@ const events = {
   'step.skipped': { id: text, reason: text },
   'step.failed': { id: text, error },
   'step.suspended': { id: text, error },
-  /** An item of a step has ended; the place is that of the step. */
-  'step.item': { id: text, index: count, status: oneOf('done', 'skipped', 'failed', 'suspended') },
+  /** Some items of the step failed, which it allows: `output` has null for each, `failed` which and why. */
+  'step.partial': {
+    id: text,
+    output: anything,
+    failed: list(object({ index: count, label: text, error: text })),
+    error,
+  },
+  /** An item of a step has ended; the place is that of the step. `label`: what it is called. */
+  'step.item': {
+    id: text,
+    index: count,
+    label: optional(text),
+    status: oneOf('done', 'skipped', 'failed', 'suspended'),
+    error: optional(error),
+  },
   /** Several agents get the same prompt at the same time. `id`: `FILE-ensemble-NAME`. `quorum`: required answers. */
   'ensemble.started': {
     members: list(object({ id: text, name: text, kind: oneOf('model', 'agent', 'command') })),

@@ -45,6 +45,7 @@ const kinds: readonly (BoundaryKind & { readonly place: RegExp })[] = [
   { kind: 'iteration', place: /(?:^|\/)iteration\/\d+$/, hasLabel: false, endOf: iterationEnd },
   // a step of a workflow, but not one of its items
   { kind: 'step', place: /(?:^|\/)step\/[^/]+$/, hasLabel: true, endOf: workEnd },
+  { kind: 'agent', place: /(?:^|\/)step\/[^/]+\/item\/\d+$/, hasLabel: true },
   { kind: 'member', place: /(?:^|\/)member\/[^/]+$/, hasLabel: true, endOf: memberEnd },
   // the part that merges the answers of the members into one
   { kind: 'agent', place: /(?:^|\/)aggregate$/, hasLabel: true },

@@ -14,10 +14,11 @@ import {
   type RecordedFailure,
   timeOf,
   valueOf,
+  isPartial,
 } from './recorded.ts'
 import { everything, findNode, type RunNode, type RunView, withView } from './run-view.ts'
 
-export type PartStatus = DoneStatus | 'suspended' | 'unfinished'
+export type PartStatus = DoneStatus | 'partial' | 'suspended' | 'unfinished'
 
 /** One part of a run, for people and programs: a task, an agent, a section of it, or an effect. */
 export interface PartView {
@@ -177,6 +178,7 @@ function statusOf(node: RunNode, source: RecordSource): PartStatus {
   if (done !== undefined) return endOf(node, source)?.status ?? 'done'
   if (begin === undefined) return 'done'
   if (isSuspended) return 'suspended'
+  if (failure !== undefined && isPartial(source.at(failure.location), source)) return 'partial'
   return hasFailed(node) || hasFailedBelow(node) ? 'failed' : 'unfinished'
 }
 

@@ -36,6 +36,12 @@ function errorField(record: JournalRecord): RecordedError | undefined {
   return 'status' in record && record.status !== 'ok' ? record.error : undefined
 }
 
+/** Whether a failure is that only a part of some work is done. */
+export function isPartial(record: JournalRecord, source: Pick<RecordSource, 'value'>): boolean {
+  const error = record.k === 'failed' ? valueOf(record.error as unknown as Json, source) : undefined
+  return isObject(error) && error['reason'] === 'PARTIAL_RESULT'
+}
+
 /** The error message in a record; null if it has none. */
 export function errorOf(record: JournalRecord, source: RecordSource): string | null {
   return failureOf(record, source)?.message ?? null

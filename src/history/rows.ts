@@ -5,9 +5,9 @@ import type { JournalRecord, RecordOf } from '../journal/record.ts'
 import type { RecordSource } from '../journal/source.ts'
 import { boundaryAt } from './boundary-kinds.ts'
 import { describeEffect } from './node-view.ts'
-import { valueOf } from './recorded.ts'
+import { isPartial, valueOf } from './recorded.ts'
 
-export const rowStates = ['running', 'done', 'failed', 'suspended', 'skipped', 'interrupted'] as const
+export const rowStates = ['running', 'done', 'partial', 'failed', 'suspended', 'skipped', 'interrupted'] as const
 
 /** One started item of a run, for those who follow it: a boundary or an effect. */
 export interface Row {
@@ -148,8 +148,9 @@ export function createRowTable(source: Pick<RecordSource, 'value'>): RowTable {
         case 'done':
           return finish(record, position)
         case 'failed':
+          return change(place, { state: isPartial(record, source) ? 'partial' : 'failed', end: t }, position)
         case 'suspended':
-          return change(place, { state: record.k, end: t }, position)
+          return change(place, { state: 'suspended', end: t }, position)
         case 'choice':
           if (record.choice === 'redo') return
           return change(place, { state: record.choice === 'fail' ? 'failed' : 'done', end: t }, position)

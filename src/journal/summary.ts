@@ -8,6 +8,7 @@ export const runStatuses: readonly RunStatus[] = [
   'done',
   'skipped',
   'failed',
+  'partial',
   'cancelled',
   'budget',
   'limit',
@@ -53,6 +54,8 @@ export interface RunSummary {
   readonly error_place: ErrorPlace | null
   /** False: everything is done, so a resume would end in the same way, or it is refused. Omitted otherwise. */
   readonly resumable?: false
+  /** An ensemble of it went on without the answer of a member. Omitted otherwise. */
+  readonly degraded?: true
   /** False: its process was killed before it recorded anything, so nothing was done. Omitted otherwise. */
   readonly begun?: false
 }
@@ -91,7 +94,7 @@ export type RunResult = Pick<
   RunSummary,
   'id' | 'target' | 'status' | 'tasks' | 'calls' | 'tokens' | 'cost_usd' | 'models' | 'repeated'
 > & { readonly exit: number } & Partial<ErrorView> &
-  Pick<RunSummary, 'resumable'>
+  Pick<RunSummary, 'resumable' | 'degraded'>
 
 /** What went wrong, for people and programs. */
 export type ErrorView = Pick<RunSummary, 'error' | 'error_place'>
@@ -132,6 +135,7 @@ export function summaryOf(result: RunResult, file: string, times: RunTimes): Run
     error: result.error ?? null,
     error_place: result.error_place ?? null,
     ...(result.resumable === false ? { resumable: false } : {}),
+    ...(result.degraded === true ? { degraded: true } : {}),
   }
 }
 

@@ -175,6 +175,7 @@ export function createPlaceTree(): PlaceTree {
       for (let around: string | undefined = hasUndone ? above : undefined; around; around = lastStep(around).above)
         // undo steps that failed are tried again
         if (find(around)?.isUndone === true) return !place.startsWith('/undo/', around.length)
+      if (isTriedAgain(place, find)) return true
       if (typeof step !== 'number') return false
       if ((find(above)?.calls ?? []).findLastIndex((call) => call !== undefined) > step) return true
       const turn = /^(.*\/turn)\/(\d+)$/.exec(above)
@@ -291,4 +292,14 @@ export function showsBelow(node: PlaceNode): Location[] {
   }
   collect(node)
   return found.toSorted((left, right) => left - right)
+}
+
+/** Whether what a place belongs to was tried again, because it failed: after the first try come `retry/0`, `retry/1`. */
+function isTriedAgain(place: string, find: (place: string) => PlaceNode | undefined): boolean {
+  for (let around = lastStep(place).above; around !== undefined; around = lastStep(around).above) {
+    const again = /^(.*)\/retry\/(\d+)$/.exec(around)
+    const next = again === null ? `${around}/retry/0` : `${again[1]}/retry/${Number(again[2]) + 1}`
+    if (!place.startsWith(`${around}/retry/`) && find(next) !== undefined) return true
+  }
+  return false
 }

@@ -388,6 +388,8 @@ function outcomeOf({ ending }: Progress): Segment | undefined {
       return { text: 'suspended', format: 'yellow' }
     case 'waiting_for_approval':
       return { text: 'waiting for approval', format: 'yellow' }
+    case 'partial':
+      return { text: 'partly failed', format: 'yellow' }
     case 'limit':
     case 'budget':
     case 'error':

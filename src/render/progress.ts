@@ -140,6 +140,7 @@ export function createProgress(clock: () => number): ProgressKeeper {
         })
       case 'step.completed':
       case 'step.skipped':
+      case 'step.partial':
       case 'step.failed':
       case 'step.suspended':
         lanes.delete(place)
@@ -219,6 +220,7 @@ export function createProgress(clock: () => number): ProgressKeeper {
       case 'step.item':
       case 'step.completed':
       case 'step.skipped':
+      case 'step.partial':
       case 'step.failed':
       case 'step.suspended':
         return addStep(event)

@@ -28,6 +28,7 @@ const statusFormats: { readonly [status in RunStatus]: Format } = {
   interrupted: 'yellow',
   suspended: 'yellow',
   waiting_for_approval: 'yellow',
+  partial: 'yellow',
   failed: 'red',
   budget: 'red',
   limit: 'red',
@@ -91,8 +92,9 @@ function cellsOf(run: RunSummary, workspace: string): readonly string[] {
   ]
 }
 
-function statusText({ status, begun }: RunSummary): string {
-  return begun === false ? 'never begun' : status
+function statusText({ status, begun, degraded }: RunSummary): string {
+  if (begun === false) return 'never begun'
+  return degraded === true ? `${status}, degraded` : status
 }
 
 /** `3`, or `3/4` if one is not done. */
@@ -170,6 +172,7 @@ const marks: { readonly [status in PartStatus]: readonly [format: Format, text: 
   done: ['green', 'done'],
   skipped: ['yellow', 'skipped'],
   failed: ['red', 'failed'],
+  partial: ['yellow', 'partial'],
   suspended: ['yellow', 'suspended'],
   unfinished: ['yellow', 'unfinished'],
 }

@@ -242,6 +242,8 @@ function step(event: RunEvent, paint: Paint): string | undefined {
       return `${paint('green', 'done')}  ${at}`.trimEnd()
     case 'step.skipped':
       return `${paint('yellow', 'skip')}  ${at}${event.reason}`
+    case 'step.partial':
+      return `${paint('yellow', 'part')}  ${at}${event.error.message}`
     case 'step.failed':
       return `${paint('red', 'fail')}  ${at}${event.error.message}`
     case 'task.started':

@@ -1,6 +1,7 @@
 import { BatonError, isBatonError } from '../base/error.ts'
 import type { Json, JsonObject } from '../base/json.ts'
 import type { ModelResult } from '../event/agent.ts'
+import type { ErrorInfo } from '../event/event.ts'
 import type { Spent } from '../event/meter.ts'
 
 /** The answer of one task, before its `post_task` agents. Plain JSON. */
@@ -14,6 +15,8 @@ export interface TaskAnswer {
   /** The parsed answer of a file with `[output]`. */
   readonly value?: Json
   readonly spent: Spent
+  /** What failed, if it was made from a part of what it should be made from. */
+  readonly partial?: ErrorInfo
 }
 
 /** The answer, and the reasoning before it; empty if the model does not show it. */
@@ -58,9 +61,17 @@ class AnsweredFailure extends Error {
 /** The cause of errors that the same answer would always lead to again. */
 const unusable = new Error('the answer cannot be used')
 
-/** Marks the error so that a resumed run calls the model again. */
-export function unusableAnswer({ code, message, hint, place, diff }: BatonError): BatonError {
-  return new BatonError(code, message, { hint, place, diff, cause: unusable })
+/** An answer that does not have the form that it needs. Marks the error so that a resumed run calls the model again. */
+export function unusableAnswer(error: BatonError): BatonError {
+  return notUsedAgain(error, error.reason ?? 'INVALID_ANSWER')
+}
+
+/** Marks the error so that a resumed run does not use what was answered before it, but asks again. */
+export function notUsedAgain(
+  { code, message, hint, place, diff, reason: own }: BatonError,
+  reason: BatonError['reason'] = own,
+): BatonError {
+  return new BatonError(code, message, { reason, hint, place, diff, cause: unusable })
 }
 
 /** Whether a task or its run failed because of an answer that a resumed run must not reuse. */

@@ -19,7 +19,7 @@ import type { Spent } from '../event/meter.ts'
 import { part } from '../event/place.ts'
 import { placeOf } from '../prompt/document.ts'
 import { type ChainState, instructionOf, variableInput } from '../stage/state.ts'
-import { isUnusable, keepAnswer, responseOf, type TaskAnswer, unusableAnswer } from './answer.ts'
+import { isUnusable, keepAnswer, notUsedAgain, responseOf, type TaskAnswer, unusableAnswer } from './answer.ts'
 import { answered, applyText } from './apply-answer.ts'
 import type { FileSet } from './files.ts'
 import { askMain, writesFiles } from './main-agent.ts'
@@ -180,14 +180,15 @@ function readAnswer(
   { name, file }: AgentQuestion['agent'],
   { scope: { dry } }: Pick<RunContext, 'scope'>,
 ): { readonly text: string; readonly fileChanges?: string; readonly others: JsonObject } {
-  const wrong = (what: string, hint: string): BatonError =>
-    unusableAnswer(new BatonError('AGENT_FAILED', `agent "${name}" ${what}`, { place: { file }, hint }))
+  const failed = (what: string, hint: string): BatonError =>
+    new BatonError('AGENT_FAILED', `agent "${name}" ${what}`, { place: { file }, hint })
+  const wrong = (what: string, hint: string): BatonError => unusableAnswer(failed(what, hint))
   if (result.end === 'skipped' && dry === undefined) {
     throw wrong(`gave no answer: ${result.reason ?? 'it skipped itself'}`, 'It answers the task, so it cannot skip.')
   }
   if (result.kind === 'prompt') return { text: result.end === 'done' ? result.text : '', others: {} }
   const failure = failedInput(result)
-  if (failure !== undefined) throw wrong(`failed: ${failure}`, 'See its file.')
+  if (failure !== undefined) throw notUsedAgain(failed(`failed: ${failure}`, 'See its file.'))
 
   const value = valueOfScript(result)
   if (typeof value === 'string') return { text: value, others: {} }

@@ -13,6 +13,7 @@ import type { Spent } from '../event/meter.ts'
 import { task } from '../event/place.ts'
 import type { ChildSurroundings } from '../load/child-target.ts'
 import { type PromptOutcome, runPrompt } from './prompt-run.ts'
+import { partialAnswer } from './ending.ts'
 import type { PromptTarget } from '../load/prompt-target.ts'
 import type { TaskOutcome } from './strategy.ts'
 import type { Strategy } from './strategy.ts'
@@ -146,6 +147,9 @@ async function runOnce(
   if (outcome.status === 'suspended') throw outcome.error
   const unmet = outcome.status === 'done' ? outcome.repeated?.unmet : undefined
   if (unmet !== undefined) throw unmet.error
+  // its caller expects the whole answer
+  const partial = outcome.status === 'done' ? partialAnswer(outcome.outcomes) : undefined
+  if (partial !== undefined) throw partial
   const answer = childAnswer(outcome)
   if (answer.kind !== 'failed') return answer
   throw new BatonError('TASK_FAILED', `every task of "${agent.name}" failed: ${answer.message}`, {

@@ -1,4 +1,4 @@
-import type { Json } from '../base/json.ts'
+import { defined, type Json } from '../base/json.ts'
 import type { ApprovalView } from '../event/action-view.ts'
 import { BatonError, isBatonError, isSuspension, isWaitingForApproval, StopSignal } from '../base/error.ts'
 import type { RunTotal } from '../event/meter.ts'
@@ -41,6 +41,16 @@ function stopReasonOf(error: unknown): RunStopReason {
   return isBudget(error) ? 'budget' : 'limit'
 }
 
+/** What failed, if no task did but an answer is made from a part of what it should be made from. */
+export function partialAnswer(tasks: readonly TaskOutcome[]): BatonError | undefined {
+  if (tasks.some(({ status }) => status === 'failed')) return undefined
+  const [partial] = tasks.flatMap((task) => (task.status === 'done' ? (task.partial ?? []) : []))
+  if (partial === undefined) return undefined
+  const { message, hint, file, line, column } = partial
+  const place = file === undefined ? undefined : { file, ...defined({ line, column }) }
+  return new BatonError('AGENT_FAILED', message, { reason: 'PARTIAL_RESULT', hint, place })
+}
+
 /** Whether a budget is exhausted, also inside an agent. */
 export function isBudget(error: unknown): boolean {
   return isBatonError(error) && (error.code === 'BUDGET' || isBudget(error.cause))
@@ -63,6 +73,7 @@ export function exitCodeFor({ stopReason, error }: Ending): number {
       return error instanceof StopSignal ? error.exitCode : 130
     case 'limit':
     case 'budget':
+    case 'partial':
     case 'error':
     case 'suspended':
     case 'waiting_for_approval':

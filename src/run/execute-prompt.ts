@@ -1,5 +1,5 @@
 import type { FileCall } from '../tool/workspace-files.ts'
-import { type Ending, suspensionReason } from './ending.ts'
+import { type Ending, partialAnswer, suspensionReason } from './ending.ts'
 import type { Execution } from './execute.ts'
 import { type GivenInputs, textInputs } from '../load/inputs.ts'
 import { type PromptOutcome, runPrompt } from './prompt-run.ts'
@@ -87,6 +87,8 @@ function promptEnding(outcome: PromptOutcome): Ending {
   if (unmet !== undefined) {
     return { stopReason: 'until_not_met', tasks, outputs: [], error: unmet.error, isFinal: true }
   }
+  const partial = partialAnswer(tasks)
+  if (partial !== undefined) return { stopReason: 'partial', tasks, outputs: [], error: partial }
   const isFailed = tasks.some(({ status }) => status === 'failed')
   // what was repeated to its end is not repeated again, even if it failed
   const isFinal = isFailed && repeated !== undefined

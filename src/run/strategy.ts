@@ -164,6 +164,8 @@ export type TaskOutcome = {
         readonly content: string
         readonly value?: Json
         readonly spent: Spent
+        /** What failed, if the answer was made from a part of what it should be made from. */
+        readonly partial?: ErrorInfo
       }
     | { readonly status: 'skipped'; readonly reason: string }
     /** `answer`: the answer of the model, if something failed after it. */

@@ -118,6 +118,7 @@ export function misfitOf(
   who: string,
 ): BatonError {
   return new BatonError('AGENT_FAILED', `${who} with a value that does not match [output]: ${path} ${message}`, {
+    reason: 'INVALID_ANSWER',
     hint: 'Answer with JSON that matches the schema.',
   })
 }

@@ -1,4 +1,4 @@
-import { equalJson, type Json, type JsonObject } from '../base/json.ts'
+import { defined, equalJson, type Json, type JsonObject } from '../base/json.ts'
 import { narrow, type RunContext } from '../event/context.ts'
 import type { Settings } from '../config/settings.ts'
 import { runChain } from '../stage/chain.ts'
@@ -44,7 +44,8 @@ export async function runTask(plan: TaskPlan, round: Round, around: RunContext):
     strategy?.answer === undefined
       ? await askModel({ plan, settings, state: framed(state, round), files, inputText }, target, context)
       : await strategy.answer({ plan, settings, state, files, inputText, round }, context)
-  const done = { status: 'done', index, label, spent: answer.spent } as const
+  const { spent, partial } = answer
+  const done = { status: 'done', index, label, spent, ...defined({ partial }) } as const
   if (context.scope.dry !== undefined) return { ...done, ...valueOf(answer), content: answer.text, agentResult: null }
   const extra = { ...task, ai_response: answer.response, file_changes: answer.fileChanges }
   return keepAnswer(

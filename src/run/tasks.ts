@@ -5,6 +5,7 @@ import { createInOrder, type InOrder } from '../base/concurrency.ts'
 import type { Settings } from '../config/settings.ts'
 import { below, emit, type RunContext, withServices, type Sender } from '../event/context.ts'
 import { errorInfo } from '../event/error-info.ts'
+import type { ErrorInfo } from '../event/event.ts'
 import { item, part, placeText, task } from '../event/place.ts'
 import { withoutLimits } from '../event/limits.ts'
 import { type Part, runPart } from '../event/part.ts'
@@ -183,8 +184,8 @@ async function runOne(
     },
     inputs: taskInputs(plan, shared),
     partInputs: keysOfParts(round),
-    isFinal: ({ status }) => status !== 'failed',
-    failureIn: (outcome) => (outcome.status === 'failed' ? outcome.error : undefined),
+    isFinal: (outcome) => failureIn(outcome) === undefined,
+    failureIn,
   }
   const outcome = await runPart(work, at)
   announce(outcome, at)
@@ -232,6 +233,12 @@ function keysOfParts({ strategies }: Round): readonly Strategy['key'][] {
 function taskInputs({ index, count, label, input, working }: TaskPlan, shared: SharedInputs) {
   const plan = { label, input, working: working.map(({ path }) => path) }
   return { plan, position: { index, count }, ...shared }
+}
+
+/** A resumed run repeats a task that failed, or that has a part of its answer. */
+function failureIn(outcome: TaskOutcome): ErrorInfo | undefined {
+  if (outcome.status === 'failed') return outcome.error
+  return outcome.status === 'done' ? outcome.partial : undefined
 }
 
 function failedTask({ index, label }: TaskPlan, caught: unknown): TaskOutcome {

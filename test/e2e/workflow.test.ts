@@ -367,5 +367,75 @@ agent = "child.md"
   // the items have no "kind"
   const { code, stderr } = await run(['ask.md'])
   expect(code).toBe(1)
-  expect(stderr).toContain('workflow step "each" failed: item 0: "child.md" needs the input variable "kind"')
+  expect(stderr).toContain('workflow step "each" failed: one: "child.md" needs the input variable "kind"')
+})
+
+const forty = `+++
+model = "m"
+[[workflow.step]]
+id = "look"
+for_each = 'params.files'
+instructions = "look at {{item}}."
+on_error = "continue"
+concurrency = 1
+[[workflow.step]]
+id = "report"
+needs = ["look"]
+instructions = "report."
+[params]
+files = ["a.ts", "b.ts", "c.ts", "d.ts"]
++++
+`
+
+describe('a step of which one item gets an empty answer', () => {
+  it('leaves the report, and the end says that it was made from a part; a resumed run repeats only that item', async () => {
+    const isMended = { now: false }
+    const { run, newest, counts } = await world({ 'ask.md': forty }, (text) => ({
+      text: text.includes('d.ts') && !isMended.now ? '' : `answer to ${text}`,
+    }))
+    const ran = await run(['ask.md', '--json'])
+    const end = jsonLines(ran.stdout).at(-1)
+    expect({ code: ran.code, end }).toMatchObject({
+      code: 1,
+      end: { type: 'run.failed', stop_reason: 'partial', error: { reason: 'PARTIAL_RESULT' } },
+    })
+    expect(end).toMatchObject({ result: expect.stringContaining('answer to ') as string })
+    const list = await run(['runs'])
+    expect(list.stdout).toMatch(/ partial /)
+    const shown = await run(['runs', 'show', 'last'])
+    expect(shown.stdout).toMatch(/step\/look.*partial/)
+    expect(shown.stdout).toMatch(/item\/3 .*d\.ts.*failed/)
+    expect((await run(['ask.md', '--replay', await newest()])).code).toBe(1)
+
+    isMended.now = true
+    const before = new Map(counts)
+    const mended = await run(['resume', '--last'])
+    expect({ code: mended.code, stdout: mended.stdout }).toEqual({
+      code: 0,
+      stdout: expect.stringContaining('answer to ') as string,
+    })
+    for (const name of ['a', 'b', 'c']) {
+      expect(counts.get(`look at ${name}.ts.`)).toBe(before.get(`look at ${name}.ts.`))
+    }
+    expect((await run(['ask.md', '--replay', await newest()])).code).toBe(0)
+  })
+
+  it('is killed during its second try and resumed: no try is paid again', async () => {
+    const file = forty.replace('concurrency = 1', 'concurrency = 1\nretries = 2').replace(/files = .*/, 'files = ["a.ts"]')
+    const { run, counts } = await world({ 'ask.md': file }, (text, count) => {
+      if (!text.includes('a.ts')) return { text: text.includes('empty') ? '' : 'reported' }
+      if (count === 1) return { text: '' }
+      return count === 2 ? { text: 'never', delayMs: 60_000 } : { text: 'seen' }
+    })
+    const killed = await run(['ask.md', '--json'], {
+      onOutput(stdout, kill) {
+        if (/"type":"warning","message":"retrying a\.ts/.test(stdout) && counts.get('look at a.ts.') === 2) kill('SIGKILL')
+      },
+    })
+    expect(killed.code).toBe(null)
+    const resumed = await run(['resume', '--last'])
+    expect({ code: resumed.code, stdout: resumed.stdout }).toEqual({ code: 0, stdout: 'reported\n' })
+    expect(counts.get('look at a.ts.')).toBe(3)
+    expect((await run(['ask.md', '--replay', await newest()])).code).toBe(0)
+  })
 })

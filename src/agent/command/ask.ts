@@ -232,7 +232,7 @@ function commandProblem({ agent, end, heard, limit }: EndedCommand): BatonError 
       if (end.code !== 0) return failed(`exited with code ${end.code}${saying(said)}`, byHand(agent), 'AGENT_CRASHED')
   }
   if (heard.text.trim() !== '') return undefined
-  if (heard.junk === undefined) return failed(`gave no answer${saying(said)}`, byHand(agent))
+  if (heard.junk === undefined) return failed(`gave no answer${saying(said)}`, byHand(agent), 'EMPTY_ANSWER')
   const hint = `Check that it is ${line.preset ?? 'that program'}, in a version that prints events. ${byHand(agent)}`
   return failed(`printed no readable answer, but ${JSON.stringify(heard.junk.line)}`, hint)
 }

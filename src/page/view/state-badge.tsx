@@ -2,8 +2,9 @@ import type { VNode } from 'preact'
 import type { RunSummary } from '../live/wire.ts'
 
 /** The state of a run for a badge. */
-export function stateOf({ status, begun }: Pick<RunSummary, 'status' | 'begun'>): string {
-  return begun === false ? 'never_begun' : status
+export function stateOf({ status, begun, degraded }: Pick<RunSummary, 'status' | 'begun' | 'degraded'>): string {
+  if (begun === false) return 'never_begun'
+  return status === 'done' && degraded === true ? 'degraded' : status
 }
 
 /** The tone of a state, which decides the color of a badge. */
@@ -22,6 +23,8 @@ function toneOf(state: string): 'good' | 'bad' | 'busy' | 'open' | 'calm' {
     case 'waiting_for_approval':
     case 'budget':
     case 'limit':
+    case 'partial':
+    case 'degraded':
       return 'open'
     default:
       return 'calm'

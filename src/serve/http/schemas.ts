@@ -37,6 +37,7 @@ const run = z
     error: text.nullable(),
     error_place: errorPlace.nullable(),
     resumable: z.optional(z.literal(false)),
+    degraded: z.optional(z.literal(true)).describe('An ensemble went on without the answer of a member.'),
     begun: z.optional(z.literal(false)),
     foreign: z.optional(z.literal(true)).describe('Not recorded by this installation, therefore read-only.'),
   })

@@ -3,6 +3,7 @@ import type { DataPath } from '../../base/data-text.ts'
 import { defined, type JsonObject } from '../../base/json.ts'
 import { commandKeyRows, type DefinedCommandLine, usualStdinOver } from '../agents.ts'
 import { type Finding, wrongKey, wrongValue } from '../issue.ts'
+import { checkRetries, type Retries, retryRows } from '../retries.ts'
 import { type SettingRow, strategyOnly, type TableOf } from '../setting.ts'
 import { parseDuration } from '../../base/duration.ts'
 
@@ -21,7 +22,7 @@ export const ensemble = {
       schema: ({ timeLimit }) => timeLimit,
       text: 'Time limit for all members together: a member that has not answered by then counts as missing.',
     },
-    retries: { schema: ({ integer }) => integer(0, 10), text: 'How often a failed member is retried.' },
+    ...retryRows,
     aggregate: {
       schema: ({ oneOf }) => oneOf('synthesis', 'vote', 'first'),
       text: 'How the answers are combined: a model synthesizes them, the most frequent one is used, or the first one.',
@@ -41,6 +42,7 @@ export const ensemble = {
           schema: ({ name }) => name,
           text: 'A program that answers: a name on PATH, or a path relative to the workspace.',
         },
+        ...retryRows,
         ...commandKeyRows,
         preset: {
           schema: ({ preset }) => preset,
@@ -64,7 +66,7 @@ export const ensemble = {
 type Aggregate = 'synthesis' | 'vote' | 'first' | 'aggregator'
 
 /** One `[[ensemble.agents]]`. Plain JSON. */
-export interface EnsembleMember {
+export interface EnsembleMember extends Retries {
   /** Unique in its ensemble. */
   readonly name: string
   /** From 0. Located at the path `['ensemble', 'agents', index]`. */
@@ -78,7 +80,7 @@ export interface EnsembleMember {
 }
 
 /** `[ensemble]`, with its defaults. Plain JSON. */
-export interface Ensemble {
+export interface Ensemble extends Retries {
   /** As written. */
   readonly members: readonly EnsembleMember[]
   /** The number of answers required. */
@@ -113,7 +115,7 @@ function aggregateOf({ aggregate, aggregator, check }: WrittenEnsemble): Aggrega
 /** The ensemble of a checked `ensemble` table. */
 export function readEnsemble(table: JsonObject): Ensemble {
   const value = table as WrittenEnsemble
-  const { agents = [], aggregator, check, isolation = 'none', model, retries = 0, timeout, deadline } = value
+  const { agents = [], aggregator, check, isolation = 'none', model, retries = 0, retry_on, timeout, deadline } = value
   const names = memberNames(agents)
   const aggregate = aggregateOf(value)
   const usual = aggregate === 'first' ? 1 : Math.min(2, agents.length)
@@ -125,6 +127,7 @@ export function readEnsemble(table: JsonObject): Ensemble {
       deadline_ms: deadline === undefined ? undefined : parseDuration(deadline),
     }),
     retries,
+    ...defined({ retry_on }),
     aggregate,
     ...defined({ aggregator, check }),
     isolation,
@@ -132,8 +135,9 @@ export function readEnsemble(table: JsonObject): Ensemble {
   }
 }
 
-function readMember(member: WrittenMember, own: Pick<EnsembleMember, 'name' | 'index'>): EnsembleMember {
-  const { model, agent, command, preset, args, env, stdin_over, sandbox } = member
+function readMember(member: WrittenMember, named: Pick<EnsembleMember, 'name' | 'index'>): EnsembleMember {
+  const { model, agent, command, preset, args, env, stdin_over, sandbox, retries, retry_on } = member
+  const own = { ...named, ...defined({ retries, retry_on }) }
   if (command === undefined && preset === undefined) return { ...own, ...defined({ model, agent }) }
   const line: DefinedCommandLine = {
     ...defined({ preset, model, mode: sandbox?.mode }),
@@ -173,16 +177,30 @@ export function checkEnsemble(value: JsonObject): readonly Finding[] {
     const hint = 'Add [[ensemble.agents]] with a model, an agent or a command.'
     return [wrongKey(['ensemble'], { message: '"ensemble" has no agents', hint })]
   }
-  return [...agents.flatMap(checkMember), ...checkNames(agents), ...checkQuorum(written), ...checkAggregate(written)]
+  return [
+    ...agents.flatMap(checkMember),
+    ...agents.flatMap((member, index) =>
+      checkRetries({ retries: written.retries, ...member }, at(index), shownMember(member, index)),
+    ),
+    // members may have their own number
+    ...(agents.some(({ retries = 0 }) => retries > 0) ? [] : checkRetries(written, ['ensemble'], '"ensemble"')),
+    ...checkNames(agents),
+    ...checkQuorum(written),
+    ...checkAggregate(written),
+  ]
 }
 
 function at(index: number, ...key: readonly string[]): DataPath {
   return ['ensemble', 'agents', index, ...key]
 }
 
+function shownMember({ name }: WrittenMember, index: number): string {
+  return name === undefined ? `member ${index + 1} of the ensemble` : `ensemble member "${name}"`
+}
+
 function checkMember(member: WrittenMember, index: number): readonly Finding[] {
-  const { name, model, agent, command, preset } = member
-  const shown = name === undefined ? `member ${index + 1} of the ensemble` : `ensemble member "${name}"`
+  const { model, agent, command, preset } = member
+  const shown = shownMember(member, index)
   const isProgram = command !== undefined || preset !== undefined
   if (model === undefined && agent === undefined && !isProgram) {
     const hint = 'Add one of them.'

@@ -1,6 +1,7 @@
 import { defined, isJsonObject, type JsonObject } from '../../base/json.ts'
 import type { DataPath } from '../../base/data-text.ts'
 import { type Finding, suggestionHint, wrongKey, wrongValue } from '../issue.ts'
+import { checkRetries, type Retries, retryRows } from '../retries.ts'
 import { type OptionCheck, type SettingRow, strategyOnly, type TableOf } from '../setting.ts'
 
 export const workflow = {
@@ -59,6 +60,11 @@ export const workflow = {
           schema: ({ listOf, name }) => listOf(name, 'a list of agents'),
           text: 'Agents that are tried in this order after its own has failed.',
         },
+        label: {
+          schema: ({ name }) => name,
+          text: 'A Handlebars template of the name of an item of for_each. Default: the item, or its path, name, id or title.',
+        },
+        ...retryRows,
         on_error: {
           schema: ({ oneOf }) => oneOf('fail_fast', 'continue', 'fallback'),
           text: 'End the run, continue with the steps that do not need it, or try the agents of fallback.',
@@ -80,7 +86,7 @@ export const workflow = {
 type ErrorPolicy = 'fail_fast' | 'continue'
 
 /** One `[[workflow.step]]`, with its defaults. Plain JSON. */
-export interface WorkflowStep {
+export interface WorkflowStep extends Retries {
   readonly id: string
   /** From 0. Located at the path `['workflow', 'step', index]`. */
   readonly index: number
@@ -97,6 +103,8 @@ export interface WorkflowStep {
   readonly for_each?: string
   /** Maximum number of items at the same time. */
   readonly concurrency?: number
+  /** A template of the name of an item. */
+  readonly label?: string
   /** Agents that are tried in this order after the step has failed. */
   readonly fallback: readonly string[]
   readonly on_error: ErrorPolicy
@@ -122,7 +130,7 @@ export function looksAtEnd({ when = 'success' }: { readonly when?: string }, id:
   const word = when.trim()
   if (whenWords.includes(word)) return word !== 'success'
   const named = `(?:\\.\\s*${id}(?![\\w-])|\\[\\s*["']${id}["']\\s*\\])`
-  return new RegExp(`\\bsteps\\s*${named}\\s*\\.\\s*(?:status|error)\\b`).test(when)
+  return new RegExp(`\\bsteps\\s*${named}\\s*\\.\\s*(?:status|error|failed)\\b`).test(when)
 }
 
 /** The words of `when` that are not expressions. */
@@ -218,6 +226,11 @@ function checkStep(step: WrittenStep, index: number): readonly Finding[] {
     const hint = 'It limits the items of for_each; [workflow] concurrency limits the steps.'
     findings.push(wrongKey(at(index, 'concurrency'), { message, hint }))
   }
+  if (step.label !== undefined && step.for_each === undefined) {
+    const message = `workflow step "${id}" has a label without for_each`
+    findings.push(wrongKey(at(index, 'label'), { message, hint: 'It names the items of for_each.' }))
+  }
+  findings.push(...checkRetries(step, at(index), `workflow step "${id}"`))
   // a single word can only be a variable, and no variable is a condition
   if (when !== undefined && /^\s*\w+\s*$/.test(when) && ![...whenWords, 'true', 'false'].includes(when.trim())) {
     const otherwise = 'Write "success", "failure", "always", or a Lua expression such as "#steps.a.output > 3".'
@@ -287,7 +300,7 @@ function checkReach(steps: readonly WorkflowStep[], value: JsonObject): readonly
   const known = new Map<string, Ends>()
   return inOrder(steps).flatMap((step) => {
     const needs = step.needs.map((id) => byId.get(id)).filter((need) => need !== undefined)
-    const ends = endsFor(step, known)
+    const ends = endsFor(step, { known, byId })
     known.set(step.id, ends.kind === 'possible' ? ends.ends : new Map())
     const why = ends.kind === 'impossible' ? ends.why : whyNeverFailed(step, needs, value)
     if (why === undefined) return []
@@ -306,20 +319,27 @@ function whyNeverFailed({ when }: WorkflowStep, needs: readonly WorkflowStep[], 
   return `the run ends when ${needs.map(({ id }) => `"${id}"`).join(' or ')} fails, because of on_error = "fail_fast"${common}`
 }
 
-/** How steps must have ended for a step to run, by id. */
+/** How steps must have ended for a step to run, by id; not those with items, of which some may fail. */
 type Ends = ReadonlyMap<string, 'done' | 'failed'>
 
 type NeededEnds =
   | { readonly kind: 'possible'; readonly ends: Ends }
   | { readonly kind: 'impossible'; readonly why: string }
 
-function endsFor({ when, needs }: WorkflowStep, known: ReadonlyMap<string, Ends>): NeededEnds {
+interface Reached {
+  readonly known: ReadonlyMap<string, Ends>
+  readonly byId: ReadonlyMap<string, WorkflowStep>
+}
+
+function endsFor({ when, needs }: WorkflowStep, { known, byId }: Reached): NeededEnds {
   const only = needs.length === 1
   const wanted = when === 'success' ? 'done' : when === 'failure' && only ? 'failed' : undefined
   const ends = new Map<string, 'done' | 'failed'>()
   if (wanted === undefined) return { kind: 'possible', ends }
   for (const need of needs) {
-    for (const [id, end] of [...(known.get(need) ?? []), [need, wanted] as const]) {
+    // some items of a step may fail while others succeed
+    const own = byId.get(need)?.for_each === undefined ? [[need, wanted] as const] : []
+    for (const [id, end] of [...(known.get(need) ?? []), ...own]) {
       const other = ends.get(id)
       if (other !== undefined && other !== end) {
         return { kind: 'impossible', why: `"${id}" would have to have both succeeded and failed` }

@@ -7,6 +7,7 @@ import { canonicalJson, defined, type Json, type JsonObject } from '../../base/j
 import { startPausableLimit } from '../../base/pausable-limit.ts'
 import { startStopwatch } from '../../base/work-time.ts'
 import type { Ensemble, EnsembleMember } from '../../settings/strategies/ensemble.ts'
+import type { Retries } from '../../settings/retries.ts'
 import type { Settings } from '../../config/settings.ts'
 import {
   below,
@@ -27,8 +28,8 @@ import { item, member as memberPlace, part, type Place } from '../../event/place
 import type { ChainState } from '../../stage/state.ts'
 import { failureOf, type TaskAnswer } from '../../run/answer.ts'
 import { ask } from '../../run/ask.ts'
-import { isBudget } from '../../run/ending.ts'
 import type { FileSet } from '../../run/files.ts'
+import { inTries } from '../../run/tries.ts'
 import type { TaskPlan } from '../../run/plan.ts'
 import type { PromptTarget } from '../../load/prompt-target.ts'
 import { settingsHere, targetHere } from '../../run/isolation/placed-target.ts'
@@ -239,46 +240,31 @@ function overdue({ ensemble }: EnsembleRun): BatonError {
   })
 }
 
-/** Retries a failed member up to `retries` times. */
+/** Asks a member, and again after a failure, as often as it or the ensemble says. */
 async function attempts(prepared: PreparedMember, run: EnsembleRun, at: RunContext): Promise<TaskAnswer> {
-  const { retries, members } = run.ensemble
+  const { retries, retry_on: reasons, members } = run.ensemble
   // plus a share for the one that combines the answers
   const among = members.length - prepared.index + 1
-  return withLease(at, { whom: `member "${prepared.name}"`, among }, async () => {
-    for (let tries = 0; ; tries += 1) {
-      const place = tries === 0 ? at : below(at, part('retry'), item(tries - 1))
-      try {
-        return await askMember(prepared, run, place)
-      } catch (caught) {
-        const { error } = failureOf(caught)
-        at.services.signal.throwIfAborted()
-        if (tries >= retries || !mayPassAgain(error)) throw error
-        const message = `retrying "${prepared.name}": ${error.message}`
-        emit(at, { type: 'warning', message })
-      }
-    }
-  })
-}
-
-const lasting: ReadonlySet<string> = new Set([
-  'KEY_MISSING',
-  'KEY_REFUSED',
-  'UNTRUSTED',
-  'SANDBOX',
-  'NOT_AVAILABLE',
-  'CONFIG_INVALID',
-])
-
-/** Whether a retry may succeed. */
-function mayPassAgain(error: unknown): error is BatonError {
-  return isBatonError(error) && !stopsRun(error) && !isBudget(error) && !lasting.has(error.code)
+  const tries = {
+    retries,
+    retry_on: reasons,
+    ...prepared.tries,
+    name: `"${prepared.name}"`,
+    isEmpty: ({ text }: TaskAnswer) => text.trim() === '',
+  }
+  return withLease(at, { whom: `member "${prepared.name}"`, among }, () =>
+    // without retry_on the next try gets the same prompt, as earlier versions recorded it
+    inTries(tries, at, (place, remark) => askMember(prepared, run, place, tries.retry_on && remark)),
+  )
 }
 
 function askMember(
   { target }: PreparedMember,
-  { plan, state, files, inputText, trees }: EnsembleRun,
+  { plan, state: given, files, inputText, trees }: EnsembleRun,
   at: RunContext,
+  remark: string | undefined,
 ): Promise<TaskAnswer> {
+  const state = remark === undefined ? given : { ...given, prompts: [...given.prompts, remark] }
   const own = target.settingsFor(state.params)
   const settings: Settings = trees === undefined ? { ...own, write_mode: false } : settingsHere(own, at.scope.folders)
   const here = trees === undefined ? target : targetHere(target, at.scope.folders)
@@ -292,6 +278,8 @@ export interface PreparedMember extends Pick<EnsembleMember, 'name' | 'index'> {
   /** `{file}-ensemble-{name}`. */
   readonly id: string
   readonly kind: MemberKind
+  /** As its table says; omitted: as the ensemble says. */
+  readonly tries: Retries
   readonly target: PromptTarget
 }
 
@@ -309,13 +297,14 @@ export function prepareMembers(ensemble: Ensemble, target: PromptTarget): Promis
   const spec = basename(file, extname(file))
   return Promise.all(
     ensemble.members.map(async (member) => {
-      const { name, index, model } = member
+      const { name, index, model, retries, retry_on } = member
       const agent = await agentOf(member, target)
       return {
         name,
         index,
         id: `${spec}-ensemble-${name}`,
         kind: kindOf(member),
+        tries: defined({ retries, retry_on }),
         target: {
           ...alone(target, agent === undefined ? model : undefined),
           answerAgent: agent,

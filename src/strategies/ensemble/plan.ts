@@ -16,13 +16,13 @@ export async function outlineOf({ target, state, settings }: OutlinedTask): Prom
   if (ensemble === undefined) throw new Error('a file with an ensemble')
   const { aggregate, retries, isolation } = ensemble
   const prepared = await prepareMembers(ensemble, target)
-  const members = prepared.map(({ name, target: own }) => ({
+  const members = prepared.map(({ name, target: own, tries }) => ({
     name,
     target: own,
     state: withoutEnsemble(state),
     needs: [],
     // a member that fails tries again
-    times: { at_least: 1, as_written: 1, at_most: retries + 1 },
+    times: { at_least: 1, as_written: 1, at_most: (tries.retries ?? retries) + 1 },
   }))
   if (aggregate === 'vote' || aggregate === 'first') return members
   const last = await aggregateTarget(ensemble, target)

@@ -26,7 +26,7 @@ export async function workflowProblems(workflow: Workflow, options: CheckOptions
   const problems: BatonError[] = []
   const templates = await loadTemplates()
   for (const { step } of graph.nodes.toSorted((left, right) => left.step.index - right.step.index)) {
-    for (const key of ['instructions', 'input'] as const) {
+    for (const key of ['instructions', 'input', 'label'] as const) {
       const text = step[key]
       if (text !== undefined) problems.push(...(await templateProblems({ step, key, text, graph }, templates, options)))
     }
@@ -40,7 +40,7 @@ export async function workflowProblems(workflow: Workflow, options: CheckOptions
 
 interface StepText {
   readonly step: WorkflowStep
-  readonly key: 'instructions' | 'input' | 'when' | 'for_each'
+  readonly key: 'instructions' | 'input' | 'label' | 'when' | 'for_each'
   readonly text: string
   readonly graph: Graph
 }
@@ -104,7 +104,7 @@ export interface NameProblem {
 }
 
 /** The fields of a finished step in templates and expressions. */
-const stepFields = ['status', 'output', 'error'] as const
+const stepFields = ['status', 'output', 'error', 'failed'] as const
 
 /** The names available in every step, and those of its items. */
 const common = ['steps', 'params', 'input', 'instruction', 'stdin'] as const
@@ -114,7 +114,7 @@ const ofItems: readonly string[] = ['item', 'index']
 interface Naming {
   readonly node: StepNode
   readonly graph: Graph
-  readonly key: 'input' | 'instructions' | 'when' | 'for_each'
+  readonly key: 'input' | 'instructions' | 'label' | 'when' | 'for_each'
 }
 
 /** The problem with a name. The parts after `steps.<id>.output` belong to a value that is not known yet. */

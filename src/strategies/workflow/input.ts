@@ -1,4 +1,5 @@
-import type { Json, JsonObject } from '../../base/json.ts'
+import { modelText } from '../../base/model-text.ts'
+import { defined, isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
 import type { WorkflowStep } from '../../settings/strategies/workflow.ts'
 import type { ErrorInfo } from '../../event/event.ts'
 import { joinTexts, textOf } from '../../prompt/value-text.ts'
@@ -8,8 +9,21 @@ export type StepEnd =
   /** `changes`: the file changes of the main agent, applied or refused. */
   | { readonly status: 'done'; readonly output: Json; readonly changes?: readonly JsonObject[] }
   | { readonly status: 'skipped'; readonly reason: string }
-  /** `output`: the outputs of the items that did not fail. */
-  | { readonly status: 'failed'; readonly error: ErrorInfo; readonly output?: Json }
+  /** `output`: the outputs of the items, with null for each that failed. */
+  | {
+      readonly status: 'failed' | 'partial'
+      readonly error: ErrorInfo
+      readonly output?: Json
+      readonly failed?: readonly FailedItem[]
+      readonly changes?: readonly JsonObject[]
+    }
+
+/** An item of `for_each` that failed while others did not end the run. */
+export interface FailedItem extends JsonObject {
+  readonly index: number
+  readonly label: string
+  readonly error: string
+}
 
 export type StepEnds = ReadonlyMap<string, StepEnd>
 
@@ -25,7 +39,24 @@ export interface Request {
 }
 
 /** One item of `for_each`; undefined without `for_each`. */
-export type Item = { readonly value: Json; readonly index: number } | undefined
+export type Item = { readonly value: Json; readonly index: number; readonly label: string } | undefined
+
+/** The fields of an item that name it, the most telling first. */
+const naming = ['path', 'file', 'name', 'id', 'title', 'key', 'url'] as const
+
+/** Texts longer than this are not names. */
+const longestName = 120
+
+/** What an item is called in messages: itself if it is a short text, else what names it, else its position. */
+export function itemLabel(value: Json, index: number): string {
+  const names = isJsonObject(value) ? naming.map((key) => value[key]) : [value]
+  const found = names.find((name) => (isJsonObject(value) && typeof name === 'number') || isName(name))
+  return found === undefined ? `item ${index}` : String(found)
+}
+
+function isName(value: Json | undefined): value is string {
+  return typeof value === 'string' && value.trim() !== '' && value.length <= longestName && !/[\r\n]/.test(value)
+}
 
 /** The input of a step: a value for scripts, and the same as text. */
 export interface StepInput {
@@ -51,10 +82,11 @@ export function viewOf(end: StepEnd): JsonObject {
     case 'skipped':
       return { status: 'skipped' }
     case 'failed':
+    case 'partial':
       return {
-        status: 'failed',
+        status: end.status,
         error: end.error.message,
-        ...(end.output === undefined ? {} : { output: end.output }),
+        ...defined({ output: end.output, failed: end.failed }),
       }
   }
 }
@@ -66,14 +98,24 @@ export function plainInput(step: WorkflowStep, { ends, item, request }: InputPar
   const outputs = step.needs.flatMap((id): readonly (readonly [string, Json])[] => {
     const end = ends.get(id)
     if (end?.status === 'failed') return [[id, `step "${id}" failed: ${end.error.message}`]]
-    return end?.status === 'done' && end.output !== null ? [[id, end.output]] : []
+    const output = end?.status === 'done' || end?.status === 'partial' ? (end.output ?? null) : null
+    return output === null ? [] : [[id, output]]
   })
-  const text = joinTexts(outputs.map(([, output]) => textOf(output)))
+  const missing = step.needs.map((id) => missingIn(id, ends.get(id)))
+  const text = joinTexts([...outputs.map(([, output]) => textOf(output)), ...missing])
   if (outputs.every(([, output]) => typeof output === 'string')) return { value: text, text }
   // structured values are kept; if there are several, as a table by step id
   const [only] = outputs
   const isOnly = step.needs.length === 1 && only !== undefined
   return { value: isOnly ? only[1] : Object.fromEntries(outputs), text }
+}
+
+/** What the output of a step lacks, for a model that works on it. */
+function missingIn(id: string, end: StepEnd | undefined): string {
+  if (end?.status !== 'partial') return ''
+  const lines = (end.failed ?? []).map(({ label, error }) => `- ${label}: ${error}`)
+  return modelText`These items of step "${id}" failed, so their results are missing above:
+${lines.join('\n')}`
 }
 
 export interface InputParts {

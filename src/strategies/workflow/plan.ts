@@ -38,9 +38,15 @@ async function outlineStep(step: WorkflowStep, isLast: boolean, task: OutlinedTa
     needs,
     when: conditionOf(step) === undefined ? (step.when.trim() as 'success' | 'failure' | 'always') : 'decided',
     isForEach: step.for_each !== undefined,
+    ...timesOf(step),
     repeatsAnswers: usesTexts(step),
     asks: [first, ...(await Promise.all(fallback.map((name) => askAgent(name, step, task))))],
   }
+}
+
+/** Each agent that fails is tried again. */
+function timesOf({ retries = 0 }: WorkflowStep): Pick<OutlinedAnswer, 'times'> {
+  return retries === 0 ? {} : { times: { at_least: 1, as_written: 1, at_most: retries + 1 } }
 }
 
 /** A template may repeat an answer any number of times. */
@@ -95,6 +101,8 @@ export interface WorkflowStepPlan {
   /** It works in a git worktree; null: in the workspace. */
   readonly isolation: 'worktree' | null
   readonly fallback: readonly string[]
+  /** How often each of its agents is tried again; omitted: not at all. */
+  readonly retries?: number
   /** Null: the main agent. */
   readonly agent: AgentPlan | PromptPlan | null
   /** Tools of the main agent, if it answers the step. */
@@ -145,6 +153,7 @@ function stepPlan(step: WorkflowStep, { at, answer, decidedBy }: PlannedPart): W
     on_error: step.on_error,
     isolation: step.isolation === 'worktree' ? 'worktree' : null,
     fallback: step.fallback,
+    ...defined({ retries: step.retries }),
     agent: answer.by === 'agent' ? answer.step.agent : null,
     tools: answer.by === 'agent' ? [] : answer.tools,
     ...(answer.by === 'agent' ? {} : defined({ functions: answer.functions, team: answer.team })),

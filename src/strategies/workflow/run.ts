@@ -3,6 +3,7 @@ import { checkBySchema } from '../../base/json-schema.ts'
 import type { Json, JsonObject } from '../../base/json.ts'
 import { looksAtEnd, type WorkflowStep } from '../../settings/strategies/workflow.ts'
 import { emit, type RunContext, withServices } from '../../event/context.ts'
+import { errorInfo } from '../../event/error-info.ts'
 import type { Spent } from '../../event/meter.ts'
 import { keepAnswer, responseOf, type TaskAnswer } from '../../run/answer.ts'
 import type { OutputSchema } from '../../load/output-schema.ts'
@@ -19,6 +20,7 @@ import { instructionOf } from '../../stage/state.ts'
 /**
  * Runs the steps of a workflow instead of calling one agent. The answer consists of the outputs of the steps that no
  * other needs, joined by a blank line; a single one keeps its structure. `ai_response.steps` has how each step ended.
+ * If only some items of steps failed, that is in `partial` of the answer.
  * @throws BatonError of the step that ended the workflow; AGENT_FAILED, with the answer kept, for steps that failed
  * without ending it, unless a step that handles the failure is done
  */
@@ -55,12 +57,16 @@ export async function answerBySteps(call: TaskCall, context: RunContext): Promis
   )
   const answer = await answerOf(run, spent, context)
   const failed = unhandled(graph, run.ends)
-  if (failed.length === 0) return answer
+  const [first] = failed
+  if (first === undefined) return answer
+  if (failed.every(({ isPartial }) => isPartial)) {
+    return { ...answer, partial: errorInfo(await failure([first, ...failed.slice(1)], target)) }
+  }
   const kept = { text: answer.text, spent, ...(answer.text === '' ? {} : { isResult: true as const }) }
   return keepAnswer(
     () => kept,
     async () => {
-      throw await failure(failed, target)
+      throw await failure([first, ...failed.slice(1)], target)
     },
   )
 }
@@ -90,7 +96,7 @@ async function answerOf({ graph, ends, target }: WorkflowRun, spent: Spent, cont
   const steps = Object.fromEntries(graph.nodes.map(({ step: { id } }) => [id, statusOf(ends.get(id))]))
   const changes = graph.nodes.flatMap(({ step: { id } }) => {
     const end = ends.get(id)
-    return end?.status === 'done' ? (end.changes ?? []) : []
+    return end?.status === 'done' || end?.status === 'partial' ? (end.changes ?? []) : []
   })
   return {
     text,
@@ -116,7 +122,7 @@ async function checked({ text, value }: Answered, output: OutputSchema, { servic
 
 function outputOf(end: StepEnd | undefined): readonly Json[] {
   if (end === undefined || end.status === 'skipped' || end.output === undefined) return []
-  if (end.status === 'failed' && Array.isArray(end.output)) {
+  if (end.status !== 'done' && Array.isArray(end.output)) {
     return [(end.output as readonly Json[]).filter((output) => output !== null)]
   }
   return end.output === null ? [] : [end.output]
@@ -126,17 +132,25 @@ function statusOf(end: StepEnd | undefined): JsonObject {
   return { output: null, error: null, ...(end === undefined ? { status: 'skipped' } : viewOf(end)) }
 }
 
+interface FailedStep {
+  readonly step: WorkflowStep
+  readonly message: string
+  /** Only some of its items failed. */
+  readonly isPartial: boolean
+}
+
 /** Failed steps without a step that handles it: one with `when = "failure"`, or whose condition names it. */
-function unhandled(
-  { nodes }: Graph,
-  ends: StepEnds,
-): readonly { readonly step: WorkflowStep; readonly message: string }[] {
+function unhandled({ nodes }: Graph, ends: StepEnds): readonly FailedStep[] {
   return nodes.flatMap(({ step, dependents }) => {
     const end = ends.get(step.id)
-    if (end?.status !== 'failed') return []
-    const isHandled = dependents.some((other) => ends.get(other.id)?.status === 'done' && isFor(other, step.id))
-    return isHandled ? [] : [{ step, message: end.error.message }]
+    if (end?.status !== 'failed' && end?.status !== 'partial') return []
+    const isHandled = dependents.some((other) => isDone(ends.get(other.id)) && isFor(other, step.id))
+    return isHandled ? [] : [{ step, message: end.error.message, isPartial: end.status === 'partial' }]
   })
+}
+
+function isDone(end: StepEnd | undefined): boolean {
+  return end?.status === 'done' || end?.status === 'partial'
 }
 
 /** Steps that always run, such as cleanup, do not handle failures. */
@@ -144,16 +158,23 @@ function isFor(step: WorkflowStep, id: string): boolean {
   return step.when.trim() !== 'always' && looksAtEnd(step, id)
 }
 
-async function failure(failed: ReturnType<typeof unhandled>, { placeOf }: PromptTarget): Promise<BatonError> {
-  const [first] = failed
-  if (first === undefined) throw new Error('nothing has failed')
+async function failure(
+  [first, ...others]: readonly [FailedStep, ...(readonly FailedStep[])],
+  { placeOf }: PromptTarget,
+): Promise<BatonError> {
+  const failed = [first, ...others]
   const names = failed.map(({ step: { id } }) => `"${id}"`)
+  const isPartial = failed.every((one) => one.isPartial)
+  const how = isPartial ? 'partly failed' : 'failed'
   const what =
-    names.length === 1
-      ? `workflow step ${names[0]} failed`
-      : `${names.length} workflow steps failed (${names.join(', ')})`
+    others.length === 0
+      ? `workflow step ${names[0]} ${how}`
+      : `${names.length} workflow steps ${how} (${names.join(', ')})`
   return new BatonError('AGENT_FAILED', `${what}: ${first.message}`, {
     place: await placeOf(['workflow', 'step', first.step.index, 'id'], 'value'),
-    hint: 'The outputs of the other steps are kept; resume the run to repeat only what failed.',
+    ...(isPartial ? { reason: 'PARTIAL_RESULT' } : {}),
+    hint: isPartial
+      ? 'The answer was made without them; resume the run to repeat these items and what depends on them.'
+      : 'The outputs of the other steps are kept; resume the run to repeat only what failed.',
   })
 }

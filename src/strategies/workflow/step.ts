@@ -4,12 +4,15 @@ import { defined, type Json, type JsonObject } from '../../base/json.ts'
 import type { WorkflowStep } from '../../settings/strategies/workflow.ts'
 import { below, emit, type RunContext, withServices, type Sender } from '../../event/context.ts'
 import { errorInfo } from '../../event/error-info.ts'
-import type { EventBody } from '../../event/event.ts'
+import type { ErrorInfo, EventBody } from '../../event/event.ts'
 import { item, part, workflowItem, workflowStep } from '../../event/place.ts'
 import { failureOf } from '../../run/answer.ts'
+import { inTries } from '../../run/tries.ts'
+import { oneLine } from '../../render/format.ts'
+import { joinTexts } from '../../prompt/value-text.ts'
 import { isBudget } from '../../run/ending.ts'
 import { conditionOf, type Graph, type StepNode } from './graph.ts'
-import { type Item, plainInput, type Request, type StepEnd, type StepInput, stepsTable } from './input.ts'
+import { type Item, itemLabel, plainInput, type Request, type StepEnd, type StepInput, stepsTable } from './input.ts'
 import { settingsHere, targetHere } from '../../run/isolation/placed-target.ts'
 import { type StepResult, runMainStep, runStepAgent } from './agents.ts'
 import { describeValue } from '../../settings/issue.ts'
@@ -57,6 +60,10 @@ function announce({ id }: WorkflowStep, end: StepEnd, at: Sender): void {
       return emit(at, { type: 'step.completed', id, output: end.output })
     case 'skipped':
       return emit(at, { type: 'step.skipped', id, reason: end.reason })
+    case 'partial': {
+      const { output = null, failed = [], error } = end
+      return emit(at, { type: 'step.partial', id, output, failed: [...failed], error })
+    }
     case 'failed':
       return emit(at, { type: 'step.failed', id, error: end.error })
   }
@@ -77,16 +84,26 @@ async function endOf(node: StepNode, run: WorkflowRun, at: RunContext): Promise<
   }
   emit(at, event)
   const prepared = await prepareStep(node, run)
-  if (items === undefined) return settle(prepared, undefined, at)
+  const former = formerReason(node, run)
+  if (items === undefined) return settle(prepared, { former }, at)
 
   // each item has its own inputs
   const inputs = { items, step: prepared.definition }
-  const options = { inputs, partInputs: ['items', 'step'], ...endOptions, label: labelOf(step) }
+  const then = skippedThen(former)
+  const options = {
+    inputs,
+    partInputs: ['items', 'step'],
+    ...endOptions,
+    label: labelOf(step),
+    onReplay: then.onReplay,
+  }
   let failure: { readonly error: unknown } | undefined
   const end = await at.services.effects.boundary(
     at.scope.at,
     async () => {
       failure = undefined
+      const skipped = then.end()
+      if (skipped !== undefined) return skipped
       try {
         return await runItems(items, prepared, at)
       } catch (error) {
@@ -112,76 +129,141 @@ function labelOf({ agent }: WorkflowStep): string {
   return agent ?? 'main agent'
 }
 
-/** A failure is not final: a resumed run repeats the step. */
+/** A failure is not final: a resumed run repeats the step, or the items that failed. */
 const endOptions = {
-  isFinal: ({ status }: StepEnd): boolean => status !== 'failed',
-  failureIn: (end: StepEnd) => (end.status === 'failed' ? end.error : undefined),
+  isFinal: ({ status }: StepEnd): boolean => status !== 'failed' && status !== 'partial',
+  failureIn: (end: StepEnd) => (end.status === 'failed' || end.status === 'partial' ? end.error : undefined),
+}
+
+/**
+ * Why earlier versions skipped a step that needs one of which some items failed: for them it had failed. Undefined: no
+ * such step.
+ */
+function formerReason({ step }: StepNode, run: WorkflowRun): string | undefined {
+  const partial = step.needs.find((id) => run.ends.get(id)?.status === 'partial')
+  return partial === undefined ? undefined : failedNeed(partial)
+}
+
+/** The recorded end of a step that a replayed run skipped for this reason: the replay skips it as well. */
+function skippedThen(reason: string | undefined) {
+  let end: StepEnd | undefined
+  return {
+    onReplay(recorded: StepEnd | undefined): void {
+      if (recorded?.status === 'skipped' && recorded.reason === reason) end = recorded
+    },
+    end: () => end,
+  }
 }
 
 async function runItems(items: readonly Json[], prepared: PreparedStep, at: RunContext): Promise<StepEnd> {
   const { step } = prepared.node
+  const { id } = step
   const limit = step.concurrency ?? prepared.run.limit
-  const failures: { readonly index: number; readonly end: StepEnd & { readonly status: 'failed' } }[] = []
+  const failures: { readonly one: NonNullable<Item>; readonly error: ErrorInfo }[] = []
   const changes: JsonObject[][] = []
   const outputs = await mapSiblings(items, { limit, signal: at.services.signal }, async (value, index, signal) => {
     const place = withServices(below(at, workflowItem(index)), { signal })
+    const one = await nameItem(prepared, { value, index }, signal)
+    const about = { type: 'step.item', id, index, label: one.label } as const
     try {
-      const end = await settle(prepared, { value, index }, place)
-      emit(at, { type: 'step.item', id: step.id, index, status: end.status })
-      if (end.status === 'failed') failures.push({ index, end })
+      const end = await settle(prepared, { one }, place)
+      const error = end.status === 'failed' ? end.error : undefined
+      emit(at, { ...about, status: end.status === 'partial' ? 'failed' : end.status, ...defined({ error }) })
+      if (error !== undefined) failures.push({ one, error })
       if (end.status === 'done') changes[index] = [...(end.changes ?? [])]
       return end.status === 'done' ? end.output : null
     } catch (error) {
-      if (isSuspension(error)) emit(at, { type: 'step.item', id: step.id, index, status: 'suspended' })
-      throw inItem(error, index)
+      if (isSuspension(error)) emit(at, { ...about, status: 'suspended' })
+      throw inItem(error, one)
     }
   })
-  const [first] = failures.toSorted((left, right) => left.index - right.index)
+  const failed = failures.toSorted((left, right) => left.one.index - right.one.index)
+  const [first] = failed
   if (first === undefined) return { status: 'done', output: outputs, ...changesOf(changes.flat()) }
-  const message = `${failures.length} of ${items.length} items failed: item ${first.index}: ${first.end.error.message}`
-  return { status: 'failed', error: { ...first.end.error, message }, output: outputs }
+  const message = `${failed.length} of ${items.length} items failed: ${first.one.label}: ${first.error.message}`
+  const isPartial = failed.length < items.length
+  return {
+    status: isPartial ? 'partial' : 'failed',
+    error: { ...first.error, message, ...(isPartial ? { reason: 'PARTIAL_RESULT' } : {}) },
+    output: outputs,
+    failed: failed.map(({ one: { index, label }, error }) => ({ index, label, error: error.message })),
+    ...changesOf(changes.flat()),
+  }
 }
 
-function inItem(caught: unknown, index: number): unknown {
+/** An item with what it is called. */
+async function nameItem(
+  { node: { step }, render }: PreparedStep,
+  { value, index }: { readonly value: Json; readonly index: number },
+  signal: AbortSignal,
+): Promise<NonNullable<Item>> {
+  const usual = { value, index, label: itemLabel(value, index) }
+  if (step.label === undefined) return usual
+  const written = oneLine(await render('label', usual, signal), 120).trim()
+  return written === '' ? usual : { ...usual, label: written }
+}
+
+function inItem(caught: unknown, { label }: NonNullable<Item>): unknown {
   const { error } = failureOf(caught)
   if (!isBatonError(error) || stopsRun(error)) return error
-  return rewordError(error, { message: `item ${index}: ${error.message}` })
+  return rewordError(error, { message: `${label}: ${error.message}` })
 }
 
 function changesOf(changes: readonly JsonObject[]) {
   return changes.length === 0 ? {} : { changes }
 }
 
+interface Unit {
+  /** Undefined: the step as a whole. */
+  readonly one?: Item
+  /** Why an earlier version would have skipped it. */
+  readonly former?: string | undefined
+}
+
 /** Runs the step once, as a whole or for one item, as a boundary. */
-async function settle(prepared: PreparedStep, one: Item, at: RunContext): Promise<StepEnd> {
+async function settle(prepared: PreparedStep, { one, former }: Unit, at: RunContext): Promise<StepEnd> {
   const { run, node } = prepared
   const { step } = node
+  const { effects } = at.services
   const given: StepInput =
     step.input === undefined
       ? plainInput(step, { ends: run.ends, item: one, request: run.request })
       : textInput(await prepared.render('input', one, at.services.signal))
   const instructions =
     step.instructions === undefined ? undefined : await prepared.render('instructions', one, at.services.signal)
-  const work = { prepared, given, instructions, label: one === undefined ? step.id : `${step.id} ${one.index}` }
+  const name = `${one === undefined ? '' : `${one.label} of `}workflow step "${step.id}"`
+  const label = one === undefined ? step.id : `${step.id} ${one.index}`
+  const work = { prepared, given, instructions, label, name }
+  const then = skippedThen(former)
   let failure: { readonly error: unknown } | undefined
-  const end = await at.services.effects.boundary(
-    at.scope.at,
-    async (): Promise<StepEnd> => {
-      failure = undefined
-      try {
-        return ended(await runAgents(work, at))
-      } catch (caught) {
-        const end = recordedFailure(caught, at)
-        failure = failureOf(caught)
-        return end
-      }
-    },
-    {
-      inputs: { ...prepared.definition, input: given.value, instructions },
-      ...endOptions,
-      ...(one === undefined ? { label: labelOf(step) } : {}),
-    },
-  )
+  const once = (): Promise<StepEnd> =>
+    effects.boundary(
+      at.scope.at,
+      async (): Promise<StepEnd> => {
+        failure = undefined
+        const skipped = then.end()
+        if (skipped !== undefined) return skipped
+        try {
+          return ended(await runAgents(work, at))
+        } catch (caught) {
+          const end = recordedFailure(caught, at)
+          failure = failureOf(caught)
+          return end
+        }
+      },
+      {
+        inputs: { ...prepared.definition, input: given.value, instructions },
+        ...endOptions,
+        label: one?.label ?? labelOf(step),
+        onReplay: then.onReplay,
+      },
+    )
+  let end = await once()
+  // the record answers all tries of an earlier process: a resumed run begins with the first one
+  if (failure !== undefined && (step.retries ?? 0) > 0) {
+    effects.undo(at.scope.at)
+    if (effects.again(at.scope.at)) end = await once()
+  }
   if (failure === undefined) return end
   const { error } = failure as { readonly error: unknown }
   if (step.on_error === 'fail_fast') throw error
@@ -190,7 +272,7 @@ async function settle(prepared: PreparedStep, one: Item, at: RunContext): Promis
 
 function tell(end: StepEnd, { id }: WorkflowStep, at: Sender, one?: Item): StepEnd {
   if (end.status !== 'failed') return end
-  const which = one === undefined ? '' : `item ${one.index} of `
+  const which = one === undefined ? '' : `${one.label} of `
   const message = `${which}workflow step "${id}" failed, and the run continues: ${end.error.message}`
   emit(at, { type: 'warning', message, ...defined({ hint: end.error.hint }) })
   return end
@@ -215,11 +297,15 @@ interface Work {
   /** Undefined: the step has an agent. */
   readonly instructions: string | undefined
   readonly label: string
+  /** For messages. */
+  readonly name: string
 }
 
-/** Runs the agent of the step, or the first of its fallbacks that does not fail. */
+/** Runs the agent of the step, or the first of its fallbacks that does not fail; each as often as `retries` says. */
 async function runAgents(work: Work, at: RunContext): Promise<StepResult> {
   const { agents, node } = work.prepared
+  const { retries, retry_on } = node.step
+  const tries = { ...defined({ retries, retry_on }), name: work.name, isEmpty }
   let last: BatonError | undefined
   for (const [index, agent] of agents.entries()) {
     const place = index === 0 ? at : below(at, part('fallback'), item(index - 1))
@@ -228,8 +314,12 @@ async function runAgents(work: Work, at: RunContext): Promise<StepResult> {
       emit(at, { type: 'warning', message })
     }
     try {
-      return await inPlace(node.step, place, (inside) =>
-        agent === undefined ? runMain(work, inside) : runNamed(work, agent, inside),
+      return await inTries(tries, place, (inTry, remark) =>
+        inPlace(node.step, inTry, (inside) =>
+          agent === undefined
+            ? runMain(corrected(work, remark), inside)
+            : runNamed(corrected(work, remark), agent, inside),
+        ),
       )
     } catch (caught) {
       const { error } = failureOf(caught)
@@ -239,6 +329,21 @@ async function runAgents(work: Work, at: RunContext): Promise<StepResult> {
     }
   }
   throw last ?? new Error('a step has an agent')
+}
+
+function isEmpty(result: StepResult): boolean {
+  return 'output' in result && typeof result.output === 'string' && result.output.trim() === ''
+}
+
+/** The work with what was wrong with the answer before, for a model: scripts get the same value again. */
+function corrected(work: Work, remark: string | undefined): Work {
+  if (remark === undefined) return work
+  const { given, instructions } = work
+  return {
+    ...work,
+    given: { ...given, text: joinTexts([given.text, remark]) },
+    instructions: instructions && joinTexts([instructions, remark]),
+  }
 }
 
 /** A step with `isolation` works in a work tree, whose changes are applied to the workspace when it is done. */
@@ -300,11 +405,15 @@ async function reasonToSkip(node: StepNode, run: WorkflowRun, context: RunContex
   }
   if (step.when.trim() === 'always') return undefined
   if (step.when.trim() === 'failure') {
-    return ends.some(({ status }) => status === 'failed') ? undefined : 'nothing that it needs has failed'
+    return ends.some(({ status }) => status === 'failed' || status === 'partial') ? undefined : 'nothing that it needs has failed'
   }
-  const missing = ends.find(({ status }) => status !== 'done')
+  const missing = ends.find(({ status }) => status !== 'done' && status !== 'partial')
   if (missing === undefined) return undefined
-  return missing.status === 'failed' ? `step "${missing.id}" failed` : `step "${missing.id}" was skipped`
+  return missing.status === 'failed' ? failedNeed(missing.id) : `step "${missing.id}" was skipped`
+}
+
+function failedNeed(id: string): string {
+  return `step "${id}" failed`
 }
 
 /**
@@ -381,8 +490,10 @@ interface PreparedStep {
     | undefined
   /** The inputs of its boundary besides its input value. */
   readonly definition: { readonly [name: string]: unknown }
-  readonly render: (key: 'input' | 'instructions', item: Item, signal: AbortSignal) => Promise<string>
+  readonly render: (key: Template, item: Item, signal: AbortSignal) => Promise<string>
 }
+
+type Template = 'input' | 'instructions' | 'label'
 
 /** The names available to templates and expressions without an item. */
 function visibleTo({ ancestors }: StepNode, { request, ends }: WorkflowRun): JsonObject {
@@ -426,7 +537,7 @@ function decidingSettings(settings: Settings): JsonObject {
 /** Passes a template only the data that it names: outputs of other steps may be large, and there may be many items. */
 async function createRender(node: StepNode, run: WorkflowRun): Promise<PreparedStep['render']> {
   const { step } = node
-  const written = (['input', 'instructions'] as const).filter((key) => step[key] !== undefined)
+  const written = (['input', 'instructions', 'label'] as const).filter((key) => step[key] !== undefined)
   const templates = new Map(
     await Promise.all(written.map(async (key) => [key, await openText(key, node, run)] as const)),
   )
@@ -439,7 +550,7 @@ async function createRender(node: StepNode, run: WorkflowRun): Promise<PreparedS
   }
 }
 
-async function openText(key: 'input' | 'instructions', node: StepNode, run: WorkflowRun) {
+async function openText(key: Template, node: StepNode, run: WorkflowRun) {
   const { step, ancestors } = node
   const text = step[key] ?? ''
   const { paths } = await loadTemplates()

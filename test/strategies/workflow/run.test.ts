@@ -67,6 +67,8 @@ function statuses(sent: readonly RunEvent[]): Readonly<Record<string, string>> {
         return [[event.id, 'done']]
       case 'step.skipped':
         return [[event.id, `skipped: ${event.reason}`]]
+      case 'step.partial':
+        return [[event.id, 'partial']]
       case 'step.failed':
         return [[event.id, 'failed']]
       default:
@@ -381,7 +383,7 @@ describe('a step that fails', () => {
     const { error } = await run(each(''), { files })
     expect(error).toMatchObject({ message: expect.stringMatching(/^workflow step "a" failed: item 0: .*odd 1/) })
     const { task, sent } = await run(each('on_error = "continue"'), { files })
-    expect(task).toMatchObject({ status: 'failed', answer: { text: '[\n  2,\n  4\n]' } })
+    expect(task).toMatchObject({ status: 'done', content: '[\n  2,\n  4\n]', partial: { reason: 'PARTIAL_RESULT' } })
     expect(sent.flatMap((event) => (event.type === 'step.item' ? [event.status] : []))).toEqual([
       'failed',
       'done',
@@ -394,7 +396,8 @@ describe('a step that fails', () => {
     ])
     expect(sent).toContainEqual(
       expect.objectContaining({
-        type: 'step.failed',
+        type: 'step.partial',
+        output: [null, 2, null, 4],
         error: expect.objectContaining({ message: expect.stringMatching(/^2 of 4 items failed: item 0: /) }),
       }),
     )
@@ -419,5 +422,119 @@ describe('with a workflow', () => {
     })
     const globs = file(`working_globs = ["*.md"]\n[workflow]\n${step('a', 'instructions = "A"')}`)
     expect((await run(globs)).error).toMatchObject({ message: expect.stringContaining('working_globs and [workflow]') })
+  })
+})
+
+describe('a step some of whose items fail', () => {
+  const names = 'for_each = "{\'src/a.ts\', \'src/b.ts\', \'src/c.ts\'}"\non_error = "continue"'
+  const files = {
+    'look.lua': 'if input == "src/b.ts" then error("cannot be read") end\nreturn "seen " .. input\n',
+    'ok.lua': 'return "fine"\n',
+  }
+  const look = step('look', `agent = "look.lua"\n${names}`)
+
+  it('is partial: the next step gets what there is, and the model is told what is missing', async () => {
+    const { task, asked, sent } = await run(file([look, step('report', 'needs = ["look"]\ninstructions = "R"')].join('\n')), {
+      files,
+    })
+    expect(statuses(sent)).toEqual({ look: 'partial', report: 'done' })
+    expect(asked[0]).toMatch(
+      /seen src\/a\.ts\n\nseen src\/c\.ts\n\nThese items of step "look" failed, .*:\n- src\/b\.ts: .*cannot be read \| R$/s,
+    )
+    expect(task).toMatchObject({
+      status: 'done',
+      partial: {
+        code: 'AGENT_FAILED',
+        message: expect.stringMatching(
+          /^workflow step "look" partly failed: 1 of 3 items failed: src\/b\.ts: .*cannot be read/,
+        ) as string,
+      },
+    })
+  })
+
+  it('shows how many and which to conditions and templates, and a condition that looks handles it', async () => {
+    const steps = [
+      look,
+      step(
+        'some',
+        'needs = ["look"]\nwhen = "steps.look.status == \'partial\' and #steps.look.failed == 1"\ninput = "{{#each steps.look.failed}}{{label}} ({{index}}){{/each}}"\ninstructions = "S"',
+      ),
+      step('broken', 'needs = ["look"]\nwhen = "steps.look.status == \'failed\'"\nagent = "ok.lua"'),
+      step('tidy', 'needs = ["look"]\nwhen = "failure"\nagent = "ok.lua"'),
+    ]
+    const { task, asked, sent } = await run(file(steps.join('\n')), { files })
+    expect(statuses(sent)).toEqual({
+      look: 'partial',
+      some: 'done',
+      broken: 'skipped: its condition is not met',
+      tidy: 'done',
+    })
+    expect(asked).toEqual(['# Input\n\nsrc/b.ts (1) | S'])
+    expect(task).not.toHaveProperty('partial')
+  })
+
+  it('is failed if all of them fail', async () => {
+    const { task, sent } = await run(
+      file([step('look', `agent = "bad.lua"\n${names}`), step('report', 'needs = ["look"]\nagent = "ok.lua"')].join('\n')),
+      { files: { ...files, 'bad.lua': 'error("broken")\n' } },
+    )
+    expect(statuses(sent)).toEqual({ look: 'failed', report: 'skipped: step "look" failed' })
+    expect(task).toMatchObject({ status: 'failed' })
+  })
+
+  it.each([
+    ['a path', '{ path = "a.ts", name = "x" }', '', 'a.ts'],
+    ['a name', '{ name = "Ada", size = 3 }', '', 'Ada'],
+    ['a number as id', '{ id = 17 }', '', '17'],
+    ['nothing that names it', '{ size = 3 }', '', 'item 0'],
+    ['a text of several lines', '"one\\ntwo"', '', 'item 0'],
+    ['a label', '{ path = "a.ts", lines = 3 }', 'label = "{{item.path}} ({{item.lines}} lines)"', 'a.ts (3 lines)'],
+  ])('is named in messages by %s', async (_, value, label, expected) => {
+    const each = step('a', `for_each = '{${value}}'\nagent = "bad.lua"\n${label}`)
+    const { error, sent } = await run(file(each), { files: { 'bad.lua': 'error("broken")\n' } })
+    expect(failureOf(error).error).toMatchObject({
+      message: expect.stringContaining(`workflow step "a" failed: ${expected}: `) as string,
+    })
+    expect(sent.filter(({ type }) => type === 'step.started')).toHaveLength(1)
+  })
+})
+
+describe('a step with retries', () => {
+  const output = '[output.schema]\ntype = "object"\nproperties.n.type = "number"\nrequired = ["n"]\n'
+
+  it('tries again after an empty answer, and names what it tries', async () => {
+    const each = `for_each = "{\'a.ts\', \'b.ts\'}"\ninstructions = "Look at {{item}}."\nretries = 1`
+    let empty = 0
+    const { task, sent } = await run(file(step('look', each)), {
+      answer: (text) => ({ text: [text.includes('b.ts') && (empty += 1) < 2 ? '' : 'seen'] }),
+    })
+    expect(task).toMatchObject({ status: 'done', value: ['seen', 'seen'] })
+    expect(sent.flatMap((event) => (event.type === 'warning' ? [event.message] : []))).toContainEqual(
+      expect.stringMatching(/^retrying b\.ts of workflow step "look": .*empty answer/),
+    )
+  })
+
+  it('tells the model why its last answer could not be used', async () => {
+    let count = 0
+    const { task, asked } = await run(file(`${output}${step('a', 'instructions = "A"\nretries = 1')}`), {
+      answer: () => ({ text: [(count += 1) < 4 ? '{"n": "x"}' : '{"n": 1}'] }),
+    })
+    expect(task).toMatchObject({ status: 'done', value: { n: 1 } })
+    expect(asked.at(-1)).toMatch(/^A\n\nYour last answer could not be used: the answer does not match \[output\]/)
+  })
+
+  it('tries again only for the reasons that are named', async () => {
+    const { error, asked } = await run(file(step('a', 'instructions = "A"\nretries = 2\nretry_on = ["invalid"]')), {
+      answer: () => ({ text: [''] }),
+    })
+    expect(failureOf(error).error).toMatchObject({ reason: 'EMPTY_ANSWER' })
+    expect(new Set(asked.map((text) => text.split(' | ')[0])).size).toBe(1)
+  })
+
+  it('tries a script that returns an empty text again, and takes it if it stays empty', async () => {
+    const files = { 'e.lua': 'aip.file.append("n.txt", "x")\nreturn ""\n' }
+    const { task, sent } = await run(file(step('a', 'agent = "e.lua"\nretries = 2')), { files })
+    expect(task).toMatchObject({ status: 'done', content: '' })
+    expect(sent.filter((event) => event.type === 'warning' && /its answer is empty/.test(event.message))).toHaveLength(2)
   })
 })
