@@ -22,6 +22,7 @@ import type { RunSummary } from '../journal/summary.ts'
 import { invocationOf } from '../run/record.ts'
 import { type StartOptions, startRun } from '../runner.ts'
 import type { RunReport, Surroundings } from '../wiring/conduct.ts'
+import type { ResumeOptions } from '../wiring/resume.ts'
 import { maskFor } from '../wiring/run-context.ts'
 import { findChat, listChats, type ListedMessage, listMessage, longestText, type MessageKind } from './chat-list.ts'
 import { type ChatLease, claimChat } from './chat-owner.ts'
@@ -52,7 +53,8 @@ export interface Outgoing {
 
 /** Observers of a message while it is answered. */
 export type Watching = Pick<Surroundings, 'signal' | 'isAttended' | 'approver' | 'askPerson' | 'unattendedApprover'> &
-  Pick<StartOptions, 'onAsk' | 'patienceMs'> & {
+  Pick<StartOptions, 'onAsk' | 'patienceMs'> &
+  Pick<ResumeOptions, 'uncertain' | 'isUnattended'> & {
     /** Called with the id of the run once it is recorded. */
     readonly onBegin?: (run: string) => void
   }
@@ -355,9 +357,11 @@ function createChat(host: ChatHost, begin: Beginning): Chat {
       if (last === undefined) throw new BatonError('USAGE', 'there are no messages yet to summarize')
       return send({ kind: 'summary', text: summaryInstruction }, watching, listener)
     },
-    async resume(run, { signal, isAttended, approver, askPerson, unattendedApprover }, listener) {
+    async resume(run, watching, listener) {
       const { resumeRun } = await import('../wiring/resume.ts')
-      const looking = defined({ signal, isAttended, approver, askPerson, unattendedApprover })
+      const { signal, isAttended, approver, askPerson, unattendedApprover, uncertain, isUnattended } = watching
+      const person = defined({ approver, askPerson, unattendedApprover })
+      const looking = { ...person, ...defined({ signal, isAttended, uncertain, isUnattended }) }
       const { env, home } = host
       return resumeRun({ env, home, ...looking, folder: join((await begin.store()).runs, run) }, listener)
     },

@@ -32,6 +32,10 @@ const report = {
   kind: 'text',
   describe: 'write a report of the run to this file: .txt, .md, .html or .json',
 } as const
+const uncertain = {
+  kind: 'list',
+  describe: 'resolve an effect whose outcome is unknown: 1.17=redo, done, fail or tell (the model decides)',
+} as const
 const noInput = { kind: 'switch', describe: 'never prompt' } as const
 const approvalFlags = {
   yes: { kind: 'switch', short: 'y', describe: 'approve everything without asking' },
@@ -95,6 +99,7 @@ export const commandSpecs = {
       continue: { kind: 'switch', describe: 'continue the newest chat of this workspace' },
       resume: { kind: 'text', describe: 'continue the chat with this id, or a prefix of it' },
       list: { kind: 'switch', describe: 'list the chats of this workspace' },
+      uncertain,
       prompt: { kind: 'text', short: 'p', describe: 'send this message first' },
       var: requestFlags.var,
       model: { ...requestFlags.model, describe: 'model to chat with' },
@@ -126,7 +131,7 @@ export const commandSpecs = {
         kind: 'switch',
         describe: 'use the prompt file, agents and config as they are now, and rerun what they affect',
       },
-      uncertain: { kind: 'list', describe: 'resolve an effect whose outcome is unknown: 1.17=redo, done or fail' },
+      uncertain,
       repair: { kind: 'switch', describe: 'resume despite damaged records, and rerun the parts they recorded' },
       'max-cost': { kind: 'text', describe: 'stop before the whole run costs more than this many US dollars' },
       timeout,

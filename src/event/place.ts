@@ -143,6 +143,12 @@ export function withoutCall(place: Place): Place {
   return place.at(-1)?.kind === 'call' ? place.slice(0, -1) : place
 }
 
+/** Whether it is in the tool itself that a model called, and not in an agent or a script that the tool runs. */
+export function isInTool(place: Place): boolean {
+  const last = place.findLast(({ kind }) => kind !== 'call' && kind !== 'item' && kind !== 'part')
+  return last?.kind === 'tool'
+}
+
 const holders: ReadonlySet<Segment['kind']> = new Set([
   'task',
   'iteration',

@@ -237,6 +237,7 @@ function failureIn(node: RunNode, source: RecordSource): RecordedFailure | undef
   const { done, started, ended, failed, failure } = node
   if (started !== undefined) {
     if (effectStatus(node) !== 'failed') return undefined
+    if (node.choice === 'tell') return { message: 'it was interrupted; the model was told that its outcome is unknown' }
     if (node.choice === 'fail') return { message: 'it counts as failed, as chosen with --uncertain' }
     return ended === undefined ? undefined : failureOf(source.at(ended), source)
   }

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import type { ApprovalView } from '../event/action-view.ts'
+import { isInTool, parsePlace } from '../event/place.ts'
 import { openApprovals } from '../journal/open-approvals.ts'
 import { indexRun, type RunIndex } from '../journal/run-index.ts'
 import { noMask } from '../journal/secrets.ts'
@@ -23,6 +24,8 @@ export interface PendingView {
    */
   readonly resume: 'again' | 'files' | 'choice' | 'waits'
   readonly error: string | null
+  /** It is the tool of a model, so that `tell` is a choice. */
+  readonly can_tell?: true
 }
 
 /** The effects whose outcome is unknown. */
@@ -36,7 +39,9 @@ export function pendingEffects(open: RunIndex): readonly PendingView[] {
     // an effect that definitely failed is repeated like one that never started
     if (ended?.k === 'ended' && ended.status === 'error' && resume !== 'choice') return []
     const text = describeEffect(kind, valueOf(request, source))
-    return [{ id: `${e}.${n}`, place, kind, text, resume, error: ended === undefined ? null : errorOf(ended, source) }]
+    const tool = resume === 'choice' && isInTool(parsePlace(place)) ? ({ can_tell: true } as const) : {}
+    const error = ended === undefined ? null : errorOf(ended, source)
+    return [{ id: `${e}.${n}`, place, kind, text, resume, error, ...tool }]
   })
 }
 

@@ -153,7 +153,11 @@ export function createRowTable(source: Pick<RecordSource, 'value'>): RowTable {
           return change(place, { state: 'suspended', end: t }, position)
         case 'choice':
           if (record.choice === 'redo') return
-          return change(place, { state: record.choice === 'fail' ? 'failed' : 'done', end: t }, position)
+          return change(
+            place,
+            { state: record.choice === 'fail' || record.choice === 'tell' ? 'failed' : 'done', end: t },
+            position,
+          )
         default:
       }
     },

@@ -293,7 +293,7 @@ function createNotes({ most, keepsCalls = false }: ViewOptions, source: RecordSo
           return
         }
         case 'choice':
-          if (record.choice !== 'fail') finish(tree, record.p)
+          if (record.choice !== 'fail' && record.choice !== 'tell') finish(tree, record.p)
           return
         case 'obs':
         case 'call':

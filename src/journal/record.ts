@@ -29,8 +29,11 @@ export type Outcome<Value> =
 /** What is known of an effect without a recorded end. From the disk: it was done (`found`), or not (`missing`). */
 export type KnownEnd = 'found' | 'missing' | UncertainChoice
 
-/** What the user says about an effect that may have happened: repeat it, it was done, or it failed. */
-export type UncertainChoice = 'redo' | 'done' | 'fail'
+/**
+ * What the user says about an effect that may have happened: repeat it, it was done, it failed, or the model whose tool
+ * it is decides what to do about it.
+ */
+export type UncertainChoice = 'redo' | 'done' | 'fail' | 'tell'
 
 /**
  * The kinds of records (docs/design/journal.md) and their fields. `p` is the place as text. `Value` is any recordable

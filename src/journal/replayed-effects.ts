@@ -143,6 +143,9 @@ export function createReplayedEffects(options: ReplayOptions): ReplayedEffects {
     if (match.kind === 'ended' && match.outcome.status === 'ok') return unwrap(matcher.recall(match.outcome))
     const { choice } = match as { readonly choice?: PlaceNode['choice'] }
     if (choice === 'done' || choice === 'found') return assumed
+    if (match.started !== undefined && (choice === 'fail' || choice === 'tell')) {
+      throw (await import('./uncertain.ts')).chosenError(choice, placeText(at), match.started)
+    }
     if (match.kind !== 'ended') {
       waitAgain(at, tree.find(placeText(at)))
       return stop(at, brokenOff(placeText(at), callAt(tree.find(placeText(at))?.started)))

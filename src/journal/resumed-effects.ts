@@ -6,6 +6,7 @@ import type { Spent } from '../event/meter.ts'
 import { parsePlace, part, type Place, placeText, withoutCall } from '../event/place.ts'
 import { unwrap } from './work-result.ts'
 import { callText } from './call-text.ts'
+import { chosenError } from './uncertain.ts'
 import { withoutDetails } from '../event/permission.ts'
 import { permitOf } from './permission-check.ts'
 import { openError } from './recorded-error.ts'
@@ -197,9 +198,7 @@ export function createResumedEffects(options: ResumeOptions): Effects {
       return undefined
     }
     if (choice === 'missing') return repeat(p, started)
-    if (choice === 'fail') {
-      throw new BatonError('SCRIPT_FAILED', `the ${started.kind} at ${p} counts as failed, as chosen with --uncertain`)
-    }
+    if (choice === 'fail' || choice === 'tell') throw chosenError(choice, p, started)
     if (choice !== undefined) return assumed ?? uncertain(p, started)
     if (match.kind === 'open' && match.waits) return undefined
     return started.repeat === 'safe' ? repeat(p, started) : uncertain(p, started)

@@ -1,5 +1,7 @@
 import { BatonError } from '../base/error.ts'
 import { isJsonObject, type Json } from '../base/json.ts'
+import { modelText } from '../base/model-text.ts'
+import { isInTool, parsePlace } from '../event/place.ts'
 import type { ChangeStates, FileChangeRecord } from '../event/effects.ts'
 import type { RunJournal } from './journal.ts'
 import type { JournalRecord, KnownEnd, UncertainChoice } from './record.ts'
@@ -22,6 +24,8 @@ export interface Uncertain {
   readonly present?: string
   /** Set if it is known that it failed or was stopped. */
   readonly error?: string
+  /** It is the tool of a model, which can be told that its outcome is unknown. */
+  readonly isTool?: true
 }
 
 interface Begun {
@@ -99,6 +103,7 @@ export function findUnfinishedEffects(
     if (node.waits === true) continue
     const { e, n, kind, request, kept } = started
     const id = `${e}.${n}`
+    const tool = isInTool(parsePlace(place)) ? ({ isTool: true } as const) : {}
     const ended = node.ended === undefined ? undefined : index.source.at(node.ended)
     if (kind === 'file') {
       if (ended !== undefined) continue
@@ -110,13 +115,13 @@ export function findUnfinishedEffects(
       })
       if (state === 'neither') {
         const what = `${change.op} of ${change.path}`
-        uncertain.push({ id, place, kind, what, present: presentText(change) })
+        uncertain.push({ id, place, kind, what, present: presentText(change), ...tool })
       } else found.push({ id, place, kind, choice: state === 'after' ? 'found' : 'missing' })
       continue
     } else if (!needsChoice(started, node)) continue
     const error =
       ended?.k === 'ended' && ended.status !== 'ok' ? openError(index.source, ended.error).message : undefined
-    uncertain.push({ id, place, kind, what: effectText(kind, request), ...(error !== undefined && { error }) })
+    uncertain.push({ id, place, kind, what: effectText(kind, request), ...(error !== undefined && { error }), ...tool })
   }
   return { found, uncertain }
 }
@@ -136,6 +141,17 @@ export function recordChoices(
     journal.note({ k: 'choice', p: place, of: [epoch, number], ...recorded })
     choose(tree.make(place), choice)
   }
+}
+
+/**
+ * Refuses to tell a model about an effect that none of its tools has.
+ * @throws BatonError USAGE
+ */
+export function refuseTelling({ id, what, place, isTool }: Uncertain, choice: UncertainChoice): void {
+  if (choice !== 'tell' || isTool === true) return
+  throw new BatonError('USAGE', `--uncertain ${id}=tell: no model called ${what} at ${place}, so none can be told`, {
+    hint: `A script goes on with the result of its call: choose ${id}=redo, =done or =fail.`,
+  })
 }
 
 /** Stops a resume that would have to guess (docs/design/matching.md). */
@@ -159,7 +175,7 @@ function effectText(kind: string, request: Json): string {
   return `${callText(tool, input ?? {})} of the MCP server ${server}`
 }
 
-function choicesText({ id, kind }: Pick<Uncertain, 'id' | 'kind'>): string {
+function choicesText({ id, kind, isTool }: Pick<Uncertain, 'id' | 'kind' | 'isTool'>): string {
   const fail = 'it counts as failed: the caller gets an error'
   const ways =
     kind === 'file'
@@ -167,7 +183,8 @@ function choicesText({ id, kind }: Pick<Uncertain, 'id' | 'kind'>): string {
       : kind === 'mcp'
         ? { redo: 'the tool is called again', done: 'it counts as called: its result is reported as unknown', fail }
         : { redo: 'it is repeated', done: 'it counts as done, without output', fail }
-  const lines = Object.entries(ways).map(([choice, way]) => `  --uncertain ${id}=${choice}  ${way}`)
+  const told = isTool === true ? { tell: 'the model is told that its outcome is unknown, and decides' } : {}
+  const lines = Object.entries({ ...ways, ...told }).map(([choice, way]) => `  --uncertain ${id}=${choice}  ${way}`)
   return `Check, then resume with one of these for each:\n${lines.join('\n')}`
 }
 
@@ -179,12 +196,22 @@ export function readChoice(
   text: string,
   known: readonly string[],
 ): { readonly id: string; readonly choice: UncertainChoice } {
-  const [, id, choice] = /^(\d+\.\d+)=(redo|done|fail)$/.exec(text.trim()) ?? []
+  const [, id, choice] = /^(\d+\.\d+)=(redo|done|fail|tell)$/.exec(text.trim()) ?? []
   if (id !== undefined) return { id, choice: choice as UncertainChoice }
   throw new BatonError('USAGE', `--uncertain ${text} is not a choice`, {
     hint:
       known.length === 0
         ? 'Omit it: nothing in this run needs a choice.'
-        : `Use for example --uncertain ${known[0]}=redo, =done or =fail.`,
+        : `Use for example --uncertain ${known[0]}=redo, =done, =fail or =tell.`,
   })
+}
+
+/** The error of an effect that counts as failed, or whose model is told that nothing is known of its outcome. */
+export function chosenError(choice: 'fail' | 'tell', place: string, { kind }: Pick<StartedRecord, 'kind'>): BatonError {
+  return new BatonError(
+    'SCRIPT_FAILED',
+    choice === 'fail'
+      ? `the ${kind} at ${place} counts as failed, as chosen with --uncertain`
+      : modelText`interrupted: this call had started when the process of the run ended. Its outcome is unknown: it may have taken effect completely, in part, or not at all, and its output is lost. Check what it has done before you repeat it.`,
+  )
 }

@@ -271,8 +271,14 @@ export function uncertainLines(
   )
 }
 
-function pendingLines({ id, place, kind, text, resume, error }: PendingView, paint: Paint): readonly string[] {
-  const choice = resume === 'choice' ? `: --uncertain ${id}=redo, =done or =fail` : ''
+function pendingLines(
+  { id, place, kind, text, resume, error, can_tell: canTell }: PendingView,
+  paint: Paint,
+): readonly string[] {
+  const choice =
+    resume === 'choice'
+      ? `: --uncertain ${id}=redo, ${canTell === true ? '=done, =fail or =tell' : '=done or =fail'}`
+      : ''
   const unknown = resume === 'waits' ? 'not started' : 'outcome unknown'
   const end = error === null ? unknown : `failed with: ${firstLine(error, longestError)}`
   return [

@@ -12,7 +12,14 @@ import { withdrawEpoch } from '../journal/segment.ts'
 import { openSigningKey } from '../journal/signing.ts'
 import { openFileRecords, type RecordSource } from '../journal/source.ts'
 import { openRun } from '../journal/store.ts'
-import { askAgain, readChoice, recordChoices, refuseUncertain, findUnfinishedEffects } from '../journal/uncertain.ts'
+import {
+  askAgain,
+  readChoice,
+  recordChoices,
+  refuseTelling,
+  refuseUncertain,
+  findUnfinishedEffects,
+} from '../journal/uncertain.ts'
 import { undoneRun } from '../journal/run-state.ts'
 import type { RunJournal } from '../journal/journal.ts'
 import type { KnownEnd } from '../journal/record.ts'
@@ -40,8 +47,10 @@ export interface ResumeOptions extends Surroundings {
   readonly force?: boolean
   /** Runs the current files, and repeats what that affects. */
   readonly usesCurrent?: boolean
-  /** `EPOCH.N=redo|done|fail` each. */
+  /** `EPOCH.N=redo|done|fail|tell` each. */
   readonly uncertain?: readonly string[]
+  /** Nobody watches, as far as the run itself does not say: models are told about calls of tools whose outcome is unknown. */
+  readonly isUnattended?: boolean
   /** Continues even if records are damaged. */
   readonly repair?: boolean
   /**
@@ -86,6 +95,7 @@ export async function resumeRun(options: ResumeOptions, listener: Listener): Pro
           recordSources(journal, target, plan.sources)
           if (past.ended !== undefined) parts.bus.send([], { type: 'warning', message: past.ended })
           warnOfDamage(past.index, parts.bus)
+          warnOfTold(past.choices, parts.bus)
           warnOfChanges(past.stored, parts.bus, plan.invocation.cwd)
           recordChoices(past.choices, journal, past.index)
           if (past.choices.length > 0) await journal.flush()
@@ -134,7 +144,8 @@ async function planWith(index: RunIndex, options: ResumeOptions, contentOf: RunJ
   const { id, invocation, workspace } = startOf(index, folder)
   refuseUndone(folder)
   askAgain(index)
-  const choices = chosen(index, workspace, { given: uncertain, contentOf })
+  const isUnattended = isLeftAlone([...invocation.overrides, ...overrides]) ?? options.isUnattended ?? false
+  const choices = chosen(index, workspace, { given: uncertain, contentOf, isUnattended })
   if (from !== undefined) {
     assertBoundary(index, from)
     for (const { checkRepeated } of force ? [] : strategies) {
@@ -243,10 +254,11 @@ interface Choosing {
   /** Values of `--uncertain`. */
   readonly given: readonly string[]
   readonly contentOf: RunJournal['findKept']
+  readonly isUnattended: boolean
 }
 
 /** @throws BatonError USAGE, UNCERTAIN */
-function chosen(index: RunIndex, workspace: string, { given, contentOf }: Choosing): readonly Choice[] {
+function chosen(index: RunIndex, workspace: string, { given, contentOf, isUnattended }: Choosing): readonly Choice[] {
   const { found, uncertain } = findUnfinishedEffects(index, {
     stateOf: (change, added) => settleChange(change, workspace, added),
     presentText: (change) => presentText(change, workspace),
@@ -257,7 +269,10 @@ function chosen(index: RunIndex, workspace: string, { given, contentOf }: Choosi
     .map((text) => readChoice(text, known))
     .flatMap(({ id, choice }): readonly Choice[] => {
       const one = uncertain.find((effect) => effect.id === id)
-      if (one !== undefined) return [{ id, place: one.place, kind: one.kind, choice }]
+      if (one !== undefined) {
+        refuseTelling(one, choice)
+        return [{ id, place: one.place, kind: one.kind, choice }]
+      }
       const before = index.records('choice').findLast(({ of }) => of.join('.') === id)
       // the same was already decided
       if (before?.choice === choice) return []
@@ -267,8 +282,27 @@ function chosen(index: RunIndex, workspace: string, { given, contentOf }: Choosi
         hint: ids === '' ? 'Omit --uncertain.' : `These need a choice: ${ids}.`,
       })
     })
-  refuseUncertain(uncertain.filter(({ id }) => !choices.some((choice) => choice.id === id)))
-  return [...found, ...choices]
+  const open = uncertain.filter(({ id }) => !choices.some((choice) => choice.id === id))
+  const told = isUnattended ? open.filter(({ isTool }) => isTool === true) : []
+  refuseUncertain(open.filter((one) => !told.includes(one)))
+  return [...found, ...choices, ...told.map(({ id, place, kind }) => ({ id, place, kind, choice: 'tell' }) as const)]
+}
+
+/** What the settings of the run itself say about whether somebody watches. */
+function isLeftAlone(overrides: readonly string[]): boolean | undefined {
+  const said = overrides.flatMap((text) => /^\s*run\.unattended\s*=\s*(true|false)\s*$/.exec(text)?.[1] ?? [])
+  return said.length === 0 ? undefined : said.at(-1) === 'true'
+}
+
+/** Names the calls that models are told about. */
+function warnOfTold(choices: readonly Choice[], bus: Bus): void {
+  const told = choices.filter(({ choice }) => choice === 'tell')
+  if (told.length === 0) return
+  const calls = told.length === 1 ? 'a call' : `${told.length} calls`
+  bus.send([], {
+    type: 'warning',
+    message: `the outcome of ${calls} is unknown, and the model is told so: ${told.map(({ place }) => place).join(', ')}`,
+  })
 }
 
 function assertBoundary({ tree }: RunIndex, from: string): void {

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it, onTestFinished } from 'vitest'
@@ -74,6 +74,12 @@ it('a command of a killed run that is still running is ended by resume, before i
   expect(asks, asks.stderr).toMatchObject({ code: 5 })
   expect(asks.stderr).toContain(`the killed run left a command running, which was terminated: process ${pid} of `)
   expect(await gone(pid)).toBe(true)
+  const id = /--uncertain (\S+)=redo/.exec(asks.stderr)?.[1] ?? ''
+  expect(asks.stderr).not.toContain('=tell')
+  const told = await baton(['resume', '--last', '--uncertain', `${id}=tell`], { cwd: folder, env: given })
+  expect([told.code, told.stderr]).toEqual([2, expect.stringContaining(`--uncertain ${id}=tell: no model called `)])
+  // nobody watches: what no model has called is still for a person to decide
+  expect((await baton(['resume', '--last', '--unattended'], { cwd: folder, env: given })).code).toBe(5)
   const failed = await baton(
     ['resume', '--last', '--uncertain', /--uncertain (\S+)=redo/.exec(asks.stderr)?.[1] + '=fail'],
     {
@@ -110,4 +116,52 @@ it.skipIf(!hasBox)('a run that is killed during a command of its model asks abou
   expect(end, end.stderr).toMatchObject({ code: 0, stdout: 'Done.\n' })
   expect(model.results()).toEqual(['[it counts as done; its output is unknown]'])
   expect(model.requests.length).toBe(2)
+})
+
+it('a model is told that its command was interrupted, by choice or where nobody watches, and decides; a replay agrees', async () => {
+  const line = 'echo $$ > pid; sleep 300'
+  const model = await startToolModel([
+    callsTools(['bash', { command: line }]),
+    callsTools(['bash', { command: 'cat pid | wc -l' }]),
+    { text: 'It had started.' },
+    callsTools(['bash', { command: 'cat pid | wc -l' }]),
+    { text: 'It had started.' },
+  ])
+  const folder = tempTree({ 'ask.md': '+++\nmodel = "m"\ntools = ["bash"]\nwrite_mode = true\n+++\nLook.\n' })
+  const config = '[permission]\nbash = "allow"\n[sandbox]\nmode = "danger-full-access"\n'
+  const home = tempTree({ 'baton/config/config.toml': config })
+  const pid = await killedAt(join(folder, 'pid'), ['ask.md'], {
+    cwd: folder,
+    env: { ...env(home), BATON_GATEWAY_URL: model.url },
+  })
+  onTestFinished(() => void (runs(pid) && process.kill(-pid, 'SIGKILL')))
+  const copy = tempTree()
+  cpSync(home, copy, { recursive: true })
+  const resumed = async (at: string, ...args: readonly string[]) =>
+    baton([...args], { cwd: folder, env: { ...env(at), BATON_GATEWAY_URL: model.url } })
+  const asks = await resumed(home, 'resume', '--last')
+  const choice = /--uncertain (\S+=tell) {2}the model is told that its outcome is unknown, and decides$/m.exec(
+    asks.stderr,
+  )
+  expect([asks.code, choice?.length], asks.stderr).toEqual([5, 2])
+  const chosen = await resumed(home, 'resume', '--last', '--uncertain', choice?.[1] ?? '')
+  const alone = await resumed(copy, 'resume', '--last', '--unattended')
+  for (const { code, stdout, stderr } of [chosen, alone]) {
+    expect([code, stdout], stderr).toEqual([0, 'It had started.\n'])
+    expect(stderr).toContain('the outcome of a call is unknown, and the model is told so: task/0/')
+  }
+  const told = model.requests.flatMap(({ body }) => body?.messages.filter(({ role }) => role === 'tool') ?? [])
+  expect(told[0]?.content).toMatch(
+    /^Error: Error in tool "bash": interrupted: this call had started when the process of the run ended/,
+  )
+  expect(told.at(-1)?.content).toMatch(/^1\b/)
+  // nothing was paid twice, and neither a replay nor another resume asks the model
+  expect(model.requests).toHaveLength(5)
+  expect(await resumed(home, 'run', '--replay', 'last')).toMatchObject({ code: 0, stdout: 'It had started.\n' })
+  const id = (await resumed(copy, 'runs', '--ids')).stdout.trim()
+  expect(await resumed(copy, 'resume', id)).toMatchObject({ code: 0, stdout: 'It had started.\n' })
+  expect((await resumed(home, 'runs', 'show', 'last', '--all')).stdout).toContain(
+    'was told that its outcome is unknown',
+  )
+  expect(model.requests).toHaveLength(5)
 })

@@ -299,7 +299,9 @@ async function showAnswer(
       const { unattendedApprover: _, ...typing } = who
       const person = terminal === undefined ? who : typing
       const asking = flags.onAsk === 'suspend' ? { onAsk: flags.onAsk } : {}
-      return answer({ signal, isAttended: isAttended(flags, io), patienceMs, ...asking, ...person }, listener)
+      const { uncertain, unattended: isUnattended } = flags
+      const process = { signal, isAttended: isAttended(flags, io), patienceMs, uncertain, isUnattended }
+      return answer({ ...process, ...asking, ...person }, listener)
     })
   } finally {
     endInterrupts()

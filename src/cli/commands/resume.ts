@@ -41,6 +41,7 @@ export async function resumeCommand(given: Flags<'resume'>, io: CommandIo): Prom
     isAttended: isAttended(given, io),
     usesCurrent,
     uncertain,
+    isUnattended: runs.settings.run?.unattended === true,
     repair,
     force,
     overrides,

@@ -162,7 +162,7 @@ export const resumeBody = z.strictObject({
     .array(z.string().max(100))
     .max(10_000)
     .optional()
-    .describe('As in baton resume --uncertain: 1.17=redo, =done or =fail.'),
+    .describe('As in baton resume --uncertain: 1.17=redo, =done, =fail or =tell.'),
 })
 export const undoBody = z.strictObject({
   paths: z
