@@ -2,7 +2,15 @@ import * as z from 'zod'
 import { type DataPath, pathText, quotedPath } from '../base/data-text.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { type Finding, suggestionHint, mismatch, wrongKey, wrongValue } from '../settings/issue.ts'
-import { type ReservedKey, isGuarded, isRequestKey, isReserved, reserved, unavailableIn } from '../settings/keys.ts'
+import {
+  type ReservedKey,
+  isGuarded,
+  isRequestKey,
+  isReserved,
+  isSetting,
+  reserved,
+  unavailableIn,
+} from '../settings/keys.ts'
 import { checkWaits, ownCollab } from '../settings/collab.ts'
 import { schemas } from '../settings/schema.ts'
 
@@ -20,7 +28,7 @@ export function checkSettings(
   const code = scope === 'flag' ? 'USAGE' : 'CONFIG_INVALID'
   return Object.entries(data).flatMap(([key, value]) => {
     const misplaced = (message: string, hint: string) => [{ ...wrongKey([key], { message, hint }), code } as const]
-    if (!isReserved(key))
+    if (!isSetting(key))
       return misplaced(`unknown key "${key}"`, suggestionHint(key, settable, `Known keys: ${settable.join(', ')}.`))
     const entry = reserved.get(key)
     if (entry?.isPromptOnly === true)

@@ -125,8 +125,9 @@ function checkSpelling(key: string): readonly Finding[] {
   return [wrongKey([key], { message: `unknown key "${key}"; did you mean "${meant}"?`, hint })]
 }
 
-const namesByFolded: ReadonlyMap<string, string> = new Map(Array.from(reserved.keys(), (name) => [foldKey(name), name]))
-const namesOneEditFrom = oneEditFrom(reserved.keys())
+const keysOfPrompts = [...reserved.keys()].filter(isReserved)
+const namesByFolded: ReadonlyMap<string, string> = new Map(keysOfPrompts.map((name) => [foldKey(name), name]))
+const namesOneEditFrom = oneEditFrom(keysOfPrompts)
 
 /** One edit that keeps the letters is a swap. */
 function hasSameLetters(key: string, name: string): boolean {

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { defined, isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { merges, stages, textUses, unsupported } from './agent-config.ts'
 import { address, duration, timeLimit } from '../settings/kinds.ts'
-import { type ReservedKey, isGuarded, isReserved, reserved } from '../settings/keys.ts'
+import { type ReservedKey, isGuarded, isReserved, isSetting, reserved } from '../settings/keys.ts'
 import { schemas } from '../settings/schema.ts'
 import type { SettingRow, TableRow, ValueRow } from '../settings/setting.ts'
 
@@ -18,8 +18,8 @@ interface SchemaNames {
  */
 export function configJsonSchema(subject: 'prompt' | 'config', { tools = [] }: SchemaNames = {}): JsonObject {
   const properties = [...reserved].flatMap(([key, entry]) => {
-    const isAllowed = subject === 'prompt' ? !isGuarded(key) : !entry.isPromptOnly
-    return isAllowed && isReserved(key) ? [[key, propertyOf(key, entry)] as const] : []
+    const isAllowed = subject === 'prompt' ? isReserved(key) && !isGuarded(key) : !entry.isPromptOnly
+    return isAllowed && isSetting(key) ? [[key, propertyOf(key, entry)] as const] : []
   })
   return {
     $schema: 'http://json-schema.org/draft-07/schema#',

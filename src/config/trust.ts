@@ -8,7 +8,7 @@ import type { ReadLog } from '../base/reads.ts'
 import type { PromptDocument } from '../prompt/document.ts'
 import { type DataFile, readPrivateDataFile, writePrivateDataFile } from './data-file.ts'
 import type { Finding } from '../settings/issue.ts'
-import { globsKind, isGuarded } from '../settings/keys.ts'
+import { globsKind, isGuarded, isReserved, isSetting } from '../settings/keys.ts'
 import { originText } from './layers.ts'
 import { type Surroundings, userDataFolder } from './locate.ts'
 import type { UserLimits, WeakerSetting } from './user-limits.ts'
@@ -29,10 +29,12 @@ export interface NeedsTrust {
 }
 
 export function needsTrust(data: JsonObject, held: UserLimits): NeedsTrust {
+  const isKey = held.by === 'prompt' ? isReserved : isSetting
+  const settings = Object.fromEntries(Object.entries(data).filter(([key]) => isKey(key)))
   return {
-    guarded: Object.keys(data).filter(isGuarded),
-    loosened: weakerSettings(data, held),
-    rules: hasLooseRules(data),
+    guarded: Object.keys(settings).filter(isGuarded),
+    loosened: weakerSettings(settings, held),
+    rules: hasLooseRules(settings),
   }
 }
 

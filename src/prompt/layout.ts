@@ -1,6 +1,6 @@
 import { isBlank } from '../base/text-lines.ts'
 import { BatonError } from '../base/error.ts'
-import { reserved } from '../settings/keys.ts'
+import { isReserved, reserved } from '../settings/keys.ts'
 import { linesOf, type MarkdownFence, nextMarkdownFence } from './lines.ts'
 
 /** The text of a prompt file. Lines are counted from 0 here, from 1 in errors. */
@@ -113,7 +113,7 @@ function paragraphEnd(lines: readonly string[], from: number): number {
   return end === -1 ? lines.length : end
 }
 
-const names = [...reserved.keys()].join('|')
+const names = [...reserved.keys()].filter(isReserved).join('|')
 const reservedKeys = {
   toml: new RegExp(`^\\s*(?:\\[{1,2}\\s*)?["']?(?:${names})["']?\\s*[=.\\]]`),
   yaml: new RegExp(`^["']?(?:${names})["']?\\s*:(?:\\s|$)`),

@@ -61,8 +61,14 @@ function keysWith(fits: (row: SettingRow) => boolean): readonly string[] {
 /** Every reserved top-level key. Schemas are in schema.ts, which is slower to load. */
 export const reserved: ReadonlyMap<string, SettingRow> = new Map(Object.entries(rows))
 
-export function isReserved(key: string): key is ReservedKey {
+/** Whether it is a key of config files, and of `-c`. */
+export function isSetting(key: string): key is ReservedKey {
   return reserved.has(key)
+}
+
+/** Whether it is a key of prompt files. Others are parameters there. */
+export function isReserved(key: string): key is ReservedKey {
+  return isSetting(key) && (rows[key] as SettingRow).isConfigOnly !== true
 }
 
 export function isRequestKey(key: string): boolean {

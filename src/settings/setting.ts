@@ -95,6 +95,8 @@ export type SettingRow = (ValueRow | TableRow) & {
   readonly kind: 'request' | 'frame'
   /** Only prompt files may set it: it describes a single prompt file. */
   readonly isPromptOnly: boolean
+  /** Only config files and flags may set it: in a prompt file it is a parameter like any other. */
+  readonly isConfigOnly?: true
   /** A one-element list holds the only value that this version supports. */
   readonly available: true | readonly [Json]
   /** It concerns models: `-c` sets it for the agents of the run as well. */
