@@ -29,3 +29,9 @@ export function exactHost(text: string): string | undefined {
   const address = `https://${text}`
   return isHostEntry(text) && !text.startsWith('*') && URL.canParse(address) ? new URL(address).host : undefined
 }
+
+/** Whether what is sent there cannot be read on its way: by https, or to this machine. */
+export function isSecureAddress({ protocol, hostname }: URL): boolean {
+  if (protocol === 'https:') return true
+  return protocol === 'http:' && /^(?:127(?:\.\d{1,3}){3}|localhost|\[::1\])$/.test(hostname)
+}

@@ -442,6 +442,11 @@ export const commandSpecs = {
       ['baton serve --port 7700 --json', 'for a program: print the address as one line of JSON'],
     ],
   },
+  notify: {
+    summary: 'send a test notice to what [notify] of your config file names',
+    words: [],
+    flags: { test: { kind: 'switch', describe: 'the default' } },
+  },
   schema: {
     summary: 'print a JSON Schema, for editors and programs',
     words: [

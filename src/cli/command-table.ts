@@ -36,6 +36,7 @@ const runs: { readonly [Name in CommandName]: (flags: Flags<Name>, io: CommandIo
   config: async (flags, io) => (await import('./commands/config.ts')).configCommand(flags, io),
   mcp: async (flags, io) => (await import('./commands/mcp.ts')).mcpCommand(flags, io),
   serve: async (flags, io) => (await import('./commands/serve.ts')).serveCommand(flags, io),
+  notify: async (flags, io) => (await import('./commands/notify.ts')).notifyCommand(flags, io),
   schema: async (flags, io) => (await import('./commands/schema.ts')).schemaCommand(flags, io),
   doctor: async (flags, io) => (await import('./commands/doctor.ts')).doctorCommand(flags, io),
   async help({ command }, io) {

@@ -31,7 +31,7 @@ import { faultyScript } from '../run/ending.ts'
 import type { RunReport } from '../wiring/conduct.ts'
 import type { GlobalFlags } from './command.ts'
 import { type CommandIo, isWatched, type Surroundings } from './io.ts'
-import { describeError } from './report.ts'
+import { describeError, describeReported } from './report.ts'
 import { openResult, type ResultFlags } from './result-file.ts'
 import { withPlace } from './with-place.ts'
 
@@ -75,6 +75,16 @@ export async function presentRun<Report extends RunReport>(
       const { reportRun } = await import('./report-file.ts')
       await reportRun(report, flags, { cwd, env, home: io.home, err: io.err })
     }
+    // the process stays until they are delivered, but nobody waits for them
+    void report.notified?.then((problems) => {
+      for (const message of flags.level === 'quiet' ? [] : problems)
+        io.err(
+          describeReported(
+            { severity: 'warning', message },
+            { cwd, paint: createPaint({ env, isTerminal: io.errIsTerminal }) },
+          ),
+        )
+    })
     return report
   } finally {
     screen.close()

@@ -21,6 +21,7 @@ import { findBoxer } from '../tool/sandbox/probe.ts'
 import { capture } from '../journal/work-result.ts'
 import { isOnNetwork } from '../journal/network.ts'
 import { checkWritable } from '../journal/writable.ts'
+import { receiversOf } from '../config/deliver-notice.ts'
 import { describeOrigins } from '../config/layers.ts'
 import { readBaseUrl, readBaseUrlVariable } from '../model/base-url.ts'
 import { builtInProviders, gatewayKeyEnv, gatewayUrlEnv } from '../model/builtin.ts'
@@ -56,11 +57,24 @@ export async function examine(input: DoctorInput): Promise<readonly Check[]> {
     ...packs,
     ...(config.isValid ? await checkAgents(input, workspace) : []),
     ...(await mcpChecks(input, config)),
+    ...checkNotify(input, settings),
     checkRuns(input, { settings, workspace }),
     ...(await checkLeft(input, { settings, workspace })),
     git,
     sandbox,
   ]
+}
+
+/** Nothing is sent: `baton notify` does that. */
+function checkNotify({ env }: DoctorInput, { notify }: Settings): readonly Check[] {
+  if (notify === undefined) return []
+  const receivers = receiversOf(notify, env)
+  if (receivers.length === 0)
+    return [warn('notify', '[notify] has neither command nor webhook', 'Add one, or remove the table.')]
+  const missing = [notify.secret_env, notify.webhook_env].find((name) => name !== undefined && !env[name])
+  if (missing !== undefined)
+    return [fail('notify', `${missing} is not set`, 'Set it, or change [notify] in your config file.')]
+  return [ok('notify', `${receivers.join(' and ')}; baton notify --test sends a notice`)]
 }
 
 /** Most people have no server. */

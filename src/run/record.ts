@@ -49,8 +49,8 @@ export function recordSources(journal: Pick<RunJournal, 'note'>, target: Target,
   for (const source of later) journal.note(sourceRecord(source))
 }
 
-/** Removes queries of URLs, which may contain a key that belongs to the config of the user and not to the run. */
-function recordedSettings({ settings }: Target): Target['settings'] {
+/** Removes what belongs to the user and not to the run: queries of URLs, which may contain a key, and who is told of it. */
+function recordedSettings({ settings: { notify: _, ...settings } }: Target): Target['settings'] {
   const { providers, gateway } = settings
   return {
     ...settings,

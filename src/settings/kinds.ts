@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { parseDuration } from '../base/duration.ts'
-import { exactHost, isHostEntry } from '../base/host-entry.ts'
+import { exactHost, isHostEntry, isSecureAddress } from '../base/host-entry.ts'
 import type { Json } from '../base/json.ts'
 import { isPattern } from '../base/pattern.ts'
 import { parseSize } from '../base/size.ts'
@@ -29,6 +29,12 @@ export const variableName = z
 export const address = z
   .string({ error: 'an http:// or https:// address' })
   .refine((value) => isAddress(value), 'an http:// or https:// address without user name and password')
+
+/** For what must not be read on its way. */
+export const secureAddress = address.refine(
+  (value) => !URL.canParse(value) || isSecureAddress(new URL(value)),
+  'an https:// address, or an http:// address of this machine',
+)
 
 /** A regular expression. */
 export const pattern = name.refine(isPattern, 'a regular expression')

@@ -529,6 +529,40 @@ export const rows = {
       },
     },
   },
+  notify: {
+    ...frameTable,
+    isLimit: true,
+    isConfigOnly: true,
+    isPlain: true,
+    order: user,
+    text: 'Who is told when a run waits for a person, ends, fails or has used most of its budget. Only in your own config file.',
+    keys: {
+      on: {
+        schema: ({ listOf, oneOf }) => listOf(oneOf('waits', 'ends', 'fails', 'budget')),
+        text: 'When. Default: all of waits, ends, fails and budget, which is 80 % of a limit of [budget].',
+      },
+      command: {
+        schema: ({ name }) => name,
+        text: 'A command that is run with the notice as JSON on its standard input.',
+      },
+      webhook: {
+        schema: ({ secureAddress }) => secureAddress,
+        text: 'An address that the notice is posted to: https://, or http:// on this machine.',
+      },
+      webhook_env: {
+        schema: ({ variableName }) => variableName,
+        text: 'The environment variable with that address, if it is secret itself.',
+      },
+      secret_env: {
+        schema: ({ variableName }) => variableName,
+        text: 'The environment variable with the secret that webhooks are signed with.',
+      },
+      timeout: {
+        schema: ({ timeLimit }) => timeLimit,
+        text: 'How long a command, or a webhook with all its tries, may take. Default: 10s.',
+      },
+    },
+  },
   timeout: {
     ...frame,
     isLimit: true,

@@ -44,6 +44,7 @@ import { inputsOf, loadRun, runFolders, sendStart } from './load-run.ts'
 import { createProgramSecrets, type ProgramSecrets } from './program-secrets.ts'
 import { maskFor, wireRun } from './run-context.ts'
 import type { EffectParts, Replay } from './run-effects.ts'
+import type { Notifier } from './notify.ts'
 import { openRunServers, replayedServers, type RunServers, serversOfPacks } from './run-servers.ts'
 import type { OlderEpochs } from './older-epochs.ts'
 import type { TaskOutcome } from '../run/strategy.ts'
@@ -98,6 +99,11 @@ export interface RunReport extends Ending, RunTotal {
   readonly canResume: boolean
   /** Masks the secrets of this run's environment in a text. */
   readonly mask: (text: string) => string
+  /**
+   * Settles once all notices are delivered or given up, to warnings that came too late for an event. Undefined: there
+   * are none.
+   */
+  readonly notified?: Promise<readonly string[]>
 }
 
 /** A run to conduct: what to run, and where to record it. */
@@ -116,6 +122,8 @@ export interface RunPlan {
   readonly isRecordedTool?: IsRecordedTool
   readonly open: (target: Target, parts: OpenParts) => Promise<OpenedRun>
   readonly isResumed: boolean
+  /** It only repeats what is recorded. */
+  readonly isReplay?: true
   readonly prepare?: (target: Target) => Target
   /** Replaces the regular work of the target. */
   readonly work?: (target: Target, execution: Execution) => Promise<Ending>
@@ -153,6 +161,7 @@ interface Run {
   readonly onCallBefore: (call: Spent) => void
   /** Called at the end, with how long the process was stopped or the machine slept. */
   readonly onSlept: (ms: number) => void
+  readonly notifier: Notifier | undefined
 }
 
 /**
@@ -190,6 +199,7 @@ export async function conduct(plan: RunPlan, around: Surroundings, listener: Lis
   }
   let asleepMs = 0
   let kept: KeptRun | undefined
+  let notifier: Notifier | undefined
   let ending: Ending
   try {
     const gone = plan.isRecordedTool && createMissingTools(plan.isRecordedTool, bus)
@@ -202,6 +212,10 @@ export async function conduct(plan: RunPlan, around: Surroundings, listener: Lis
     mask = await maskFor(target, env, ofPacks)
     const programs = createProgramSecrets(mask, env)
     await programs.addFrom(target)
+    if (plan.isReplay !== true && (plan.isResumed || target.settings.notify !== undefined)) {
+      const { notifierOf } = await import('./notify.ts')
+      notifier = await notifierOf(target, { plan, surroundings, bus, mask })
+    }
     await sendStart(plan, target, { env, home, bus })
     gone?.tell()
     const onOpen: Run['onOpen'] = (run) => (kept = run)
@@ -221,7 +235,7 @@ export async function conduct(plan: RunPlan, around: Surroundings, listener: Lis
     }
     const onWaiting: Run['onWaiting'] = (view) => void approvals.push(view)
     const onSlept: Run['onSlept'] = (ms) => (asleepMs = ms)
-    ending = await runRecorded(target, { ...parts, onEffect, onOpen, onCallBefore, onWaiting, onSlept })
+    ending = await runRecorded(target, { ...parts, onEffect, onOpen, onCallBefore, onWaiting, onSlept, notifier })
   } catch (error) {
     if (!bus.hasSent()) await sendStart(plan, undefined, { ...surroundings, bus })
     ending = failedEnding(error, surroundings.signal, finished)
@@ -247,6 +261,7 @@ export async function conduct(plan: RunPlan, around: Surroundings, listener: Lis
     hasActed,
     canResume: hasActed && kept !== undefined && ending.isFinal !== true,
     mask: mask.hide,
+    ...(notifier && { notified: notifier.close() }),
   }
 }
 
@@ -314,6 +329,7 @@ async function runRecorded(loaded: Target, run: Run): Promise<Ending> {
       runFolders({ workspace: target.workspace, home, run: folder ?? replay?.folder }),
     )
     const spending = past === undefined ? openBudget(budget) : createBudget(budget, undefined, costBelow(past.index))
+    run.notifier?.watch({ limits: budget, spent: spending.spent })
     const { context: contextOf, checkModels } = wireRun(target, {
       ...surroundings,
       ...run,

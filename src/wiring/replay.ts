@@ -110,6 +110,7 @@ export async function replayRun(
         isRecordedTool: recordedTools(index),
         sources: createStoredSources(),
         isResumed: false,
+        isReplay: true,
         prepare: (target) => withoutTranscript(options.prepare?.(target) ?? target),
         open: async (target, { mask }): Promise<OpenedRun> => ({
           journal: { ...createMemoryJournal({ mask }), ...replayedContents(source) },
