@@ -212,6 +212,9 @@ function durationOf(
   return Math.max(0, lost.reduce((sum, ms) => sum - ms, whole) - idle)
 }
 
+/** A gap is recorded at the next tick, and what ends before that tick in the meantime. */
+const noticedWithinMs = 2_000
+
 /** How much of a time was lost in a gap, which was noticed a little later; negative if the clock was set back in it. */
 function lostIn(
   { location, ms }: RunView['gaps'][number],
@@ -221,6 +224,8 @@ function lostIn(
   if (location < from) return 0
   if (ms < 0) return location < to ? ms : 0
   const at = timeOf(location, source)
+  // it began after this
+  if (location > to && Math.abs(at - timeOf(to, source)) > noticedWithinMs) return 0
   return Math.max(0, Math.min(timeOf(to, source), at) - Math.max(timeOf(from, source), at - ms))
 }
 

@@ -60,13 +60,15 @@ export async function readRunSummary(
   const status = seen?.isRunning === true ? 'running' : stood
   if (!fits({ id, status, file })) return undefined
   const times = seen?.times ?? { started: startedAt(id), ended: startedAt(id), worked: 0, epochs: 0 }
-  const totals =
+  const { gapsMs, ...totals } =
     seen === undefined
-      ? { tasks: { done: 0, failed: 0, skipped: 0 }, calls: 0, tokens: { input: 0, output: 0, cached: 0 } }
+      ? { tasks: { done: 0, failed: 0, skipped: 0 }, calls: 0, tokens: { input: 0, output: 0, cached: 0 }, gapsMs: 0 }
       : await kept.read(folder, seen)
   const target = targetOf(seen?.start, file)
   const result = { id, target, status, exit: 0, repeated: 0, cost_usd: 0, models: [], ...totals }
-  const summary = summaryOf(result, file, times)
+  // the last process of an ended run has recorded those of the processes before
+  const worked = seen?.end === undefined ? Math.max(0, times.worked - gapsMs) : times.worked
+  const summary = summaryOf(result, file, { ...times, worked })
   if (seen?.end !== undefined) return { ...summary, exit: seen.end.exit }
   const isNew = status === 'interrupted' && !(await hasBegun(folder))
   const isRefused = seen?.start === undefined || isNew || undoneBy(folder) !== undefined

@@ -20,7 +20,10 @@ type Totals = Pick<RunSummary, 'tasks' | 'calls' | 'tokens' | 'cost_usd' | 'mode
  */
 export interface RunTotals {
   /** In a run that failed, a task counts as failed if it was started and is not done. */
-  readonly read: (folder: string, seen: Pick<RunState, 'end' | 'isRunning'>) => Promise<Totals>
+  readonly read: (
+    folder: string,
+    seen: Pick<RunState, 'end' | 'isRunning'>,
+  ) => Promise<Totals & { readonly gapsMs: number }>
   /** The run has a summary now. */
   readonly forget: (folder: string) => void
 }
@@ -45,10 +48,10 @@ export function createRunTotals(files: FilePort = nodeFiles): RunTotals {
     async read(folder, { end, isRunning }) {
       const source = openFileRecords(folder, { mask: noMask, files })
       try {
-        const { paid, begun, done, skipped } = await countOf(folder).read(isRunning)
+        const { paid, begun, done, skipped, gapsMs } = await countOf(folder).read(isRunning)
         const tasks = { done, failed: end === undefined ? 0 : begun, skipped }
         const { calls, usd: cost_usd, models } = paid
-        const totals = { tasks, calls, tokens: tokenTotals(paid), cost_usd, models }
+        const totals = { tasks, calls, tokens: tokenTotals(paid), cost_usd, models, gapsMs }
         const failure = end && failureOf(end, source)
         return failure === undefined ? totals : { ...totals, ...errorView(failure.message, failure.place) }
       } catch (error) {
@@ -68,6 +71,8 @@ interface Counted {
   readonly begun: number
   readonly done: number
   readonly skipped: number
+  /** The gaps of processes that have not recorded how long they worked. */
+  readonly gapsMs: number
 }
 
 /** Counts the records of one run again and again. */
@@ -160,6 +165,7 @@ interface Counting {
 
 function createCounting(): Counting {
   const tasks = new Map<string, 'begun' | 'done' | 'skipped' | 'suspended'>()
+  const gaps = new Map<number, number>()
   let paid = noPaid
   let round = ''
   const count = (wanted: string): number => [...tasks.values()].filter((status) => status === wanted).length
@@ -169,6 +175,8 @@ function createCounting(): Counting {
         for (const spent of (source.value(record.spent) ?? []) as readonly Spent[]) paid = addPaid(paid, spent)
         return
       }
+      if (record.k === 'gap') return void gaps.set(record.e, (gaps.get(record.e) ?? 0) + record.ms)
+      if (record.k === 'run.end') return void gaps.delete(record.e)
       if (record.k !== 'begin' && record.k !== 'suspended' && record.k !== 'done') return
       const own = roundOfTask(record.p)
       if (own === undefined) return
@@ -181,6 +189,12 @@ function createCounting(): Counting {
         tasks.set(record.p, value.status === 'skipped' ? 'skipped' : 'done')
       }
     },
-    counted: () => ({ paid, begun: count('begun'), done: count('done'), skipped: count('skipped') }),
+    counted: () => ({
+      paid,
+      begun: count('begun'),
+      done: count('done'),
+      skipped: count('skipped'),
+      gapsMs: [...gaps.values()].reduce((sum, ms) => sum + ms, 0),
+    }),
   }
 }

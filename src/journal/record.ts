@@ -179,6 +179,8 @@ type RecordBody<Value> =
       readonly worked_ms?: number
       /** How long it was stopped or the machine slept, as far as it was noticed; omitted if not at all. */
       readonly asleep_ms?: number
+      /** The sum of the gaps in earlier processes that ended without such a record. Omitted: none. */
+      readonly gaps_before_ms?: number
     }
 
 /** What a writer receives. Number, epoch and time are added by the journal. */

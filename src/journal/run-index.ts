@@ -62,7 +62,7 @@ export interface RunIndex {
   readonly processes: () => readonly LeftoverProcess[]
 }
 
-type RunRecord = RecordOf<'run.start' | 'run.resume' | 'source' | 'run.end' | 'use' | 'choice'>
+type RunRecord = RecordOf<'run.start' | 'run.resume' | 'source' | 'run.end' | 'use' | 'choice' | 'gap'>
 
 /**
  * Reads the records of a run into a tree of places, without keeping values; see docs/design/matching.md.
@@ -172,6 +172,7 @@ export function createRunIndex(source: RecordSource, options: IndexOptions): Gro
       case 'run.resume':
       case 'source':
       case 'use':
+      case 'gap':
         return mark(record.k, location)
       case 'suspended':
         if (record.s === undefined) return
@@ -180,7 +181,6 @@ export function createRunIndex(source: RecordSource, options: IndexOptions): Gro
       case 'seg':
         return processes.write(record)
       case 'failed':
-      case 'gap':
     }
   }
 

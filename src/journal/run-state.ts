@@ -53,7 +53,7 @@ export async function readRunState(
   const claim = end === undefined && owner?.k === 'seg' ? { folder, epoch: newest, owner } : undefined
   const isRunning = claim !== undefined && (await lifeOf(claim, { files, owners, now: Date.now })) !== false
   const start = await readStart(segmentFile(folder, oldest), files)
-  const times = timesOf(spans, { start, epochs: epochs.length })
+  const times = timesOf(spans, { start, epochs: epochs.length, gapsMs: end?.gaps_before_ms ?? 0 })
   return { start, end, times, isRunning, ...(owner?.k === 'seg' ? { owner } : {}) }
 }
 
@@ -65,14 +65,25 @@ interface Span {
   readonly asleep: number
 }
 
-/** The clock may have been set back in a process that did not measure: no time is negative. The header is written together with the first record. */
+/**
+ * `gapsMs`: those of processes that were killed before they could record how long they had worked. The clock may have
+ * been set back unnoticed: no time is negative. The header is written together with the first record.
+ */
 function timesOf(
   spans: readonly Span[],
-  { start, epochs }: { readonly start: RecordOf<'run.start'> | undefined; readonly epochs: number },
+  {
+    start,
+    epochs,
+    gapsMs,
+  }: { readonly start: RecordOf<'run.start'> | undefined; readonly epochs: number; readonly gapsMs: number },
 ): RunTimes {
   const started = start?.t ?? spans[0]?.from ?? 0
-  const whole = spans.map(({ from, to, worked }, index) => worked ?? to - (index === 0 ? started : from))
-  const worked = whole.reduce((sum, span) => sum + Math.max(0, span), 0)
+  let [measured, unmeasured] = [0, -gapsMs]
+  for (const [index, { from, to, worked }] of spans.entries()) {
+    if (worked === undefined) unmeasured += to - (index === 0 ? started : from)
+    else measured += worked
+  }
+  const worked = measured + Math.max(0, unmeasured)
   const asleep = spans.reduce((sum, span) => sum + span.asleep, 0)
   return { started, ended: spans.at(-1)?.to ?? started, worked, epochs, ...(asleep > 0 ? { asleep } : {}) }
 }

@@ -59,17 +59,27 @@ function recordedSettings({ settings: { notify: _, ...settings } }: Target): Tar
   }
 }
 
+interface RecordedTimes {
+  readonly workedMs: number
+  readonly asleepMs: number
+  /** The gaps in earlier processes that have not recorded how long they worked. */
+  readonly gapsBeforeMs: number
+}
+
 /** Ends the journal of a run, unless the journal itself failed. */
 export function recordEnd(
   journal: RunJournal,
   ending: Ending,
-  { facts, workedMs, asleepMs }: { readonly facts?: JsonObject; readonly workedMs: number; readonly asleepMs: number },
+  { facts, workedMs, asleepMs, gapsBeforeMs }: { readonly facts?: JsonObject } & RecordedTimes,
 ): void {
   if (journal.failure.aborted) return
   const error = ending.error === undefined ? undefined : recordedError(ending.error)
   const end = { exit: exitCodeFor(ending), stop: ending.stopReason, ...defined({ facts, error }) }
-  const slept = asleepMs > 0 ? { asleep_ms: Math.round(asleepMs) } : {}
-  journal.note({ k: 'run.end', ...end, worked_ms: Math.round(workedMs), ...slept })
+  const lost = {
+    ...(asleepMs > 0 ? { asleep_ms: Math.round(asleepMs) } : {}),
+    ...(gapsBeforeMs === 0 ? {} : { gaps_before_ms: gapsBeforeMs }),
+  }
+  journal.note({ k: 'run.end', ...end, worked_ms: Math.round(workedMs), ...lost })
 }
 
 /** How a run was started: together with its sources, enough to start it again. Plain JSON, because it is recorded. */

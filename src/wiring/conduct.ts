@@ -14,6 +14,7 @@ import { createBudget, type RunBudget } from '../journal/budget.ts'
 import { parsePlace, placeText } from '../event/place.ts'
 import type { EffectHook } from '../journal/effects.ts'
 import { costBelow } from '../journal/paid-calls.ts'
+import type { RunIndex } from '../journal/run-index.ts'
 import type { RunJournal } from '../journal/journal.ts'
 import type { Repeated } from '../journal/resumed-effects.ts'
 import { finishHistory } from '../journal/index-file.ts'
@@ -310,7 +311,8 @@ async function runRecorded(loaded: Target, run: Run): Promise<Ending> {
   const time = startStopwatch(systemTime, gaps.add)
   // what an event reports has its time before the next tick
   bus.subscribe(withoutPieces(() => void time.elapsedMs()))
-  const times = () => ({ workedMs: time.elapsedMs(), asleepMs: gaps.asleepMs() })
+  const gapsBeforeMs = past === undefined ? 0 : unmeasuredGaps(past.index)
+  const times = () => ({ workedMs: time.elapsedMs(), asleepMs: gaps.asleepMs(), gapsBeforeMs })
   let servers: RunServers | undefined
   try {
     const reads = bothReads(surroundings.log, plan.sources.reads)
@@ -410,6 +412,12 @@ function noConversation(): BatonError {
   return new BatonError('USAGE', 'this run is a conversation, which only its program can continue', {
     hint: 'Open a new one, with prompts() of this one as its history.',
   })
+}
+
+/** The gaps of processes that have not recorded how long they worked. */
+function unmeasuredGaps({ records }: Pick<RunIndex, 'records'>): number {
+  const measured = new Set(records('run.end').map(({ e }) => e))
+  return records('gap').reduce((sum, { e, ms }) => (measured.has(e) ? sum : sum + ms), 0)
 }
 
 /** A shorter gap may also be a machine that is busy with something else. */

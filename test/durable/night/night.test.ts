@@ -58,7 +58,10 @@ describe('a night of iterations with outages, sleep, a clock that is set, and ki
     expect(new Set(lines).size).toBe(lines.length)
     expect(last).toMatchObject({ status: 'done', exit: 0 })
     expect(report).toContain(`${lines.length} of ${lines.length} iterations done`)
-    const slept = night.events.filter(({ kind }) => kind === 'sleep').reduce((sum, { ms }) => sum + ms, 0)
-    expect(elapsedMs).toBeGreaterThan(slept)
+    const sum = (times: readonly { readonly ms: number }[]): number => times.reduce((all, { ms }) => all + ms, 0)
+    const slept = sum(night.events.filter(({ kind }) => kind === 'sleep'))
+    const lost = sum(night.full.map(([from, to]) => ({ ms: to - from })))
+    // neither sleep nor a clock that is set is time in which it worked; between processes passes a moment
+    expect(Math.abs(Number(last['duration_ms']) - (elapsedMs - slept - lost)) / minute).toBeLessThan(codes.length)
   })
 })
