@@ -2,6 +2,7 @@ import { mapSiblings } from '../../base/concurrency.ts'
 import { BatonError, isBatonError, isSuspension, rewordError, stopsRun } from '../../base/error.ts'
 import { defined, type Json, type JsonObject } from '../../base/json.ts'
 import type { WorkflowStep } from '../../settings/strategies/workflow.ts'
+import type { BatchPiece } from '../../event/batch.ts'
 import { below, emit, type RunContext, withServices, type Sender } from '../../event/context.ts'
 import { errorInfo } from '../../event/error-info.ts'
 import type { EventBody } from '../../event/event.ts'
@@ -123,8 +124,7 @@ async function runItems(items: readonly Json[], prepared: PreparedStep, at: RunC
   const limit = step.concurrency ?? prepared.run.limit
   const failures: { readonly index: number; readonly end: StepEnd & { readonly status: 'failed' } }[] = []
   const changes: JsonObject[][] = []
-  const outputs = await mapSiblings(items, { limit, signal: at.services.signal }, async (value, index, signal) => {
-    const place = withServices(below(at, workflowItem(index)), { signal })
+  const runItem = async (value: Json, index: number, place: RunContext): Promise<Json | null> => {
     try {
       const end = await settle(prepared, { value, index }, place)
       emit(at, { type: 'step.item', id: step.id, index, status: end.status })
@@ -135,7 +135,20 @@ async function runItems(items: readonly Json[], prepared: PreparedStep, at: RunC
       if (isSuspension(error)) emit(at, { type: 'step.item', id: step.id, index, status: 'suspended' })
       throw inItem(error, index)
     }
-  })
+  }
+  const { piece, signal: outer } = at.services
+  // in a batch all items are started, so that their calls are sent together
+  const runAll = (pieces: readonly BatchPiece[], most: number): Promise<readonly (Json | null)[]> =>
+    mapSiblings(items, { limit: most, signal: outer }, (value, index, signal) => {
+      const own = pieces[index]
+      const place = withServices(below(at, workflowItem(index)), { signal, ...defined({ piece: own ?? piece }) })
+      const work = (): Promise<Json | null> => runItem(value, index, place)
+      return own === undefined ? work() : own.run(work, signal)
+    })
+  const { length: count } = items
+  const outputs = await (piece === undefined
+    ? runAll([], limit)
+    : piece.split({ count, limit, signal: outer }, (pieces) => runAll(pieces, Math.max(1, count))))
   const [first] = failures.toSorted((left, right) => left.index - right.index)
   if (first === undefined) return { status: 'done', output: outputs, ...changesOf(changes.flat()) }
   const message = `${failures.length} of ${items.length} items failed: item ${first.index}: ${first.end.error.message}`
