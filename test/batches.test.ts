@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
+import { isBatonError } from '../src/base/error.ts'
 import type { EventBody, RunEvent } from '../src/event/event.ts'
 import { startRun } from '../src/runner.ts'
 import type { RunReport } from '../src/wiring/conduct.ts'
@@ -101,6 +102,10 @@ function sentOf<Type extends EventBody['type']>(
   return events.filter((event): event is RunEvent & { readonly type: Type } => event.type === type)
 }
 
+function messageOf({ report: { error } }: Ran): string | undefined {
+  return isBatonError(error) ? error.message : undefined
+}
+
 function answersOf({ report }: Ran): readonly unknown[] {
   return report.tasks.map((task) => (task.status === 'done' ? task.content : task.status))
 }
@@ -123,7 +128,7 @@ describe.each(apis)('a run with batch = true, with the API of %s', (api) => {
   })
 
   it('sends at once what the batch has not answered, and counts an answer that comes twice once', async () => {
-    const fates = { two: { error: 'overloaded' }, three: 'expired', four: 'missing' } as const
+    const fates = { two: { error: 'overloaded' }, three: { end: 'expired' }, four: { end: 'missing' } } as const
     const all = await world(api, {
       fate: (text) =>
         (fates as { readonly [text: string]: (typeof fates)[keyof typeof fates] })[text] ?? `answer to ${text}`,
@@ -193,12 +198,12 @@ describe.each(apis)('a run with batch = true, with the API of %s', (api) => {
   it('fails if someone has canceled the batch, and sends a new one when it is resumed', async () => {
     const script: { -readonly [Key in keyof BatchScript]: BatchScript[Key] } = {
       status: 'cancelled',
-      fate: () => 'missing',
+      fate: () => ({ end: 'missing' }),
     }
     const all = await world(api, script)
     const first = await all.ask(['one', 'two'])
     expect(first.report).toMatchObject({ stopReason: 'error', exitCode: 1 })
-    expect(first.report.error?.message).toContain('the batch batch_1')
+    expect(messageOf(first)).toContain('the batch batch_1')
     expect(all.server.live).toEqual([])
     script.status = 'completed'
     script.fate = (text) => `late ${text}`
@@ -231,7 +236,7 @@ it('a provider of which it is not known whether it has a batch API is refused be
   const all = await world('openai', {}, prompt('plain::gpt-test'))
   const ran = await all.ask(['one', 'two'])
   expect(ran.report).toMatchObject({ exitCode: 2, error: { code: 'CONFIG_INVALID' } })
-  expect(ran.report.error?.message).toContain('plain::gpt-test')
+  expect(messageOf(ran)).toContain('plain::gpt-test')
   expect(all.server.asked).toEqual([])
 })
 
@@ -242,4 +247,80 @@ it('a model without a batch API is called at once, with one line that says so', 
   expect(sentOf(ran, 'warning').map(({ message }) => message)).toEqual([
     'offline::extractive has no batch API: its calls are sent at once, at the full price',
   ])
+})
+
+it('a model that calls a tool in the batch goes on at once, with one line that says so', async () => {
+  const all = await world(
+    'openai',
+    { fate: (text) => ({ tool: 'read', input: JSON.stringify({ path: `${text}.txt` }) }) },
+    prompt('openai::gpt-test').replace('batch', 'tools = ["read"]\nbatch'),
+  )
+  const ran = await all.ask(['one', 'two'])
+  expect(ran.report.exitCode).toBe(0)
+  expect(all.server.batches).toHaveLength(1)
+  expect(all.server.live).toHaveLength(2)
+  expect(sentOf(ran, 'warning').filter(({ message }) => message.includes('at the full price'))).toHaveLength(1)
+  expect(ran.report.costUsd).toBeCloseTo(2 * whole * 0.5 + 2 * whole, 9)
+})
+
+it('calls that wait for the budget do not hold up those that have it', async () => {
+  const all = await world('openai')
+  // room for the longest answers of two calls at half the price
+  const overrides = [`budget.usd=${(2.2 * 10_000 * 20 * 0.5) / 1e6}`, 'max_tokens=10000']
+  const ran = await all.ask(five, { overrides })
+  expect(ran.report.exitCode).toBe(0)
+  expect(all.server.live).toEqual([])
+  expect(all.server.batches.flatMap(({ prompts }) => prompts).toSorted()).toEqual(five.toSorted())
+  expect(all.server.batches.length).toBeGreaterThan(1)
+})
+
+const workflow = `+++
+model = "openai::gpt-test"
+batch = true
+input_concurrency = 2
+[[workflow.step]]
+id = "each"
+for_each = 'params.names'
+instructions = "{{item}}"
+[[workflow.step]]
+id = "last"
+needs = ["each"]
+instructions = "sum"
+[params]
+names = ["one", "two", "three", "four", "five"]
++++
+Do it.
+`
+
+it('the items of a workflow step are sent in one batch, and so are the steps after them', async () => {
+  const all = await world('openai', {}, workflow)
+  const ran = await all.ask([])
+  expect(ran.report).toMatchObject({ exitCode: 0 })
+  expect(all.server.batches.map(({ prompts }) => prompts.toSorted())).toEqual([five.toSorted(), ['sum']])
+  expect(all.server.live).toEqual([])
+})
+
+const ensemble = `+++
+model = "openai::gpt-test"
+batch = true
+template = true
+[[ensemble.agents]]
+model = "openai::gpt-test"
+name = "a"
+[[ensemble.agents]]
+model = "openai::gpt-test"
+name = "b"
++++
+Say it.
+{{input}}
+`
+
+it('the members of an ensemble are sent in one batch, for all inputs', async () => {
+  const all = await world('openai', {}, ensemble)
+  const ran = await all.ask(['one', 'two'])
+  expect(messageOf(ran)).toBe(undefined)
+  expect(all.server.batches[0]?.prompts.toSorted()).toEqual(['one', 'one', 'two', 'two'])
+  // what combines the answers of both tasks
+  expect(all.server.batches).toHaveLength(2)
+  expect(all.server.live).toEqual([])
 })

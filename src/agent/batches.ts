@@ -31,6 +31,8 @@ interface BatchSeat {
     granted: Pick<Granted, 'waits'>,
     context: RunContext,
   ) => Promise<Delivered | undefined>
+  /** Ends the wait of the call, whatever came of it. */
+  readonly end: (signal: AbortSignal) => Promise<void>
 }
 
 interface Delivered {
@@ -87,6 +89,8 @@ interface Results {
 
 /** How long a batch is held back after its last call, because others follow at the same moment. */
 const settleMs = 200
+/** How long it is held back at most, for tasks that have not made their call: they may wait for something in it. */
+const longestHoldMs = 5 * 60_000
 
 /**
  * Collects the first model calls of the tasks of a run, sends them as batches, and waits for their answers. A batch is
@@ -125,14 +129,15 @@ export function createBatchDesk({ context: given, waitMs }: BatchDeskOptions): B
 
   /** Sends what waits once nothing more is expected. A call that comes later gets a batch of its own. */
   async function settle(): Promise<void> {
-    if (isSettling || expected.size > 0 || waiting.length === 0) return
+    if (isSettling) return
     isSettling = true
     try {
-      for (let count = 0; count < waiting.length && expected.size === 0;) {
+      let heldMs = 0
+      for (let count = 0; count < waiting.length || (expected.size > 0 && heldMs < longestHoldMs);) {
+        heldMs = count < waiting.length ? 0 : heldMs + settleMs
         count = waiting.length
         await clock.sleep(settleMs, signal)
       }
-      if (expected.size > 0) return
       for (const group of groupsOf(waiting.splice(0))) deliver(group)
     } catch (error) {
       for (const { onFailed } of waiting.splice(0)) onFailed(error)
@@ -304,10 +309,7 @@ export function createBatchDesk({ context: given, waitMs }: BatchDeskOptions): B
   }
 
   return {
-    async open(count, limit) {
-      const slots = createPool(limit)
-      return Array.from({ length: count }, () => createPiece(slots, { expected, onChange: () => void settle() }))
-    },
+    open: async (count, limit) => openPieces(count, limit, expected),
     async seatFor({ chosen, request, at, isBatched }, { services: { piece } }) {
       if (!isOwn(piece) || effects.wasDone(at)) return undefined
       if (!isBatched) {
@@ -319,14 +321,17 @@ export function createBatchDesk({ context: given, waitMs }: BatchDeskOptions): B
       const { runId } = context.scope
       const id = canonicalHash({ runId, at: placeText(at), request: request as unknown as JsonObject }).slice(0, 40)
       // from here on it may wait for the budget, which may wait for calls of the batch
-      piece.call()
+      const comeBack = piece.leave()
       return {
+        end: comeBack,
         async answer(limited, granted, { services }) {
           const { asking = (ask) => ask(), signal: own } = services
           granted.waits(waitsFor(chosen.label))
           const call = { id, chosen, api, entry: api.entry(id, limited) }
           try {
-            return await asking(() => piece.without(() => answerOf(call, own), own))
+            const delivered = await asking(() => answerOf(call, own))
+            if (delivered === undefined) await comeBack(own)
+            return delivered
           } catch (error) {
             // what was sent is still answered: the next process gets it
             if (own.aborted) throw waitsFor(chosen.label)
@@ -341,10 +346,11 @@ export function createBatchDesk({ context: given, waitMs }: BatchDeskOptions): B
 /** A piece of this desk, with what its calls need. */
 interface OwnPiece extends BatchPiece {
   readonly desk: typeof deskMark
-  /** It makes a call: nothing more is expected of it until that is answered. */
-  readonly call: () => void
-  /** Does work outside of its slot. */
-  readonly without: <T>(work: () => Promise<T>, signal: AbortSignal) => Promise<T>
+  /**
+   * Leaves its slot to others, and is not expected to make a call, until the returned function is called, which waits
+   * for a slot; a second time it does nothing.
+   */
+  readonly leave: () => (signal: AbortSignal) => Promise<void>
 }
 
 const deskMark = 'batch-desk'
@@ -353,10 +359,13 @@ function isOwn(piece: BatchPiece | undefined): piece is OwnPiece {
   return piece !== undefined && 'desk' in piece
 }
 
-function createPiece(
-  slots: Pool,
-  { expected, onChange }: { readonly expected: Set<OwnPiece>; readonly onChange: () => void },
-): OwnPiece {
+/** Pieces of which `limit` work at the same time. */
+function openPieces(count: number, limit: number, expected: Set<OwnPiece>): readonly OwnPiece[] {
+  const slots = createPool(limit)
+  return Array.from({ length: count }, () => createPiece(slots, expected))
+}
+
+function createPiece(slots: Pool, expected: Set<OwnPiece>): OwnPiece {
   let release: (() => void) | undefined
   let outside = 0
   let isEnded = false
@@ -387,24 +396,29 @@ function createPiece(
         isEnded = true
         leave()
         expected.delete(piece)
-        onChange()
       }
     },
-    call() {
-      expected.delete(piece)
-      onChange()
-    },
-    async without(work, signal) {
-      if (outside === 0) leave()
-      outside += 1
+    async split({ count, limit, signal }, work) {
+      const parts = openPieces(count, limit, expected)
+      const comeBack = piece.leave()
       try {
-        return await work()
+        return await work(parts)
       } finally {
+        await comeBack(signal)
+      }
+    },
+    leave() {
+      let isBack = false
+      outside += 1
+      expected.delete(piece)
+      if (outside === 1) leave()
+      return async (signal) => {
+        if (isBack) return
+        isBack = true
         outside -= 1
-        if (outside === 0 && !isEnded && !signal.aborted) {
-          expected.add(piece)
-          await enter(signal)
-        }
+        if (outside > 0 || isEnded || signal.aborted) return
+        expected.add(piece)
+        await enter(signal)
       }
     },
   }

@@ -111,7 +111,7 @@ async function callModel(call: ModelCall, parts: AgentParts, context: RunContext
   const { messages: _, ...settings } = request
   const seat = await (await parts.batches?.())?.seatFor(call, context)
   const perToken = parts.limitsCost() ? await pricesPerToken(call, parts) : undefined
-  return context.services.effects.perform<Answer>(
+  const answered = context.services.effects.perform<Answer>(
     at,
     {
       kind: 'model',
@@ -131,6 +131,7 @@ async function callModel(call: ModelCall, parts: AgentParts, context: RunContext
       }
     },
   )
+  return seat === undefined ? answered : answered.finally(() => seat.end(context.services.signal))
 
   async function callWithin(stop: AbortSignal, granted: Granted): Promise<Untimed> {
     // `stop` aborts when the run ends, the signal of the context when a sibling failed

@@ -5,6 +5,11 @@
 export interface BatchPiece {
   /** Does the work, and ends the piece. */
   readonly run: <T>(work: () => Promise<T>, signal: AbortSignal) => Promise<T>
+  /** Does work that is split into pieces of its own, of which `limit` work at the same time. */
+  readonly split: <T>(
+    split: { readonly count: number; readonly limit: number; readonly signal: AbortSignal },
+    work: (pieces: readonly BatchPiece[]) => Promise<T>,
+  ) => Promise<T>
 }
 
 /** A batch is sent as soon as every open piece has made its call or ended. */

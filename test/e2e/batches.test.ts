@@ -58,7 +58,7 @@ it.each(['openai', 'anthropic'] as const)(
   'a batch whose creation was not answered before the run was killed is found at the host, with the API of %s',
   async (api) => {
     const { server, run, ask } = await world(api, { held: true, creating: [-1] })
-    let kill = (_: NodeJS.Signals): void => undefined
+    let kill: (signal: NodeJS.Signals) => void = () => undefined
     const ended = run([...ask, '--json'], { onOutput: (_, stop) => (kill = stop) })
     await expect.poll(() => server.batches.length, { timeout: 20_000 }).toBe(1)
     kill('SIGKILL')

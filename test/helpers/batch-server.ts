@@ -2,7 +2,11 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 
 /** What a batch does with one of its requests; text: the answer. */
-export type Fate = string | { readonly error: string } | 'expired' | 'missing'
+export type Fate =
+  | string
+  | { readonly error: string }
+  | { readonly tool: string; readonly input: string }
+  | { readonly end: 'expired' | 'missing' }
 
 export interface BatchScript {
   /** What becomes of the request with this prompt. */
@@ -125,28 +129,30 @@ export async function startBatchServer(api: 'openai' | 'anthropic', script: Batc
     return requests.flatMap(({ custom_id, url, body, params }, index) => {
       const prompt = prompts[index] ?? ''
       const outcome = script.fate?.(prompt) ?? `answer to ${prompt}`
-      const isError = outcome === 'expired' || typeof outcome === 'object'
-      if (outcome === 'missing' || (which !== 'all' && isError !== (which === 'errors'))) return []
+      const isError = isEnd(outcome, 'expired') || (typeof outcome === 'object' && 'error' in outcome)
+      if (isEnd(outcome, 'missing') || (which !== 'all' && isError !== (which === 'errors'))) return []
       return JSON.stringify({ custom_id, ...resultOf(outcome, { url, model: (body ?? params)?.model ?? '' }) })
     })
   }
 
-  function resultOf(
-    outcome: Exclude<Fate, 'missing'>,
-    { url, model }: { url: string | undefined; model: string },
-  ): object {
+  function resultOf(outcome: Fate, { url, model }: { url: string | undefined; model: string }): object {
     if (api === 'anthropic') {
-      if (outcome === 'expired') return { result: { type: 'expired' } }
-      if (typeof outcome === 'object')
+      if (isEnd(outcome, 'expired')) return { result: { type: 'expired' } }
+      if (typeof outcome === 'object' && 'error' in outcome)
         return {
           result: { type: 'errored', error: { type: 'error', error: { type: 'api_error', message: outcome.error } } },
         }
-      return { result: { type: 'succeeded', message: message(model, outcome) } }
+      return { result: { type: 'succeeded', message: message(model, String(outcome)) } }
     }
-    if (outcome === 'expired') return { response: null, error: { code: 'batch_expired', message: 'too late' } }
-    if (typeof outcome === 'object')
+    if (isEnd(outcome, 'expired')) return { response: null, error: { code: 'batch_expired', message: 'too late' } }
+    if (typeof outcome === 'object' && 'error' in outcome)
       return { response: { status_code: 500, body: { error: { message: outcome.error } } }, error: null }
-    const body = url === '/v1/responses' ? response(model, outcome) : completion(model, outcome)
+    const body =
+      typeof outcome === 'object' && 'tool' in outcome
+        ? toolCall(model, outcome)
+        : url === '/v1/responses'
+          ? response(model, String(outcome))
+          : completion(model, String(outcome))
     return { response: { status_code: 200, request_id: 'r', body }, error: null }
   }
 
@@ -244,6 +250,18 @@ function message(model: string, text: string): object {
     stop_reason: 'end_turn',
     usage,
   }
+}
+
+function isEnd(fate: Fate, end: 'expired' | 'missing'): boolean {
+  return typeof fate === 'object' && 'end' in fate && fate.end === end
+}
+
+function toolCall(model: string, { tool, input }: { readonly tool: string; readonly input: string }): object {
+  const calls = [{ id: 'call_1', type: 'function', function: { name: tool, arguments: input } }]
+  const choices = [
+    { index: 0, message: { role: 'assistant', content: null, tool_calls: calls }, finish_reason: 'tool_calls' },
+  ]
+  return { ...completion(model, ''), choices }
 }
 
 function completion(model: string, content: string): object {

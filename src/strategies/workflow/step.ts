@@ -2,6 +2,7 @@ import { mapSiblings } from '../../base/concurrency.ts'
 import { BatonError, isBatonError, isSuspension, rewordError, stopsRun } from '../../base/error.ts'
 import { defined, type Json, type JsonObject } from '../../base/json.ts'
 import type { WorkflowStep } from '../../settings/strategies/workflow.ts'
+import type { BatchPiece } from '../../event/batch.ts'
 import { below, emit, type RunContext, withServices, type Sender } from '../../event/context.ts'
 import { errorInfo } from '../../event/error-info.ts'
 import type { ErrorInfo, EventBody } from '../../event/event.ts'
@@ -161,9 +162,8 @@ async function runItems(items: readonly Json[], prepared: PreparedStep, at: RunC
   const limit = step.concurrency ?? prepared.run.limit
   const failures: { readonly one: NonNullable<Item>; readonly error: ErrorInfo }[] = []
   const changes: JsonObject[][] = []
-  const outputs = await mapSiblings(items, { limit, signal: at.services.signal }, async (value, index, signal) => {
-    const place = withServices(below(at, workflowItem(index)), { signal })
-    const one = await nameItem(prepared, { value, index }, signal)
+  const runItem = async (value: Json, index: number, place: RunContext): Promise<Json | null> => {
+    const one = await nameItem(prepared, { value, index }, place.services.signal)
     const about = { type: 'step.item', id, index, label: one.label } as const
     try {
       const end = await settle(prepared, { one }, place)
@@ -176,7 +176,20 @@ async function runItems(items: readonly Json[], prepared: PreparedStep, at: RunC
       if (isSuspension(error)) emit(at, { ...about, status: 'suspended' })
       throw inItem(error, one)
     }
-  })
+  }
+  const { piece, signal: outer } = at.services
+  // in a batch all items are started, so that their calls are sent together
+  const runAll = (pieces: readonly BatchPiece[], most: number): Promise<readonly (Json | null)[]> =>
+    mapSiblings(items, { limit: most, signal: outer }, (value, index, signal) => {
+      const own = pieces[index]
+      const place = withServices(below(at, workflowItem(index)), { signal, ...defined({ piece: own ?? piece }) })
+      const work = (): Promise<Json | null> => runItem(value, index, place)
+      return own === undefined ? work() : own.run(work, signal)
+    })
+  const { length: count } = items
+  const outputs = await (piece === undefined
+    ? runAll([], limit)
+    : piece.split({ count, limit, signal: outer }, (pieces) => runAll(pieces, Math.max(1, count))))
   const failed = failures.toSorted((left, right) => left.one.index - right.one.index)
   const [first] = failed
   if (first === undefined) return { status: 'done', output: outputs, ...changesOf(changes.flat()) }
