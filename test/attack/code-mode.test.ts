@@ -63,7 +63,7 @@ const core: Readonly<Record<string, Attempt>> = {
       `read({ path: 'a.txt', toJSON() { return { path: '.env' } } })`,
       `read(new Proxy({ path: 'a.txt' }, { get: (target, key) => key === 'path' ? '.env' : target[key] }))`,
     ),
-    answer: lines('1\tone', denied, denied),
+    answer: lines('1→one', denied, denied),
   },
   'files with keys, and paths that lead out': {
     programs: tries(
@@ -85,7 +85,7 @@ const core: Readonly<Record<string, Attempt>> = {
       'read({ path: 3 })',
       'read({ path: "a.txt" }, { path: ".env" })',
     ),
-    answer: lines(...Array.from({ length: 5 }, () => 'failed: Tool "read" failed: .*'), '1\tone'),
+    answer: lines(...Array.from({ length: 5 }, () => 'failed: Tool "read" failed: .*'), '1→one'),
   },
   'the constructor of everything': {
     programs: tries(
@@ -109,7 +109,7 @@ const core: Readonly<Record<string, Attempt>> = {
        Array.prototype.map = function () { return [] }; String.prototype.replace = () => '.env'
        output(read({ path: 'a.txt' })); done()`,
     ],
-    answer: lines('1\tone'),
+    answer: lines('1→one'),
   },
   'an endless program, which catches everything': {
     programs: [

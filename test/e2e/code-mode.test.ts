@@ -64,7 +64,7 @@ it('runs programs that call tools; the answer consists of their outputs, in orde
     },
   )
   const done = await run('ask.md')
-  expect([done.code, done.stdout]).toEqual([0, 'read 2\n\n1\ttwo\n'])
+  expect([done.code, done.stdout]).toEqual([0, 'read 2\n\n1→two\n'])
   expect(told()[1]).toBe("Logs:\n2\n\nExecution error: 'nothing' is not defined (line 4, column 8)")
   expect(done.stderr).toContain('edit notes/a.txt\n')
   expect(done.stderr).toContain('1 file changed')
@@ -183,7 +183,7 @@ it('a program of interpreter_run waits for an approval too, and is run again fro
   const waits = await baton(['ask.md', '--on-ask', 'suspend'], { cwd, env })
   expect([waits.code, waits.stderr]).toEqual([5, expect.stringContaining('waiting for approval: 1 call\n')])
   const done = await baton(['approve'], { cwd, env })
-  expect([done.code, done.stdout]).toEqual([0, 'It gave Logs:\n1\tone\n\nExecution result: "- [ ] one"\n'])
+  expect([done.code, done.stdout]).toEqual([0, 'It gave Logs:\n1→one\n\nExecution result: "- [ ] one"\n'])
   expect(server.requests.length).toBe(2)
 })
 
@@ -203,5 +203,5 @@ it('a program of interpreter_run calls tools after all earlier calls have ended,
     'a.txt': 'one\n',
   })
   const done = await baton(['ask.md'], { cwd, env: { BATON_GATEWAY_URL: server.url } })
-  expect([done.code, done.stdout]).toEqual([0, expect.stringContaining('Execution result: "1\\tone"')])
+  expect([done.code, done.stdout]).toEqual([0, expect.stringContaining('Execution result: "1→one"')])
 })

@@ -97,7 +97,9 @@ for (const name of goldenRunNames()) {
       const requests = await requestsOf(name, later)
       const messages = requests.flatMap((body) => body.messages as readonly Said[])
       const answers = [messages.filter(({ role }) => role === 'assistant'), answersIn(golden.journals)]
-      const names = requests.flatMap(({ tools }) => JSON.stringify(tools ?? []).match(/(?<="name":")[^"]+/g) ?? [])
+      const offered = requests.flatMap(({ tools }) => JSON.stringify(tools ?? []).match(/(?<="name":")[^"]+/g) ?? [])
+      // programs may call them, before requests carry them
+      const names = [...offered, 'bash_output', 'kill']
       const functions = names.map((one) => one.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase()))
       const written = [shape.files, shape.steps, answers, names, functions]
       const known = new Set([...signs, ...wordsIn(JSON.stringify(written))])

@@ -3,6 +3,7 @@ import type { TextStore } from '../../event/context.ts'
 import type { KeptOutput, Outputs, Toolbox, ToolOutput } from './kind.ts'
 import { BatonError } from '../../base/error.ts'
 import { sha256 } from '../../base/hash.ts'
+import { isCallOfModel, type Place } from '../../event/place.ts'
 
 /** Most characters of an output that a model gets at once. */
 export const mostCharacters = 50_000
@@ -140,9 +141,13 @@ export function readOutput(
   return { text: modelText`${shown}\n[lines ${offset} to ${end} of ${all.length}${rest}]` }
 }
 
-/** Lines with their numbers, starting at `first`. */
-export function numberedLines(lines: readonly string[], first: number): string {
-  return lines.map((line, index) => `${first + index}\t${line}`).join('\n')
+/**
+ * Lines with their numbers, starting at `first`, for a call at a place. A model pays for each character; programs get
+ * the arrow that programs of earlier versions were written for.
+ */
+export function numberedLines(lines: readonly string[], first: number, at: Place): string {
+  const separator = isCallOfModel(at) ? '\t' : '→'
+  return lines.map((line, index) => `${first + index}${separator}${line}`).join('\n')
 }
 
 /** A line count as text: "1 line", "3 lines". */

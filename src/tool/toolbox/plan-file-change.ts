@@ -5,6 +5,7 @@ import { realName } from '../../base/real-name.ts'
 import { hashInSlices } from '../../base/slow-hash.ts'
 import { sizeText } from '../../base/size.ts'
 import type { FileChange } from '../../event/event.ts'
+import type { Place } from '../../event/place.ts'
 import { type ChangeStep, reportOf } from '../changes/plan.ts'
 import { type ContentDirective, type Directive, relativeTo, type ReplaceDirective } from '../changes/directive.ts'
 import { diskSpace, type Files, overlaid } from '../changes/change-space.ts'
@@ -129,6 +130,7 @@ export async function planFileChange(
         places: step.places,
         placeCount: step.placeCount,
         isShown: isKnown || seen.knows(path),
+        at: call.at,
       }),
       change: reportOf(step.item),
       seen: isKnown ? known(after) : [],
@@ -263,7 +265,9 @@ function whyNot(result: RefusedPlan, { path, named, call }: Refusal): [string, (
   const changed = result.changed.length > 0 ? ', which has changed since you saw it' : ''
   const nearest = hunks[0]?.nearest
   if (nearest === undefined) return [`${reason}${changed}, and nothing in it is similar.`]
-  return [`${reason}${changed}. The nearest place is:\n${excerptLines(nearest.text.split('\n'), nearest.line)}`]
+  return [
+    `${reason}${changed}. The nearest place is:\n${excerptLines(nearest.text.split('\n'), nearest.line, call.at)}`,
+  ]
 }
 
 /** Context lines shown before and after a place. */
@@ -283,6 +287,8 @@ interface ChangedFile {
   readonly placeCount?: number | undefined
   /** Whether the model may see lines that it did not write. */
   readonly isShown: boolean
+  /** Of the call. */
+  readonly at: Place
 }
 
 /**
@@ -291,7 +297,7 @@ interface ChangedFile {
  */
 function changedText(
   file: string,
-  { isNew, content, places, placeCount = places?.length ?? 0, isShown }: ChangedFile,
+  { isNew, content, places, placeCount = places?.length ?? 0, isShown, at }: ChangedFile,
 ): string {
   if (isNew) return modelText`Created ${file}, ${linesText(countLines(content))}.`
   if (places === undefined) return modelText`Replaced ${file}, which now has ${linesText(countLines(content))}.`
@@ -301,13 +307,13 @@ function changedText(
   if (!isShown || placeCount > mostPlaces) return head
   const parts = excerpts(places, countLines(content))
   const texts = linesAt(content, parts)
-  return [head, ...parts.map(({ from }, index) => excerptLines(texts[index] ?? [], from))].join('\n')
+  return [head, ...parts.map(({ from }, index) => excerptLines(texts[index] ?? [], from, at))].join('\n')
 }
 
 /** Numbered lines as `read` shows them, each cut to its beginning. */
-function excerptLines(lines: readonly string[], first: number): string {
+function excerptLines(lines: readonly string[], first: number, at: Place): string {
   const short = (line: string): string => (line.length > mostCharacters ? `${line.slice(0, mostCharacters)}…` : line)
-  return numberedLines(lines.map(short), first)
+  return numberedLines(lines.map(short), first, at)
 }
 
 function rangeText({ line, count }: ReplacedLines): string {

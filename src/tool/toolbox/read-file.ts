@@ -44,18 +44,18 @@ function kindOf({ path }: ReadableFile, { context }: ToolCall): FileKind | undef
   return kind
 }
 
-function readLines(file: ReadableFile, input: ReadInput, { context }: ToolCall): Promise<ToolOutput> {
-  return showLines(file, input, (take) => readSlices(file.path, take, context))
+function readLines(file: ReadableFile, input: ReadInput, { context, at }: ToolCall): Promise<ToolOutput> {
+  return showLines(file, { ...input, at }, (take) => readSlices(file.path, take, context))
 }
 
 /** Shows lines of the content a file would have in a dry run. @throws BatonError FILE_FAILED */
 export function readText(
   { text, ...file }: Omit<ReadableFile, 'size'> & { readonly text: string },
   input: ReadInput,
-  { context: { services } }: ToolCall,
+  { context: { services }, at }: ToolCall,
 ): Promise<ToolOutput> {
   const bytes = Buffer.from(text)
-  return showLines({ ...file, size: bytes.length }, input, async (take) => {
+  return showLines({ ...file, size: bytes.length }, { ...input, at }, async (take) => {
     const slices = createSlices()
     for (let from = 0; from < bytes.length && take(bytes.subarray(from, from + pieceBytes)); from += pieceBytes) {
       await slices.pass(services.signal)
@@ -67,7 +67,7 @@ const pieceBytes = 64 * 1024
 
 async function showLines(
   { path, shown, size }: ReadableFile,
-  { offset = 1, limit = usualLimit }: ReadInput,
+  { offset = 1, limit = usualLimit, at }: ReadInput & Pick<ToolCall, 'at'>,
   read: (take: PieceTaker) => Promise<void>,
 ): Promise<ToolOutput> {
   const hashes = size <= mostHashed
@@ -85,7 +85,7 @@ async function showLines(
   }
   const seen = hashes && found.lines.every(({ isUtf8 }) => isUtf8) ? seenParts(path, offset, found) : []
   const texts = found.lines.map(({ text }) => text)
-  return { text: [numberedLines(texts, offset), ...remarks(found, { offset, isWhole, size })].join('\n'), seen }
+  return { text: [numberedLines(texts, offset, at), ...remarks(found, { offset, isWhole, size })].join('\n'), seen }
 }
 
 interface Shown {

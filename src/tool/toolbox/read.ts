@@ -20,7 +20,7 @@ export interface ReadInput {
 /** Shows a file, a folder, or the rest of an output. */
 export const read = defineTool<ReadInput>({
   name: 'read',
-  description: modelText`Read a file. Each line of the result is a line number, a tab, and the exact text of that line: the number and the tab are not part of the file. Long files are returned in parts, and the last line explains how to get the next one. Images (PNG, JPEG, GIF, WebP) and PDF documents are shown directly. For a folder, the entries are listed. To read the rest of a truncated output, use its name (output:…).`,
+  description: modelText`Read a file. Each line of the result is a line number, a tab (in programs: →), and the exact text of that line: the number and the tab are not part of the file. Long files are returned in parts, and the last line explains how to get the next one. Images (PNG, JPEG, GIF, WebP) and PDF documents are shown directly. For a folder, the entries are listed. To read the rest of a truncated output, use its name (output:…).`,
   parameters: {
     type: 'object',
     properties: {

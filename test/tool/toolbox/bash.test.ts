@@ -170,7 +170,7 @@ describe.concurrent('bash', () => {
       call('read', { path: 'new/f' }),
       bash('pwd'),
     ])
-    expect(results.map(({ text }) => text.split('\n')[0])).toEqual(['[no output]', 'first', '1\tfirst', folder])
+    expect(results.map(({ text }) => text.split('\n')[0])).toEqual(['[no output]', 'first', '1→first', folder])
   })
 
   it('is refused in plan mode, in a dry run, and with a NUL character', async () => {

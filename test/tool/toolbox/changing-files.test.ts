@@ -92,7 +92,7 @@ describe('edit', () => {
     const { call, context } = toolHost(folder, { shown: shown(folder, 'a.txt') })
     const result = await call('edit', { path: 'a.txt', old_text: 'line 5\nline 6', new_text: 'five\nsix' })
     expect(result).toEqual({
-      text: 'Changed a.txt at lines 5-6.\n3\tline 3\n4\tline 4\n5\tfive\n6\tsix\n7\tline 7\n8\tline 8',
+      text: 'Changed a.txt at lines 5-6.\n3→line 3\n4→line 4\n5→five\n6→six\n7→line 7\n8→line 8',
     })
     expect(read(folder, 'a.txt')).toBe(lines.replace('line 5\nline 6', 'five\nsix'))
     expect(context.sent.find(({ type }) => type === 'changes.applied')).toMatchObject({
@@ -108,7 +108,7 @@ describe('edit', () => {
     const { call } = toolHost(folder, { shown: shown(folder, 'a.txt') })
     const edited = await call('edit', { path: 'a.txt', old_text: 'line 30000 of', new_text: 'one\ntwo' })
     expect(edited.text).toBe(
-      'Changed a.txt at lines 30000-30001.\n29998\tline 29998 of a large file\n29999\tline 29999 of a large file\n30000\tone\n30001\ttwo a large file\n30002\tline 30001 of a large file\n30003\tline 30002 of a large file',
+      'Changed a.txt at lines 30000-30001.\n29998→line 29998 of a large file\n29999→line 29999 of a large file\n30000→one\n30001→two a large file\n30002→line 30001 of a large file\n30003→line 30002 of a large file',
     )
     expect(read(folder, 'a.txt')).toBe(`\uFEFF${many.replace('line 30000 of', 'one\r\ntwo')}`)
     const whole = many.replaceAll('\r\n', '\n').replace('line', 'first')
@@ -124,9 +124,10 @@ describe('edit', () => {
     ['spaces and a tab', '    5\tline 5\n    6\tline 6', 'five\nsix'],
   ])('understands lines that are quoted with their numbers, by %s', async (_, quoted, replacement) => {
     const folder = tempTree({ 'a.txt': lines })
-    const { call } = toolHost(folder, { shown: shown(folder, 'a.txt') })
+    const scope = { at: [{ kind: 'turn', index: 0 }] } as const
+    const { call } = toolHost(folder, { shown: shown(folder, 'a.txt'), scope })
     const edited = await call('edit', { path: 'a.txt', old_text: quoted, new_text: replacement })
-    expect(edited.text).toContain('Changed a.txt at lines 5-6.')
+    expect(edited.text).toContain('Changed a.txt at lines 5-6.\n3\tline 3\n4\tline 4\n5\tfive\n')
     expect(read(folder, 'a.txt')).toBe(lines.replace('line 5\nline 6', 'five\nsix'))
   })
 
@@ -160,8 +161,8 @@ describe('edit', () => {
     const { call } = toolHost(folder, { shown: shown(folder, 'a.txt') })
     const missing = await call('edit', { path: 'a.txt', old_text: 'Line  7', new_text: 'x' })
     expect(missing.isError).toBe(true)
-    expect(missing.text).toContain('the text to replace is not in a.txt. The nearest place is:\n3\tline 3\n')
-    expect(missing.text).toContain('\n7\tline 7\n')
+    expect(missing.text).toContain('the text to replace is not in a.txt. The nearest place is:\n3→line 3\n')
+    expect(missing.text).toContain('\n7→line 7\n')
     const hidden = await call('edit', { path: 'secret.txt', old_text: 'the key is 1', new_text: 'The key is 1' })
     expect(hidden.text).toBe('Changed secret.txt at line 1.')
     const unread = await call('edit', { path: 'secret.txt', old_text: 'the key is', new_text: 'x' })
@@ -277,9 +278,9 @@ describe('a dry run', () => {
     expect(result.text).toBe(`Changed a.txt at line 7.\n${dryText('a.txt')}`)
     expect((await call('edit', { path: 'a.txt', old_text: 'line 7', new_text: 'x' })).isError).toBe(true)
     await call('edit', { path: 'a.txt', old_text: 'seven', new_text: 'sieben' })
-    expect((await call('read', { path: 'a.txt', offset: 7, limit: 1 })).text).toContain('7\tsieben\n')
+    expect((await call('read', { path: 'a.txt', offset: 7, limit: 1 })).text).toContain('7→sieben\n')
     expect((await call('write', { path: 'new/b.txt', content: 'one\n' })).isError).toBeUndefined()
-    expect((await call('read', { path: 'new/b.txt' })).text).toBe('1\tone')
+    expect((await call('read', { path: 'new/b.txt' })).text).toBe('1→one')
     await call('edit', { path: 'new/b.txt', old_text: 'one', new_text: 'two' })
     expect((await call('write', { path: 'new/b.txt', content: 'three\n' })).text).toContain('Replaced new/b.txt')
     expect(read(folder, 'a.txt')).toBe(lines)

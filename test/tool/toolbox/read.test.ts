@@ -15,19 +15,21 @@ describe('a text file', () => {
   it('is shown with line numbers, and counts as seen', async () => {
     const folder = tempTree({ 'a.txt': 'one\n\ttwo\n\nfour' })
     const { call, seen } = toolHost(folder)
-    expect(await call('read', { path: 'a.txt' })).toEqual({ text: '1\tone\n2\t\ttwo\n3\t\n4\tfour' })
+    expect(await call('read', { path: 'a.txt' })).toEqual({ text: '1→one\n2→\ttwo\n3→\n4→four' })
+    const ofModel = toolHost(folder, { scope: { at: [{ kind: 'turn', index: 0 }] } })
+    expect(await ofModel.call('read', { path: 'a.txt' })).toEqual({ text: '1\tone\n2\t\ttwo\n3\t\n4\tfour' })
     expect(seen.whole()).toEqual(new Map([[join(folder, 'a.txt'), sha256('one\n\ttwo\n\nfour')]]))
   })
 
   it('is found with another kind of space or composition in its name, and checked by its actual name', async () => {
     const files = { 'shot 1\u202fAM.txt': 'a\n', 'cafe\u0301/x.txt': 'b\n', 'a\u00a0b': '1', 'a\u2007b': '2' }
     const { call } = toolHost(tempTree({ ...files, 'se\u00a0cret.env': 's' }))
-    expect((await call('read', { path: 'shot 1 AM.txt' })).text).toBe('1\ta')
-    expect((await call('read', { path: 'caf\u00e9/x.txt' })).text).toBe('1\tb')
+    expect((await call('read', { path: 'shot 1 AM.txt' })).text).toBe('1→a')
+    expect((await call('read', { path: 'caf\u00e9/x.txt' })).text).toBe('1→b')
     expect((await call('read', { path: 'a b' })).text).toContain('there is no file a b')
     const edited = await call('edit', { path: 'caf\u00e9/x.txt', old_text: 'b', new_text: 'c' })
     expect(edited.isError).toBeUndefined()
-    expect((await call('read', { path: 'cafe\u0301/x.txt' })).text).toBe('1\tc')
+    expect((await call('read', { path: 'cafe\u0301/x.txt' })).text).toBe('1→c')
   })
 
   it('is not guessed among several names that look the same: each is named so that it can be distinguished', async () => {
@@ -37,7 +39,7 @@ describe('a text file', () => {
     const { text, isError } = await call('read', { path: 'a b' })
     expect(isError).toBe(true)
     expect(text).toContain(String.raw`: write one of "a\u00a0b", "a\u2007b" as the path`)
-    expect((await call('read', { path: 'a\u2007b' })).text).toBe('1\t2')
+    expect((await call('read', { path: 'a\u2007b' })).text).toBe('1→2')
     const composed = await call('read', { path: 'sub/cafe\u0301 x' })
     expect(composed.text).toContain(String.raw`"sub/cafe\u0301\u00a0x", "sub/caf\u00e9 x"`)
     expect((await call('read', { path: 'a c' })).text).toMatch(/there is no file a c\.$/)
@@ -46,15 +48,15 @@ describe('a text file', () => {
   it('is returned in parts, and counts as seen when all of them were shown', async () => {
     const { call, seen } = toolHost(tempTree({ 'a.txt': numbers(1, 4500) }))
     const first = await call('read', { path: 'a.txt' })
-    expect(first.text).toMatch(/^1\tline 1\n2\tline 2\n/)
-    expect(first.text).toMatch(/\n2000\tline 2000\n\[lines 1 to 2000 of 4500; go on from offset 2001\]$/)
+    expect(first.text).toMatch(/^1→line 1\n2→line 2\n/)
+    expect(first.text).toMatch(/\n2000→line 2000\n\[lines 1 to 2000 of 4500; go on from offset 2001\]$/)
     await call('read', { path: 'a.txt', offset: 2001 })
     expect(seen.whole().size).toBe(0)
     const last = await call('read', { path: 'a.txt', offset: 4001 })
-    expect(last.text).toMatch(/\n4500\tline 4500\n\[lines 4001 to 4500 of 4500\]$/)
+    expect(last.text).toMatch(/\n4500→line 4500\n\[lines 4001 to 4500 of 4500\]$/)
     expect(seen.whole().size).toBe(1)
     expect(await call('read', { path: 'a.txt', offset: 7, limit: 2 })).toEqual({
-      text: '7\tline 7\n8\tline 8\n[lines 7 to 8 of 4500; go on from offset 9]',
+      text: '7→line 7\n8→line 8\n[lines 7 to 8 of 4500; go on from offset 9]',
     })
     expect(await call('read', { path: 'a.txt', offset: 4501 })).toEqual({
       text: 'Error in tool "read": a.txt has 4500 lines: offset 4501 is past the end.',
@@ -75,17 +77,17 @@ describe('a text file', () => {
     expect(text.length).toBeLessThan(50_000)
     const [, last = '', next = ''] = /\[lines 1 to (\d+) of 1000; go on from offset (\d+)\]$/.exec(text) ?? []
     expect(Number(next)).toBe(Number(last) + 1)
-    expect(text).toContain(`\n${last}\t${'x'.repeat(500)}\n[`)
+    expect(text).toContain(`\n${last}→${'x'.repeat(500)}\n[`)
   })
 
   it('has long lines truncated, and these do not count as seen', async () => {
     const { call, seen } = toolHost(tempTree({ 'a.txt': `short\n${'😀'.repeat(3000)}\nend\n` }))
     const { text } = await call('read', { path: 'a.txt' })
-    expect(text).toBe(`1\tshort\n2\t${'😀'.repeat(1000)}… [cut: the line has 12000 bytes]\n3\tend`)
+    expect(text).toBe(`1→short\n2→${'😀'.repeat(1000)}… [cut: the line has 12000 bytes]\n3→end`)
     expect(seen.whole().size).toBe(0)
     const huge = toolHost(tempTree({ 'b.txt': 'x'.repeat(3_000_000) }))
     expect((await huge.call('read', { path: 'b.txt' })).text).toMatch(
-      /^1\tx{2000}… \[cut: the line has 3000000 bytes\]$/,
+      /^1→x{2000}… \[cut: the line has 3000000 bytes\]$/,
     )
   })
 
@@ -94,8 +96,8 @@ describe('a text file', () => {
       tempTree({ 'empty.txt': '', 'dos.txt': 'a\r\nb\r\n', 'old.txt': Buffer.from('caf\u00e9\n', 'latin1') }),
     )
     expect((await call('read', { path: 'empty.txt' })).text).toBe('[the file is empty]')
-    expect((await call('read', { path: 'dos.txt' })).text).toBe('1\ta\n2\tb\n[lines end in CR LF]')
-    expect((await call('read', { path: 'old.txt' })).text).toMatch(/^1\tcaf\ufffd\n\[this is not UTF-8/)
+    expect((await call('read', { path: 'dos.txt' })).text).toBe('1→a\n2→b\n[lines end in CR LF]')
+    expect((await call('read', { path: 'old.txt' })).text).toMatch(/^1→caf\ufffd\n\[this is not UTF-8/)
     expect(seen.whole().size).toBe(2)
   })
 
@@ -105,7 +107,7 @@ describe('a text file', () => {
     truncateSync(join(folder, 'big.log'), 1024 ** 3)
     const { text } = await call('read', { path: 'big.log', offset: 15_000, limit: 2 })
     expect(text).toMatch(
-      /^15000\tline 15000\n15001\tline 15001\n\[lines 15000 to 15001 of more than \d+ \(1gb\); go on from offset 15002\]$/,
+      /^15000→line 15000\n15001→line 15001\n\[lines 15000 to 15001 of more than \d+ \(1gb\); go on from offset 15002\]$/,
     )
     expect(seen.whole().size).toBe(0)
   })
@@ -235,8 +237,8 @@ describe('the rules', () => {
     const folder = tempTree({ '.env.example': 'KEY=', '.env': 'KEY=1', 'certs/ca.pem': 'x' })
     const opened = { tool: 'read', pattern: 'certs/*.pem', effect: 'allow', origin: 'baton.toml:1' } as const
     const { call } = toolHost(folder, { rules: [opened] })
-    expect((await call('read', { path: '.env.example' })).text).toBe('1\tKEY=')
-    expect((await call('read', { path: 'certs/ca.pem' })).text).toBe('1\tx')
+    expect((await call('read', { path: '.env.example' })).text).toBe('1→KEY=')
+    expect((await call('read', { path: 'certs/ca.pem' })).text).toBe('1→x')
     expect((await call('read', { path: '.env' })).isDenied).toBe(true)
   })
 })
