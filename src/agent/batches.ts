@@ -52,8 +52,8 @@ export interface BatchDesk extends Batches {
 interface BatchDeskOptions {
   /** Of the run: batches are recorded and reported at its root. */
   readonly context: RunContext
-  /** How long the run waits for a batch, in milliseconds. */
-  readonly waitMs: number
+  /** How long the run waits for a batch, in milliseconds. Default: a little longer than hosts work on one. */
+  readonly waitMs: number | undefined
 }
 
 /** A call that waits until its batch is sent. */
@@ -87,6 +87,8 @@ interface Results {
   readonly byId: ReadonlyMap<string, BatchResult>
 }
 
+const usualWaitMs = 25 * 3_600_000
+
 /** How long a batch is held back after its last call, because others follow at the same moment. */
 const settleMs = 200
 /** How long it is held back at most, for tasks that have not made their call: they may wait for something in it. */
@@ -97,7 +99,7 @@ const longestHoldMs = 5 * 60_000
  * an effect at the root of the run, recorded with the ids of its calls, so that a resumed run waits for it instead of
  * sending it again; if it is not known whether it was sent, it is looked for at the host. Each call records its answer.
  */
-export function createBatchDesk({ context: given, waitMs }: BatchDeskOptions): BatchDesk {
+export function createBatchDesk({ context: given, waitMs = usualWaitMs }: BatchDeskOptions): BatchDesk {
   const context = withScope(given, { at: [] })
   const { effects, clock, signal, now } = context.services
   const earlier = earlierBatches(effects)

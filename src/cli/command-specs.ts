@@ -23,7 +23,7 @@ const requestFlags = {
   iter: { kind: 'text', describe: 'repeat the work: a number of iterations (5) or a duration (10m)' },
   until: { kind: 'text', describe: 'repeat the work until this command exits with 0, for example "npm test"' },
   collab: { kind: 'switch', describe: 'let the model start and lead a team of agents' },
-  batch: { kind: 'switch', describe: 'send the model calls of all inputs as a batch, at half the price' },
+  batch: { kind: 'switch', describe: 'send calls in batches at half the price' },
 } as const satisfies FlagSpecs
 
 const timeout = { kind: 'text', describe: 'stop the run if it takes longer than this, for example 30m' } as const

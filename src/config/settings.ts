@@ -56,8 +56,8 @@ export interface Settings extends Pick<Values, Exclude<PlainKey, 'reasoning_effo
     readonly agent_ms?: number
     /** For a question to a person; undefined: no limit. */
     readonly approval_ms?: number
-    /** For the answers of a batch; then the run is suspended. */
-    readonly batch_ms: number
+    /** For the answers of a batch; undefined: the default limit. */
+    readonly batch_ms?: number
     /** For the command of `gate`; undefined: the default limit. */
     readonly gate_ms?: number
   }
@@ -118,10 +118,10 @@ export function settingsOf(merged: JsonObject, { workspace }: { readonly workspa
       connect_ms: durationMs(connect),
       headers_ms: durationMs(headers),
       stream_idle_ms: durationMs(stream_idle),
-      batch_ms: durationMs(batch),
       ...(request === undefined ? {} : { request_ms: durationMs(request) }),
       ...(agent === undefined ? {} : { agent_ms: durationMs(agent) }),
       ...(approval === undefined ? {} : { approval_ms: durationMs(approval) }),
+      ...(batch === undefined ? {} : { batch_ms: durationMs(batch) }),
       ...(gate === undefined ? {} : { gate_ms: durationMs(gate) }),
     },
     model_aliases: values.model_aliases ?? {},

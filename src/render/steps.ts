@@ -131,23 +131,11 @@ function noteworthy(event: RunEvent, target: 'prompt' | 'agent', paint: Paint): 
       const longer = event.left_ms === undefined ? '' : `, trying for another ${formatClock(event.left_ms + 999)}`
       return `${paint('yellow', 'retry')} in ${wait} (attempt ${event.attempt} failed)${longer}: ${event.error.message}`
     }
-    case 'batch.sent': {
-      const calls = `${event.calls} ${event.calls === 1 ? 'call' : 'calls'}`
-      return event.earlier === true
-        ? `${paint('cyan', 'batch')} ${event.id} with ${calls} to ${event.model} was sent before: waiting for its answers`
-        : `${paint('cyan', 'batch')} ${event.id}: ${calls} sent to ${event.model} at half the price, answered within a day; Ctrl-C leaves it there, and baton resume ${event.run_id} gets the answers`
-    }
-    case 'batch.waiting': {
-      if (event.error !== undefined)
-        return `${paint('yellow', 'batch')} ${event.id === undefined ? 'not sent yet, trying' : `${event.id} cannot be asked for, asking`} again in ${formatDuration(event.delay_ms)}: ${event.error.message}`
-      return event.done === undefined || event.done === 0
-        ? undefined
-        : `${paint('cyan', 'batch')} ${event.id ?? ''}: ${event.done} of ${event.calls ?? 0} answered`
-    }
+    case 'batch.sent':
+    case 'batch.waiting':
     case 'batch.completed': {
-      const left = event.calls - event.answered
-      const rest = left === 0 ? '' : `; ${left} ${left === 1 ? 'is' : 'are'} sent at once, at the full price`
-      return `${paint('cyan', 'batch')} ${event.id} has ended: ${event.answered} of ${event.calls} answered${rest}`
+      const text = batchText(event)
+      return text === undefined ? undefined : `${paint('cyan', 'batch')} ${text}`
     }
     case 'fallback':
       return `${paint('yellow', 'fallback')} to ${event.to}: ${event.error.message}`
@@ -178,6 +166,25 @@ function noteworthy(event: RunEvent, target: 'prompt' | 'agent', paint: Paint): 
       return `${paint('red', 'failed')} ${event.label}: ${event.error.message}`
     default:
       return undefined
+  }
+}
+
+type BatchEvent = Extract<RunEvent, { readonly type: `batch.${string}` }>
+
+function batchText(event: BatchEvent): string | undefined {
+  const { id = '', calls = 0, model } = event
+  const sent = `${id} with ${calls} ${calls === 1 ? 'call' : 'calls'} to ${model}`
+  switch (event.type) {
+    case 'batch.sent':
+      return event.earlier === true
+        ? `${sent} was sent before`
+        : `${sent} at half the price. Ctrl-C leaves it there; get its answers with baton resume ${event.run_id}`
+    case 'batch.waiting':
+      if (event.error !== undefined)
+        return `${id} tries again in ${formatDuration(event.delay_ms)}: ${event.error.message}`.trimStart()
+      return event.done === 0 ? undefined : `${id}: ${event.done ?? 0} of ${calls} answered`
+    case 'batch.completed':
+      return `${id}: ${event.answered} of ${calls} answered${event.answered === calls ? '' : ', the others are sent at once'}`
   }
 }
 

@@ -88,7 +88,7 @@ export async function askMain(question: Question, around: RunContext): Promise<T
       ...mainAgent(question, given),
       ...defined({ said: question.said }),
       // the user of a chat waits for its answer
-      ...(settings.batch && question.said === undefined ? { isBatched: true } : {}),
+      ...(settings.batch === true && question.said === undefined ? { isBatched: true } : {}),
     },
     at,
   )

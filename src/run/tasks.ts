@@ -119,7 +119,7 @@ async function runTasks(plans: readonly TaskPlan[], tasks: Tasks, context: RunCo
   emit(context, { type: 'tasks.planned', count: plans.length, concurrency: limit })
   const { batches, piece: outer } = context.services
   // a file that is run as an agent belongs to the piece of its caller
-  const opens = settings.batch && outer === undefined && context.scope.dry !== 'req'
+  const opens = settings.batch === true && outer === undefined && context.scope.dry !== 'req'
   const pieces = opens ? ((await batches?.open(plans.length, limit)) ?? []) : []
   const placeOfTask = (index: number): RunContext => below(context, task(index))
   const queued: QueuedWork<TaskPlan> = {

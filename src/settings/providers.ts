@@ -23,10 +23,7 @@ const keys = {
   },
   organization: { schema: ({ name }) => name, text: 'The organization of OpenAI whose account is used.' },
   project: { schema: ({ name }) => name, text: 'The project of OpenAI whose account is used.' },
-  batch: {
-    schema: ({ flag }) => flag,
-    text: 'It has the batch API of OpenAI or, with the format anthropic, of Anthropic, at half the price.',
-  },
+  batch: { schema: ({ flag }) => flag, text: 'It has the batch API of OpenAI, or of Anthropic if that is its format.' },
   default_model: { schema: ({ name }) => name, text: 'The model if none is named.' },
   stream_idle_timeout_ms: {
     schema: ({ integer }) => integer(1, 86_400_000),
@@ -52,7 +49,7 @@ function refine(table: z.ZodType): z.ZodType {
       context.addIssue({ code: 'custom', path: ['api_version'], input: format, message })
     }
     if (batch === true && (version !== undefined || format === 'gemini')) {
-      const message = 'left out: the batch APIs of Azure and of Gemini are not supported'
+      const message = 'left out for Azure and Gemini'
       context.addIssue({ code: 'custom', path: ['batch'], input: batch, message })
     }
   })

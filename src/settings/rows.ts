@@ -314,8 +314,7 @@ export const rows = {
     schema: ({ flag }) => flag,
     order: free,
     isPlain: true,
-    initial: false,
-    text: 'Send the first model call of each task in a batch, at half the price: the answers may take up to a day.',
+    text: 'Send the first call of each task as a batch: half the price, answered within a day.',
   },
   reasoning_summary: {
     ...frameForModels,
@@ -403,8 +402,7 @@ export const rows = {
       batch: {
         schema: ({ duration }) => duration,
         order: down,
-        initial: '25h',
-        text: 'How long a run with batch = true waits for a batch; then it is suspended, and baton resume goes on.',
+        text: 'How long a run waits for a batch before it is suspended. Default: 25h.',
       },
       gate: { schema: ({ timeLimit }) => timeLimit, order: down, text: 'The command of gate. Default: 10m.' },
     },

@@ -126,7 +126,7 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
     (desk ??= import('../agent/batches.ts').then(({ createBatchDesk }) =>
       createBatchDesk({ context, waitMs: target.settings.timeouts.batch_ms }),
     ))
-  const sendsBatches = target.settings.batch && run.replay === undefined
+  const sendsBatches = target.settings.batch === true && run.replay === undefined
   const parts = {
     ...agentParts(target, { ...run, signal, limitsCost: budgets.limitsCost }),
     ...(sendsBatches ? { batches } : {}),

@@ -42,7 +42,7 @@ it.each(['openai', 'anthropic'] as const)(
       onError: (text, kill) => void (text.includes('at half the price') && kill('SIGKILL')),
     })
     expect(killed.code).toBeNull()
-    expect(killed.stderr).toMatch(/batch batch_1: 2 calls sent to \S+ at half the price/)
+    expect(killed.stderr).toMatch(/batch batch_1 with 2 calls to \S+ at half the price/)
     const { stdout: runs } = await run(['runs'])
     expect(runs).toContain('interrupted')
     server.end()
