@@ -147,7 +147,7 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
     offered: offering.map(({ name }) => name),
     ...(output === undefined ? {} : { output }),
     hasMail: async (signal) => inbox !== undefined && inbox.next(signal),
-    async ask(prompt, { tools: offers = true, output: isFinal = true, acceptsEmpty: takesEmpty = acceptsEmpty } = {}) {
+    async ask(prompt, { tools: offers = true, output: isFinal = true, acceptsEmpty: takesEmpty = false } = {}) {
       const index = turns
       const isTold = wasAnswered()
       turns += 1
@@ -172,19 +172,22 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
           },
           recorded: log.next(),
           itemId: id,
-          acceptsEmpty: takesEmpty,
+          acceptsEmpty: acceptsEmpty || takesEmpty,
         },
         parts,
         withServices(opener, { signal: prompt.signal }),
       )
-      const { answer } = answered
+      const { answer, empty } = answered
       prompt.count(answered)
       taken = answered.chosen.taken
-      if (!isTold) warnOfAnswer(answered, { agent, offersTools }, opener)
+      if (!isTold && empty === undefined) warnOfAnswer(answered, { agent, offersTools }, opener)
       emit(opener, { type: 'item.completed', item: { ...item, text: textOf(answer) } })
       const calls = offersTools ? toolCallsOf(answer) : []
-      log.answered({ role: 'assistant', parts: calls.length === 0 ? withoutCalls(answer.parts) : answer.parts })
-      return { text: textOf(answer), calls, itemId: id, isLast: turns >= maxTurns, end: endOf(answer.finish) }
+      const said = calls.length === 0 ? withoutCalls(answer.parts) : answer.parts
+      // servers refuse a message without content
+      log.answered(empty === undefined ? { role: 'assistant', parts: said } : undefined)
+      const end = endOf(answer.finish)
+      return { text: textOf(answer), calls, itemId: id, isLast: turns >= maxTurns, end, ...defined({ empty }) }
     },
     askAgain(message, warning) {
       if (!wasAnswered()) emit(opener, { type: 'warning', message: warning })

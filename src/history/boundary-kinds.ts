@@ -104,6 +104,7 @@ const ownReads: ReadonlySet<string> = new Set([
   'inbox',
   'inbox.next',
   'mail',
+  'wait.open',
   'program.calls',
   'worktree.closed',
 ])

@@ -52,8 +52,7 @@ export function createTally({ target: given }: { readonly target?: RunResult['ta
       else if (event.type === 'redo' && event.agent === '') {
         tasks.clear()
         isDegraded = false
-      }
-      else if (isTaskEnd(event)) addTask(event)
+      } else if (isTaskEnd(event)) addTask(event)
       else if (event.type === 'run.completed' || event.type === 'run.failed') end = event
     },
     addModel: (model) => void models.add(model),

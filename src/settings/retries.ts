@@ -9,7 +9,11 @@ export type RetryReason = 'empty' | 'invalid' | 'error'
 export const retryRows = {
   retries: { schema: ({ integer }) => integer(0, 10), text: 'How often it is tried again after it has failed.' },
   retry_on: {
-    schema: ({ listOf, oneOf }) => listOf(oneOf('empty', 'invalid', 'error'), 'a list of "empty", "invalid", "error"').min(1, 'a list of "empty", "invalid", "error"'),
+    schema: ({ listOf, oneOf }) =>
+      listOf(oneOf('empty', 'invalid', 'error'), 'a list of "empty", "invalid", "error"').min(
+        1,
+        'a list of "empty", "invalid", "error"',
+      ),
     text: 'After which failures: an empty answer, one that does not fit, any other error. Default: all of them.',
   },
 } as const satisfies KeyRows
@@ -26,7 +30,11 @@ export function mayRetry({ retries = 0, retry_on: reasons }: Retries, reason: Re
 }
 
 /** `retry_on` without a number of retries. */
-export function checkRetries({ retries = 0, retry_on: reasons }: Retries, at: DataPath, who: string): readonly Finding[] {
+export function checkRetries(
+  { retries = 0, retry_on: reasons }: Retries,
+  at: DataPath,
+  who: string,
+): readonly Finding[] {
   if (reasons === undefined || retries > 0) return []
   const message = `${who} has retry_on without retries`
   return [wrongKey([...at, 'retry_on'], { message, hint: 'Add retries = 2, or remove retry_on.' })]

@@ -30,7 +30,9 @@ function drawnStep(step: WorkflowStepPlan, options: TreeOptions): DrawnStep {
     ...(when.trim() === 'success' ? [] : [`when ${shown(when)}`]),
     ...(list === null ? [] : [`for each of ${shown(list)}`]),
     ...(fallback.length === 0 ? [] : [`fallback ${fallback.map(shown).join(', ')}`]),
-    ...(step.retries === undefined || step.retries === 0 ? [] : [step.retries === 1 ? '1 retry' : `${step.retries} retries`]),
+    ...(step.retries === undefined || step.retries === 0
+      ? []
+      : [step.retries === 1 ? '1 retry' : `${step.retries} retries`]),
     ...(step.on_error === 'continue' ? ['continues after errors'] : []),
     ...(step.isolation === null ? [] : ['in a work tree']),
     ...asked,

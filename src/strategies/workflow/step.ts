@@ -405,7 +405,9 @@ async function reasonToSkip(node: StepNode, run: WorkflowRun, context: RunContex
   }
   if (step.when.trim() === 'always') return undefined
   if (step.when.trim() === 'failure') {
-    return ends.some(({ status }) => status === 'failed' || status === 'partial') ? undefined : 'nothing that it needs has failed'
+    return ends.some(({ status }) => status === 'failed' || status === 'partial')
+      ? undefined
+      : 'nothing that it needs has failed'
   }
   const missing = ends.find(({ status }) => status !== 'done' && status !== 'partial')
   if (missing === undefined) return undefined
