@@ -391,7 +391,8 @@ describe('a step of which one item gets an empty answer', () => {
   it('leaves the report, and the end says that it was made from a part; a resumed run repeats only that item', async () => {
     const isMended = { now: false }
     const { run, newest, counts } = await world({ 'ask.md': forty }, (text) => ({
-      text: text.includes('d.ts') && !isMended.now ? '' : `answer to ${text}`,
+      text:
+        !isMended.now && (text === 'look at d.ts.' || text.startsWith('Your last answer')) ? '' : `answer to ${text}`,
     }))
     const ran = await run(['ask.md', '--json'])
     const end = jsonLines(ran.stdout).at(-1)

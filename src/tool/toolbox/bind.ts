@@ -144,7 +144,7 @@ async function compile(
 function accepted(parameters: JsonObject, usual: readonly string[]): JsonObject {
   const { required } = parameters
   if (usual.length === 0 || !Array.isArray(required)) return parameters
-  return { ...parameters, required: (required as readonly Json[]).filter((key) => !usual.includes(String(key))) }
+  return { ...parameters, required: (required as readonly string[]).filter((key) => !usual.includes(key)) }
 }
 
 /** In characters: an error repeats what the model wrote, which can be of any length. */

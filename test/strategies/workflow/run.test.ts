@@ -508,7 +508,7 @@ describe('a step with retries', () => {
   const output = '[output.schema]\ntype = "object"\nproperties.n.type = "number"\nrequired = ["n"]\n'
 
   it('tries again after an empty answer, and names what it tries', async () => {
-    const each = `for_each = "{\'a.ts\', \'b.ts\'}"\ninstructions = "Look at {{item}}."\nretries = 1`
+    const each = `for_each = "{'a.ts', 'b.ts'}"\ninstructions = "Look at {{item}}."\nretries = 1`
     let empty = 0
     const { task, sent } = await run(file(step('look', each)), {
       answer: (text) => ({ text: [text.includes('b.ts') && (empty += 1) < 3 ? '' : 'seen'] }),
