@@ -40,8 +40,11 @@ export async function answerPrompt(
     const { text, calls, itemId } = answer
     const isLastRound = answer.isLast || round >= maxRounds
     let step: Step = open.take(answer)
-    // a replay accepts what the run accepted
-    if (step.kind === 'again' && !isLastRound && turns.endsHere()) step = { kind: 'end', end: answer.end }
+    // a replay accepts what the run accepted, and fails where it failed
+    if (step.kind === 'again' && (isLastRound || turns.endsHere())) {
+      if (step.refused !== undefined) throw step.refused
+      if (!isLastRound) step = { kind: 'end', end: answer.end }
+    }
 
     if (step.kind === 'nothing') {
       timeline.addText(step.note)

@@ -26,8 +26,8 @@ export interface MessageLog {
   readonly takeNext: (recorded: RecordedMessages) => void
   /** The messages since the last answer; earlier ones are recorded already. */
   readonly next: () => RecordedMessages
-  /** Adds an answer of the model, which is recorded by its call. */
-  readonly answered: (message: Message) => void
+  /** Adds an answer of the model, which is recorded by its call; undefined: it is empty. */
+  readonly answered: (message: Message | undefined) => void
   /** The first messages, of which only a hash is recorded. */
   readonly hashOf: (count: number) => RecordedMessages['before']
   /**
@@ -91,7 +91,7 @@ export function createMessageLog({ said = [], portable = (text) => text }: LogOp
       return { before: { count: recorded, hash }, messages: fresh }
     },
     answered(message) {
-      messages.push(message)
+      if (message !== undefined) messages.push(message)
       recorded = messages.length
     },
     hashOf: (count) => ({ count, hash: sha256(textOf(messages.slice(0, count))) }),

@@ -25,8 +25,8 @@ interface Question {
   readonly request: Omit<ModelRequest, 'model'>
   readonly recorded: RecordedMessages
   readonly itemId: string
-  /** An empty answer of the last model is accepted. */
-  readonly acceptsEmpty: boolean
+  /** An empty answer of the last model is accepted. `again`: if another request may get one with content. */
+  readonly acceptsEmpty: boolean | 'again'
   /** The call of the first model may be sent in a batch. */
   readonly isBatched?: boolean
 }
@@ -34,6 +34,14 @@ interface Question {
 export interface ModelCallResult {
   readonly chosen: ChosenModel
   readonly answer: Answer
+  /** The error that its answer is empty, which is left to the caller. */
+  readonly empty?: EmptyAnswer
+}
+
+export interface EmptyAnswer {
+  readonly error: BatonError
+  /** It called a tool, but none is offered. */
+  readonly hasCalls: boolean
 }
 
 /**
@@ -55,8 +63,10 @@ export async function askModels(question: Question, parts: AgentParts, context: 
       const place = callPlace(at, models.indexOf(name))
       const call = { chosen, request: requestFor(chosen, request), recorded, at: place, itemId, isBatched }
       const answered = { chosen, answer: await callModel(call, patience, context) }
-      if (next !== undefined || !acceptsEmpty) refuseEmpty(answered, request)
-      return answered
+      const empty = emptyAnswer(answered, request)
+      if (empty === undefined || (next === undefined && acceptsEmpty === true)) return answered
+      if (next !== undefined || acceptsEmpty === false || !empty.mayPass) throw empty.error
+      return { ...answered, empty: { error: allFailed([...failures, empty.error]), hasCalls: empty.hasCalls } }
     } catch (error) {
       context.services.signal.throwIfAborted()
       if (!isModelFailure(error)) throw error
@@ -267,15 +277,17 @@ function endless({ label }: ChosenModel): BatonError {
 }
 
 /**
- * Rejects an answer without text, even though it was paid for, because another model may have one. A tool call makes it
- * an answer only if tools were offered.
- * @throws BatonError MODEL_FAILED
+ * The error of an answer without text, even though it was paid for, because another model may have one. A tool call makes
+ * it an answer only if tools were offered.
  */
-function refuseEmpty({ chosen, answer }: ModelCallResult, { tools = [] }: Question['request']): void {
+function emptyAnswer({ chosen, answer }: ModelCallResult, { tools = [] }: Question['request']) {
   const toolCalls = toolCallsOf(answer)
-  if (textOf(answer).trim() !== '' || (toolCalls.length > 0 && tools.length > 0)) return
-  const [what, hint] = toolCalls.length > 0 ? onlyCalls : emptyAnswers[answer.finish]
-  throw new BatonError('MODEL_FAILED', `${chosen.label} ${what}`, { reason: 'EMPTY_ANSWER', hint })
+  if (textOf(answer).trim() !== '' || (toolCalls.length > 0 && tools.length > 0)) return undefined
+  const hasCalls = toolCalls.length > 0
+  const found = hasCalls ? onlyCalls : emptyAnswers[answer.finish]
+  const [what, hint] = found
+  const error = new BatonError('MODEL_FAILED', `${chosen.label} ${what}`, { reason: 'EMPTY_ANSWER', hint })
+  return { error, hasCalls, mayPass: hasCalls || found === noWords }
 }
 
 const noWords = [

@@ -208,7 +208,7 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
 
   async function askNow(
     prompt: OpenPrompt,
-    { tools: offers = true, output: isFinal = true, acceptsEmpty: takesEmpty = acceptsEmpty }: AskOptions,
+    { tools: offers = true, output: isFinal = true, acceptsEmpty: takesEmpty = false }: AskOptions,
     compaction: Compaction | undefined,
   ): Promise<Reply> {
     const { index, place, isTold } = beginTurn()
@@ -230,22 +230,24 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
         },
         recorded: { ...log.next(), ...defined({ compaction }) },
         itemId: id,
-        acceptsEmpty: takesEmpty,
+        acceptsEmpty: acceptsEmpty || takesEmpty,
         isBatched: agent.isBatched === true && index === 0,
       },
       parts,
       withServices(opener, { signal: prompt.signal }),
     )
-    const { answer } = answered
+    const { answer, empty } = answered
     asked += 1
     prompt.count(answered)
     taken = answered.chosen.taken
-    if (!isTold) warnOfAnswer(answered, { agent, offersTools }, opener)
+    if (!isTold && empty === undefined) warnOfAnswer(answered, { agent, offersTools }, opener)
     emit(opener, { type: 'item.completed', item: { ...item, text: textOf(answer) } })
     const calls = offersTools ? toolCallsOf(answer) : []
-    log.answered({ role: 'assistant', parts: calls.length === 0 ? withoutCalls(answer.parts) : answer.parts })
+    const content = calls.length === 0 ? withoutCalls(answer.parts) : answer.parts
+    // servers refuse a message without content
+    log.answered(empty === undefined ? { role: 'assistant', parts: content } : undefined)
     room.answered(answer.usage, log.all().length)
-    return { text: textOf(answer), calls, itemId: id, isLast: asked >= maxTurns, end: endOf(answer.finish) }
+    return { text: textOf(answer), calls, itemId: id, isLast: asked >= maxTurns, end: endOf(answer.finish), ...defined({ empty }) }
   }
 
   /** How the conversation has to be made shorter before the next request, in a resumed run as it was. */

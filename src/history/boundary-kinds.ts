@@ -125,6 +125,7 @@ const ownReads: ReadonlySet<string> = new Set([
   'inbox',
   'inbox.next',
   'mail',
+  'wait.open',
   'program.calls',
   'worktree.closed',
 ])

@@ -292,6 +292,9 @@ function stepsOf(lane: Lane, { now }: Frame): readonly Segment[] {
   const activity = activityOf(lane, now)
   return [
     ...(lane.items === undefined ? [] : [{ text: `  ${countsText(lane.items)}` }]),
+    ...(lane.items === undefined || lane.items.failed === 0
+      ? []
+      : [{ text: ` (${formatCount(lane.items.failed)} failed)`, format: 'yellow' } as const]),
     ...(steps === '' ? [] : [{ text: `  ${steps}`, format: 'cyan' } as const]),
     { text: `  ${formatClock(now - lane.since)}`, format: 'dim' },
     ...(lane.costUsd === undefined || lane.costUsd === 0 ? [] : [{ text: `  ${formatCost(lane.costUsd)}` }]),

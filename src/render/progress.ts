@@ -131,12 +131,14 @@ export function createProgress(clock: () => number): ProgressKeeper {
         return
       case 'step.started': {
         const lane = open(place, `  ${shortLabel(event.id)}`)
-        if (event.items !== undefined) lane.items = { planned: event.items, finished: 0 }
+        if (event.items !== undefined) lane.items = { planned: event.items, finished: 0, failed: 0 }
         return
       }
       case 'step.item':
         return within(place, (lane) => {
-          if (lane.items !== undefined) lane.items = { ...lane.items, finished: lane.items.finished + 1 }
+          if (lane.items === undefined) return
+          const { planned, finished, failed } = lane.items
+          lane.items = { planned, finished: finished + 1, failed: failed + (event.status === 'failed' ? 1 : 0) }
         })
       case 'step.completed':
       case 'step.skipped':

@@ -77,7 +77,7 @@ export function notUsedAgain(
 /** Whether a task or its run failed because of an answer that a resumed run must not reuse. */
 export function isUnusable(error: unknown): boolean {
   if (error instanceof AnsweredFailure) return isUnusable(error.reason)
-  return error === unusable || (isBatonError(error) && isUnusable(error.cause))
+  return error === unusable || (isBatonError(error) && (error.reason === 'EMPTY_ANSWER' || isUnusable(error.cause)))
 }
 
 /** Attaches an answer, which was paid for, to the error if processing it fails. */

@@ -29,6 +29,7 @@ import { loadFiles } from './files.ts'
 import type { Conversation } from './main-agent.ts'
 import { type LoadedFile, quoteFiles, quoteLines } from './messages.ts'
 import { BatonError, isBatonError } from '../base/error.ts'
+import { type MarkdownFence, nextMarkdownFence } from '../prompt/lines.ts'
 import { isObject } from '../base/json.ts'
 import type { FileChange } from '../event/event.ts'
 import { askingFirst } from '../tool/permission.ts'
@@ -77,6 +78,7 @@ export async function applyAnswer(
       continue
     }
     if (isLast || outcome.kind === 'applied' || outcome.kind === 'planned' || outcome.kind === 'rolled_back') {
+      if (isEmpty(outcome)) warnOfUnusedCode(answer.text, settings, context)
       return answered(outcome, conversation, context.scope.folders)
     }
     before = outcome
@@ -144,6 +146,28 @@ function namesOf(path: string, shown: ReadonlyMap<string, string>): readonly str
 /** The path of an answer as messages show it: relative to the workspace. */
 function namesIn(baseDir: string, { workspace }: Pick<RunFolders, 'workspace'>): (path: string) => string {
   return (path) => (path === 'unknown' ? 'a change' : displayPath(workspace, resolve(baseDir, path)))
+}
+
+/** Blocks in these languages are commands or data to look at. */
+const shownLanguages: ReadonlySet<string> = new Set(
+  'bash console log mermaid output plaintext powershell sh shell terminal text txt zsh'.split(' '),
+)
+
+/** Warns about an answer with code that changes no file, although it may. */
+export function warnOfUnusedCode(text: string, { file_content_mode: mode }: Settings, context: Sender): void {
+  if (!hasCode(text)) return
+  const hint = `It is only printed. File changes need the format of file_content_mode = "${mode}"; a model that does not write it may do better with tools, such as tools = ["read", "edit"].`
+  emit(context, { type: 'warning', message: 'the answer has code in it, but changes no file', hint })
+}
+
+/** Whether a text has a fenced block with code. */
+function hasCode(text: string): boolean {
+  let fence: MarkdownFence | undefined
+  return text.split('\n').some((line) => {
+    const before = fence
+    fence = nextMarkdownFence(fence, line)
+    return before !== undefined && before === fence && line.trim() !== '' && !shownLanguages.has(before.language)
+  })
 }
 
 /** Warns about changes that were not applied: rejected by the user, or left out by `partial`. */

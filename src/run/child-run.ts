@@ -148,7 +148,7 @@ async function runOnce(
   const unmet = outcome.status === 'done' ? outcome.repeated?.unmet : undefined
   if (unmet !== undefined) throw unmet.error
   // its caller expects the whole answer
-  const partial = outcome.status === 'done' ? partialAnswer(outcome.outcomes) : undefined
+  const partial = outcome.status === 'done' ? partialAnswer(outcome.outcomes, target.spec.document) : undefined
   if (partial !== undefined) throw partial
   const answer = childAnswer(outcome)
   if (answer.kind !== 'failed') return answer

@@ -7,6 +7,7 @@ import type { EventBody, RunEvent, RunStopReason } from '../event/event.ts'
 import { errorInfo } from '../event/error-info.ts'
 import { exitCodeOf } from '../event/exit-code.ts'
 import { LuaError } from '../script/engine.ts'
+import type { PromptDocument } from '../prompt/document.ts'
 import type { TaskOutcome } from './strategy.ts'
 
 /** How a run ended. A failure is not thrown: it is in `error`. */
@@ -42,12 +43,16 @@ function stopReasonOf(error: unknown): RunStopReason {
 }
 
 /** What failed, if no task did but an answer is made from a part of what it should be made from. */
-export function partialAnswer(tasks: readonly TaskOutcome[]): BatonError | undefined {
+export function partialAnswer(
+  tasks: readonly TaskOutcome[],
+  { file: own, text }: Pick<PromptDocument, 'file' | 'text'>,
+): BatonError | undefined {
   if (tasks.some(({ status }) => status === 'failed')) return undefined
   const [partial] = tasks.flatMap((task) => (task.status === 'done' ? (task.partial ?? []) : []))
   if (partial === undefined) return undefined
   const { message, hint, file, line, column } = partial
-  const place = file === undefined ? undefined : { file, ...defined({ line, column }) }
+  const place =
+    file === undefined ? undefined : { file, ...defined({ line, column, text: file === own ? text : undefined }) }
   return new BatonError('AGENT_FAILED', message, { reason: 'PARTIAL_RESULT', hint, place })
 }
 

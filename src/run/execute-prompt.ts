@@ -54,7 +54,7 @@ export async function executePrompt(
       context,
     )
     keep()
-    return promptEnding(outcome)
+    return promptEnding(outcome, target)
   } catch (error) {
     // report the original error, even if keeping the transcript fails, too
     try {
@@ -72,7 +72,7 @@ function resultOf(task: TaskOutcome): string | undefined {
   return task.status === 'failed' && task.answer?.isResult === true ? task.answer.text : undefined
 }
 
-function promptEnding(outcome: PromptOutcome): Ending {
+function promptEnding(outcome: PromptOutcome, { spec }: PromptTarget): Ending {
   if (outcome.status === 'skipped') {
     const { reason, hint } = outcome
     return { stopReason: 'skipped', tasks: [], outputs: [], skipped: { reason, hint } }
@@ -87,7 +87,7 @@ function promptEnding(outcome: PromptOutcome): Ending {
   if (unmet !== undefined) {
     return { stopReason: 'until_not_met', tasks, outputs: [], error: unmet.error, isFinal: true }
   }
-  const partial = partialAnswer(tasks)
+  const partial = partialAnswer(tasks, spec.document)
   if (partial !== undefined) return { stopReason: 'partial', tasks, outputs: [], error: partial }
   const isFailed = tasks.some(({ status }) => status === 'failed')
   // what was repeated to its end is not repeated again, even if it failed

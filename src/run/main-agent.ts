@@ -12,10 +12,10 @@ import { part } from '../event/place.ts'
 import type { PromptChoice } from '../event/prompt.ts'
 import { requestedModel, resolveAlias } from '../model/alias.ts'
 import { changesInstruction } from '../tool/changes/instruction.ts'
-import { isWriter, type ToolName } from '../tool/toolbox/rows.ts'
+import { isWriter, rowOf, type ToolName } from '../tool/toolbox/rows.ts'
 import { WrittenCall } from '../agent/modes/written-call.ts'
 import { type GivenAnswer, keepAnswer, responseOf, type TaskAnswer, unusableAnswer } from './answer.ts'
-import { applyAnswer, shownFile } from './apply-answer.ts'
+import { applyAnswer, shownFile, warnOfUnusedCode } from './apply-answer.ts'
 import { allowanceOf, checkSize, type FileRef, type FileSet, readSteps } from './files.ts'
 import { refuseLimit } from '../agent/limit-error.ts'
 import { type GivenTools, giveTools, withTeam } from '../team/tools.ts'
@@ -98,7 +98,14 @@ export async function askMain(question: Question, around: RunContext): Promise<T
     return await keepAnswer(conversation.last, () =>
       useAnswer(
         result,
-        { settings, output, box: given.box, changesByTools: leads || editsFiles(names), conversation },
+        {
+          settings,
+          output,
+          box: given.box,
+          changesByTools: leads || editsFiles(names),
+          warnsOfCode: !leads && editsFiles(names) && writesFiles(settings, context.scope.rights),
+          conversation,
+        },
         context,
       ),
     )
@@ -167,6 +174,14 @@ interface Use extends Pick<Question, 'settings' | 'output'>, Pick<GivenTools, 'b
   readonly conversation: Conversation
   /** Whether tools make the file changes, so that the answer is not searched for any. */
   readonly changesByTools: boolean
+  /** The model itself is to make changes by tools. */
+  readonly warnsOfCode: boolean
+}
+
+/** Whether a call may have changed files other than by the tools for it: by a program, or by another agent. */
+function mayChange({ name }: ToolUse): boolean {
+  const touches = rowOf(name)?.touches
+  return touches !== 'reads' && touches !== 'writes' && name !== 'todo'
 }
 
 /** The tools that the model of a task is given. */
@@ -180,7 +195,7 @@ function editsFiles(names: readonly ToolName[]): boolean {
 
 async function useAnswer(
   result: ModelResult,
-  { settings, output, box, changesByTools, conversation }: Use,
+  { settings, output, box, changesByTools, warnsOfCode, conversation }: Use,
   context: RunContext,
 ): Promise<TaskAnswer> {
   const { dry } = context.scope
@@ -190,6 +205,9 @@ async function useAnswer(
     return applyAnswer(result, { settings, shown: box.seen.whole(), conversation }, context)
   }
   const spent = conversation.spent()
+  if (isUsed && warnsOfCode && box.work.changes().length === 0 && !conversation.calls().some(mayChange)) {
+    warnOfUnusedCode(result.text, settings, context)
+  }
   // the answer of a dry run is the diff of its changes
   const text = box.work.diff() || result.text
   return { text, response: responseOf({ ...result, text }, spent), fileChanges: box.work.changes(), spent }

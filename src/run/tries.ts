@@ -1,4 +1,4 @@
-import { BatonError, isBatonError, stopsRun } from '../base/error.ts'
+import { type BatonError, isBatonError, stopsRun } from '../base/error.ts'
 import { modelText } from '../base/model-text.ts'
 import { backoffDelay, type RetryPolicy } from '../base/retry.ts'
 import { below, emit, type RunContext, withServices } from '../event/context.ts'

@@ -70,22 +70,27 @@ describe('a model agent', () => {
   })
 
   it.each([
-    [{ text: [' \n'], usage }, 'fake::fake returned an empty answer'],
+    [{ text: [' \n'], usage }, 2, 'fake::fake returned an empty answer'],
     [
       { text: [], toolCalls: ['read'], finish: 'tool_calls', usage },
+      2,
       'fake::fake returned an empty answer: it called a tool, but none is offered',
     ],
-    [{ text: [], finish: 'incomplete', usage }, 'fake::fake stopped before it answered'],
-    [{ text: [], finish: 'length', usage }, 'fake::fake used up its output limit before it answered'],
-    [{ text: [], finish: 'content_filter', usage }, 'fake::fake was stopped by its content filter before it answered'],
-  ] as const)('fails, and counts the call, when the answer is empty: %j', async (turn, message) => {
-    const { context } = agentWorld({}, { provider: createFakeProvider([turn]) })
+    [{ text: [], finish: 'incomplete', usage }, 1, 'fake::fake stopped before it answered'],
+    [{ text: [], finish: 'length', usage }, 1, 'fake::fake used up its output limit before it answered'],
+    [
+      { text: [], finish: 'content_filter', usage },
+      1,
+      'fake::fake was stopped by its content filter before it answered',
+    ],
+  ] as const)('fails, and counts each call, when the answer is empty: %j', async (turn, calls, message) => {
+    const { context } = agentWorld({}, { provider: createFakeProvider(() => turn) })
     const asked = context.services.agents.run(
       { kind: 'model', agent: { kind: 'llm', name: 'main', settings: {} }, messages: [] },
       context,
     )
     await expect(asked).rejects.toMatchObject({ code: 'MODEL_FAILED', message })
-    expect(context.sent.filter(({ type }) => type === 'usage')).toMatchObject([{ call: usage }])
+    expect(context.sent.filter(({ type }) => type === 'usage')).toMatchObject(Array(calls).fill({ call: usage }))
   })
 
   it.each([[[]], [['read']]])(

@@ -176,8 +176,9 @@ describe('permanent failures are reported at once', () => {
   })
 
   it('an answer without text, and the transcript is unchanged', async () => {
-    const { code, stdout, stderr, folder } = await ask([{ text: '' }])
-    expect([code, stdout]).toEqual([1, ''])
+    const { code, stdout, stderr, folder, requests } = await ask([{ text: '' }, { text: '' }])
+    expect([code, stdout, requests]).toEqual([1, '', 2])
+    expect(stderr).toContain('returned an empty answer: asking it once more')
     expect(stderr).toContain('error: gateway::m returned an empty answer')
     expect(readFileSync(join(folder, 'ask.md'), 'utf8')).toBe('+++\ntemplate = true\n+++\nSay fine.\n\n====\n')
   })

@@ -368,3 +368,26 @@ describe('write_mode = "ask"', () => {
     expect(tree).toEqual(files)
   })
 })
+
+describe('an answer with code that changes no file', () => {
+  const block = (language: string): string => `Do it so:\n\n\`\`\`${language}\nconst a = 1\n\`\`\`\n`
+
+  it.each(['ts', '', 'diff'])('ends with a warning: a block in "%s"', async (language) => {
+    const { answer, warnings } = await attempt({ files: { 'a.ts': 'const a = 0\n' }, answers: [block(language)] })
+    expect(answer?.fileChanges).toEqual([])
+    expect(warnings).toEqual(['the answer has code in it, but changes no file'])
+  })
+
+  it.each(['sh', 'text', 'console'])(
+    'ends without one: a block in "%s", which is no code of a file',
+    async (language) => {
+      expect((await attempt({ files: {}, answers: [block(language)] })).warnings).toEqual([])
+    },
+  )
+
+  it('ends without one if it changes a file, or has no block', async () => {
+    const both = `${block('ts')}\n${changes(whole('b.ts', 'const b = 1'))}`
+    expect((await attempt({ files: {}, answers: [both] })).warnings).toEqual([])
+    expect((await attempt({ files: {}, answers: ['Use `const a = 1`.'] })).warnings).toEqual([])
+  })
+})

@@ -2,6 +2,7 @@ import type { Json, JsonObject } from '../../base/json.ts'
 import type { ModelEnd, Tool, ToolResult } from '../../event/agent.ts'
 import type { Message, ToolCallPart, Usage } from '../../event/message.ts'
 import type { Prompt, PromptChoice, PromptState } from '../../event/prompt.ts'
+import type { EmptyAnswer } from '../model-call.ts'
 import type { ProgramWork } from '../program-work.ts'
 import type { Timeline } from './timeline.ts'
 
@@ -57,8 +58,11 @@ export type Step =
   | { readonly kind: 'nothing'; readonly end: ModelEnd; readonly note: string }
   | { readonly kind: 'calls' }
   | ProgramStep
-  /** The model is asked once more, with a message about its answer. `warning`: for the user. */
-  | { readonly kind: 'again'; readonly message: string; readonly warning: string }
+  /**
+   * The model is asked once more, with a message about its answer. `warning`: for the user. `refused`: why the prompt
+   * fails if it is not asked; omitted: the answer is used.
+   */
+  | { readonly kind: 'again'; readonly message: string; readonly warning: string; readonly refused?: Error }
   /** The answer cannot be used, and asking again is of no use. */
   | { readonly kind: 'fail'; readonly error: Error }
 
@@ -140,7 +144,8 @@ export interface PromptWork {
   readonly prepare: (options?: { readonly instructions?: string }) => Promise<void>
   /**
    * Asks the model with all messages, and adds its answer to them. `tools: false` offers no tools, `output: false`
-   * requires no output form; `acceptsEmpty`: an empty answer is not retried with another model.
+   * requires no output form; `acceptsEmpty`: an empty answer is not retried with another model; `again`: it is in `empty` of the
+   * reply if the mode may ask again, and an error otherwise.
    * @throws BatonError of the call, LIMIT beyond `max_turns`
    */
   readonly ask: (options?: AskOptions) => Promise<Reply>
@@ -176,7 +181,7 @@ export interface PromptWork {
 export interface AskOptions {
   readonly tools?: boolean
   readonly output?: boolean
-  readonly acceptsEmpty?: boolean
+  readonly acceptsEmpty?: boolean | 'again'
 }
 
 interface ProgramStart {
@@ -202,6 +207,8 @@ export interface Reply {
   readonly itemId: string
   /** `max_turns` is reached: the model cannot be asked again. */
   readonly isLast: boolean
+  /** The answer is empty. */
+  readonly empty?: EmptyAnswer
 }
 
 export interface CalledTool {

@@ -31,6 +31,16 @@ export function writtenCall(
   return undefined
 }
 
+/**
+ * The name in an answer that is a call of some tool and nothing else: it begins with a mark of a call and ends with it.
+ * Undefined for any other answer.
+ */
+export function strayCall(answer: string): string | undefined {
+  const text = answer.trim()
+  const found = new RegExp(mark.source, 'i').exec(text)
+  return found?.index === 0 && /[>}\]]$/.test(text) ? namedInTag(text) : undefined
+}
+
 /** What some models write before the name of a tool. */
 const owner = /^(?:functions|default_api|tools)[.:]/
 

@@ -19,7 +19,7 @@ export type StepEnd =
     }
 
 /** An item of `for_each` that failed while others did not end the run. */
-export interface FailedItem extends JsonObject {
+interface FailedItem extends JsonObject {
   readonly index: number
   readonly label: string
   readonly error: string
@@ -49,9 +49,13 @@ const longestName = 120
 
 /** What an item is called in messages: itself if it is a short text, else what names it, else its position. */
 export function itemLabel(value: Json, index: number): string {
-  const names = isJsonObject(value) ? naming.map((key) => value[key]) : [value]
-  const found = names.find((name) => (isJsonObject(value) && typeof name === 'number') || isName(name))
-  return found === undefined ? `item ${index}` : String(found)
+  if (!isJsonObject(value)) return isName(value) ? value : `item ${index}`
+  for (const key of naming) {
+    const name = value[key]
+    if (isName(name)) return name
+    if (typeof name === 'number') return String(name)
+  }
+  return `item ${index}`
 }
 
 function isName(value: Json | undefined): value is string {

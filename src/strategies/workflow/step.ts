@@ -149,7 +149,7 @@ function formerReason({ step }: StepNode, run: WorkflowRun): string | undefined 
 function skippedThen(reason: string | undefined) {
   let end: StepEnd | undefined
   return {
-    onReplay(recorded: StepEnd | undefined): void {
+    onReplay: (recorded: StepEnd | undefined): void => {
       if (recorded?.status === 'skipped' && recorded.reason === reason) end = recorded
     },
     end: () => end,

@@ -55,8 +55,8 @@ export async function endTeam({ team }: Collab, context: RunContext, failure: un
   })
   emit(context, {
     type: 'warning',
-    message: `agents were never closed: ${names.join(', ')}`,
-    hint: 'The leader should close each agent that it no longer needs (close_agent).',
+    message: `the model left agents open, which ended with its answer: ${names.join(', ')}`,
+    hint: 'What they did is in baton runs show last --messages. To have fewer open at a time, say in the instruction that agents are to be closed.',
   })
 }
 

@@ -18,6 +18,7 @@ import { bindTool } from '../../tool/toolbox/bind.ts'
 import { defineTool, type Toolbox, type ToolKind, type ToolOutput } from '../../tool/toolbox/kind.ts'
 import { operationEvents } from '../core/events.ts'
 import { inheritedBy, performEnd, placeOfWork } from '../core/children.ts'
+import { isFinal } from '../core/member.ts'
 import { endTeam } from './open.ts'
 import { spawnAgent } from './work.ts'
 import { atMost, unlessAborted } from '../../base/concurrency.ts'
@@ -171,7 +172,7 @@ function sendKind({ collab }: TeamSurroundings): ToolKind {
 }
 
 interface WaitInput {
-  readonly ids: readonly string[]
+  readonly ids?: readonly string[]
   readonly timeout_seconds?: number
   readonly timeout_ms?: number
   readonly return_when?: 'all' | 'any'
@@ -184,13 +185,18 @@ function waitKind({ collab }: TeamSurroundings): ToolKind {
     description: descriptions.wait(settings),
     ...schemas.wait,
     spellings: parameterAliases.wait,
+    usual: ['ids'],
     callsOthers: true,
     turn: 'after',
-    async run({ ids: agents, return_when: returnWhen = settings.returnWhen, ...limit }, call) {
+    async run({ ids: named, return_when: returnWhen = settings.returnWhen, ...limit }, call) {
       refuseDepth(collab)
       const ms = clampedMs(limit, settings)
       if (ms === undefined) return { text: modelText`the timeout must be greater than zero`, isError: true }
       const seconds = ms / 1000
+      const open = { name: 'wait.open', args: null }
+      const agents = named ?? call.context.services.effects.observe(callPlace(call.at, 1), open, () => openFor(collab))
+      if (named === undefined && agents.length === 0)
+        return { text: modelText`none of your agents is working`, isError: true }
       const tellEnd = operationEvents(call, self.id).wait({ ids: agents, returnWhen, seconds })
       const { effects, signal } = call.context.services
       const asked = { name: 'wait', args: { ids: [...agents], return_when: returnWhen, timeout_seconds: seconds } }
@@ -213,6 +219,12 @@ function waitKind({ collab }: TeamSurroundings): ToolKind {
       return { text: why, isError: true }
     },
   })
+}
+
+/** The agents that the caller has started and that have not ended. */
+function openFor({ team, self }: Collab): readonly string[] {
+  const own = team.members().filter(({ parent }) => parent === self.id)
+  return own.flatMap(({ id }) => (isFinal(team.statusOf(id)) ? [] : [id]))
 }
 
 /** The wait time of a call, clamped to the limits of `[collab]`; undefined if it is not positive. */

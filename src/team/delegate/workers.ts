@@ -361,7 +361,7 @@ type Waited = {
 function waitKind(team: Team): ToolKind {
   const { minMs, maxMs, defaultMs } = team.options.waits
   return defineTool<{
-    readonly ids: readonly string[]
+    readonly ids?: readonly string[]
     readonly timeout_seconds?: number
     readonly return_when?: 'all' | 'any'
   }>({
@@ -378,10 +378,18 @@ function waitKind(team: Team): ToolKind {
       additionalProperties: false,
     },
     spellings: parameterAliases.wait,
+    usual: ['ids'],
     callsOthers: true,
     turn: 'after',
-    async run({ ids, timeout_seconds: seconds, return_when: returnWhen = 'all' }, call) {
+    async run({ ids: named, timeout_seconds: seconds, return_when: returnWhen = 'all' }, call) {
       const ms = Math.min(maxMs, Math.max(minMs, seconds === undefined ? defaultMs : seconds * 1000))
+      const open = { name: 'wait.open', args: null }
+      const ids =
+        named ??
+        call.context.services.effects.observe(callPlace(call.at, 1), open, () =>
+          openIn(team.children).map(({ order }) => order.id),
+        )
+      if (ids.length === 0) return { text: modelText`no worker is running`, isError: true }
       const found = ids.map((id) => find(id, team))
       const threads = ids.map((id, index) => found[index]?.order.id ?? id)
       const tellEnd = eventsOf(found, call, team)?.wait({ ids: threads, returnWhen, seconds: ms / 1000 })
@@ -392,8 +400,8 @@ function waitKind(team: Team): ToolKind {
         const end = await agents.wait(leaderId, threads, { ms, returnWhen }, signal)
         // nobody else waits for workers
         if ('stalled' in end) throw new Error(end.stalled)
-        const named = ids.map((id, index) => [id, statusIn(end.status, threads[index])] as const)
-        return { ...end, status: Object.fromEntries(named) }
+        const statusOf = ids.map((id, index) => [id, statusIn(end.status, threads[index])] as const)
+        return { ...end, status: Object.fromEntries(statusOf) }
       })
       // ends reported by a call are not delivered again
       inbox.know(seen)

@@ -22,12 +22,12 @@ import {
 } from '../../event/context.ts'
 import type { Action, ActionAbout, Permit, Protection, ToolSubject } from '../../event/permission.ts'
 import { cutFrom, mostArguments } from '../../event/message.ts'
-import { isCallOfModel, item, part } from '../../event/place.ts'
+import { callPlace, isCallOfModel, item, part } from '../../event/place.ts'
 import { askingFirst } from '../permission.ts'
 import { permitWhileWorking } from '../permit.ts'
 import { approvalAdvice } from '../rule-suggestion.ts'
 import { noSubject, type Toolbox, type ToolKind, type ToolOutput } from './kind.ts'
-import { isAlone, isWriter, rowOf, subjectKind } from './rows.ts'
+import { isAlone, isTeamTool, isWriter, rowOf, subjectKind } from './rows.ts'
 import { cutMiddle, cutOutput, forModel, mostCharacters } from './output.ts'
 import { planModeRefusal } from './plan-mode.ts'
 
@@ -60,10 +60,12 @@ export function bindTool(kind: ToolKind, box: Toolbox): Tool {
 }
 
 async function runCall(kind: ToolKind, text: string, { box, context, ...telling }: Carrying): Promise<ToolResult> {
-  const { name, spellings = {} } = kind
+  const { name, spellings = {}, usual = [], parameters } = kind
   const { services } = context
-  const schema = await schemaOf(kind, context)
-  const input = await readInput(text, { name, spellings, schema, signal: services.signal })
+  const isLenient = kind.server === undefined && isTeamTool(name) && !wasRefused(kind, context)
+  const schema = await schemaOf(kind, isLenient ? usual : [], context)
+  const reading = { name, spellings, schema, signal: services.signal }
+  const input = await readInput(text, isLenient ? { ...reading, known: parameters, usual } : reading)
   if (typeof input === 'string') return { text: cutText(input, mostOfError), isError: true }
   const work = async (): Promise<Recorded> => {
     const notNow = planModeRefusal(kind, input, box)
@@ -83,6 +85,21 @@ function isOfOthers({ name, server }: ToolKind): boolean {
   return server !== undefined || rowOf(name) === undefined
 }
 
+/**
+ * Whether the record of the run has an error about the arguments of a call here, in the request after it: earlier
+ * versions refused some that are read now.
+ */
+function wasRefused({ name }: ToolKind, { scope: { at }, services: { effects } }: RunContext): boolean {
+  const end = at.findLastIndex(({ kind }) => kind === 'turn')
+  const turn = at[end]
+  if (turn?.kind !== 'turn') return false
+  const next = callPlace([...at.slice(0, end), { kind: 'turn', index: turn.index + 1 }], 0)
+  const recorded = effects.requested(next)
+  return (
+    recorded !== undefined && JSON.stringify(recorded.request).includes(`tool \\"${name}\\": the arguments do not fit`)
+  )
+}
+
 /** Large texts in the input are recorded by hash only: the model's answer, which is recorded, contains them. */
 async function callRecorded<T extends Recorded>(
   { name, input }: { readonly name: string; readonly input: JsonObject },
@@ -100,20 +117,24 @@ async function callRecorded<T extends Recorded>(
 /** In characters. */
 const leastHashed = 256 * 1024
 
-/** Schemas are compiled once and shared by all conversations. */
-const schemas = new WeakMap<ToolKind, Promise<CompiledSchema>>()
+/** Schemas are compiled once and shared by all conversations: for each kind without and with `usual` parameters. */
+const schemas = new WeakMap<ToolKind, Map<string, Promise<CompiledSchema>>>()
 
-function schemaOf(kind: ToolKind, context: Sender): Promise<CompiledSchema> {
-  const known = schemas.get(kind)
-  if (known !== undefined) return known
-  const compiled = compile(kind, context)
-  schemas.set(kind, compiled)
+function schemaOf(kind: ToolKind, usual: readonly string[], context: Sender): Promise<CompiledSchema> {
+  const ofKind = schemas.get(kind) ?? new Map<string, Promise<CompiledSchema>>()
+  schemas.set(kind, ofKind)
+  const compiled = ofKind.get(usual.join(' ')) ?? compile(kind, usual, context)
+  ofKind.set(usual.join(' '), compiled)
   return compiled
 }
 
 /** A server checks its input itself, so a schema of another dialect, or with other patterns, does not stop a call. */
-async function compile({ name, parameters, server }: ToolKind, context: Sender): Promise<CompiledSchema> {
-  const result = await compileSchema(parameters)
+async function compile(
+  { name, parameters, server }: ToolKind,
+  usual: readonly string[],
+  context: Sender,
+): Promise<CompiledSchema> {
+  const result = await compileSchema(accepted(parameters, usual))
   const problem = result.kind === 'invalid' ? result.message : server && unsupportedPart(result.compiled)
   if (problem === undefined && result.kind === 'ok') return result.compiled
   if (server === undefined) {
@@ -128,16 +149,30 @@ async function compile({ name, parameters, server }: ToolKind, context: Sender):
   throw new Error(any.message)
 }
 
+/** The schema without the requirement of parameters that have a default. */
+function accepted(parameters: JsonObject, usual: readonly string[]): JsonObject {
+  const { required } = parameters
+  if (usual.length === 0 || !Array.isArray(required)) return parameters
+  return { ...parameters, required: (required as readonly string[]).filter((key) => !usual.includes(key)) }
+}
+
 /** In characters: an error repeats what the model wrote, which can be of any length. */
 const mostOfError = 2_000
 
 interface Reading extends Required<Pick<ToolKind, 'name' | 'spellings'>> {
   readonly schema: CompiledSchema
+  /** Keys that are not in this schema are left out of the input; omitted: they are errors, if the schema says so. */
+  readonly known?: JsonObject
+  /** Parameters that calls may leave out. */
+  readonly usual?: readonly string[]
   readonly signal: AbortSignal
 }
 
 /** The input of a call, or a text that says what is wrong with it. */
-async function readInput(text: string, { name, spellings, schema, signal }: Reading): Promise<JsonObject | string> {
+async function readInput(
+  text: string,
+  { name, spellings, schema, known, usual = [], signal }: Reading,
+): Promise<JsonObject | string> {
   const cut = cutFrom(text)
   if (cut !== undefined) {
     return modelText`Error in tool "${name}": its arguments had ${cut} characters, but a call may have at most ${mostArguments}. Nothing was done: send less at once.`
@@ -152,11 +187,36 @@ async function readInput(text: string, { name, spellings, schema, signal }: Read
     const twice = givenTwice(input, spellings)
     if (twice !== undefined) return `Error in tool "${name}": ${twice}`
     input = renameKeys(input, spellings)
+    if (known !== undefined) input = withoutOthers(withoutUnset(input, known, usual), known)
   }
   const problems = await checkBySchema(schema, input, signal)
   if (problems.length === 0 && isJsonObject(input)) return input
   const told = problems.map(({ path, message }) => (path === '$' ? message : `${path} ${message}`))
   return modelText`Error in tool "${name}": the arguments do not fit its schema: ${told.join('; ') || 'they are not an object'}`
+}
+
+/** Null counts as left out, and so does an empty list, if the schema wants one that is not. */
+function withoutUnset(input: JsonObject, { properties }: JsonObject, usual: readonly string[]): JsonObject {
+  const isUnset = (key: string, value: Json): boolean => {
+    const schema = isJsonObject(properties) ? properties[key] : undefined
+    if (value === null) return true
+    return Array.isArray(value) && value.length === 0 && isJsonObject(schema) && schema['minItems'] !== undefined
+  }
+  return Object.fromEntries(Object.entries(input).filter(([key, one]) => !usual.includes(key) || !isUnset(key, one)))
+}
+
+/** A value without the keys that its schema does not know, at any depth. */
+function withoutOthers<T extends Json>(value: T, { properties, items }: JsonObject): T {
+  if (Array.isArray(value)) {
+    const each = value as readonly Json[]
+    return isJsonObject(items) ? (each.map((one) => withoutOthers(one, items)) as unknown as T) : value
+  }
+  if (!isJsonObject(value) || !isJsonObject(properties)) return value
+  const kept = Object.entries(value).flatMap(([key, one]) => {
+    const schema = properties[key]
+    return isJsonObject(schema) ? [[key, withoutOthers(one, schema)] as const] : []
+  })
+  return Object.fromEntries(kept) as unknown as T
 }
 
 function givenTwice(input: JsonObject, spellings: Reading['spellings']): string | undefined {

@@ -128,6 +128,8 @@ export interface ToolKind<Input = JsonObject> {
   readonly parameters: JsonObject
   /** Other spellings of parameters, which calls may use and `parameters` does not show; `run` gets the name there. */
   readonly spellings?: { readonly [spelling: string]: string }
+  /** Parameters that `parameters` requires, and that calls may nevertheless leave out: `run` has a default for them. */
+  readonly usual?: readonly string[]
   /** JSON Schema of its `structured` result, if known. */
   readonly output?: JsonObject
   /** The MCP server that it belongs to. */

@@ -160,8 +160,72 @@ describe('a model that writes a call as text', () => {
     expect(provider.requests).toHaveLength(1)
   })
 
-  it('has answered if no tools are offered', async () => {
+  it('has answered if no tools are offered and it may be data', async () => {
     const { result } = await ask([written], { tools: [] })
     expect(await result).toMatchObject({ end: 'done', text: json })
+  })
+
+  it.each([
+    ['no tools are offered', []],
+    ['it does not have that tool', [look]],
+  ])('is asked for an answer if %s, and fails if it does so again', async (_, tools) => {
+    const stray: FakeTurn = { text: ['<tool_call>{"name": "read_file", "arguments": {}}</tool_call>'] }
+    const { result, provider } = await ask([stray, done], { tools })
+    expect(await result).toMatchObject({ end: 'done', text: 'done' })
+    expect(textOf(provider.requests[1]?.messages.at(-1) ?? textMessage('user', ''))).toContain('"read_file"')
+    const again = await ask([stray, stray, done], { tools })
+    await expect(again.result).rejects.toMatchObject({
+      code: 'MODEL_FAILED',
+      message: expect.stringContaining('"read_file" as text again') as unknown,
+    })
+  })
+})
+
+describe('a model with an empty answer', () => {
+  const empty: FakeTurn = { text: ['  '] }
+  const warningsOf = (world: SessionWorld) => world.sent.filter(({ type }) => type === 'warning')
+
+  it('is asked once more, without the empty message, and one warning says so', async () => {
+    const { result, provider, world } = await ask([empty, done])
+    expect(await result).toMatchObject({ end: 'done', text: 'done' })
+    const [first, second] = provider.requests
+    expect(second?.messages.slice(0, -1)).toEqual(first?.messages)
+    expect(textOf(second?.messages.at(-1) ?? textMessage('user', ''))).toBe('Your last answer was empty. Answer now.')
+    expect(warningsOf(world)).toEqual([
+      expect.objectContaining({ message: expect.stringContaining('once more') as unknown }),
+    ])
+  })
+
+  it('fails if it is empty again', async () => {
+    const { result, provider } = await ask([empty, empty, done])
+    await expect(result).rejects.toMatchObject({ code: 'MODEL_FAILED', reason: 'EMPTY_ANSWER' })
+    expect(provider.requests).toHaveLength(2)
+  })
+
+  it('is told that it has no tools, if it called one', async () => {
+    const { result, provider } = await ask([called, done], { tools: [] })
+    expect(await result).toMatchObject({ text: 'done' })
+    expect(textOf(provider.requests[1]?.messages.at(-1) ?? textMessage('user', ''))).toContain('there are none')
+  })
+
+  it('is not asked again after a refusal, at its output limit, at the last turn, or if the caller takes it', async () => {
+    for (const finish of ['refusal', 'length', 'content_filter'] as const) {
+      const { result, provider } = await ask([{ text: [], finish }, done])
+      await expect(result).rejects.toMatchObject({ reason: 'EMPTY_ANSWER' })
+      expect(provider.requests).toHaveLength(1)
+    }
+    await expect((await ask([empty, done], { maxTurns: 1 })).result).rejects.toMatchObject({ reason: 'EMPTY_ANSWER' })
+    expect(await (await ask([empty, done], { acceptsEmpty: true })).result).toMatchObject({ end: 'done' })
+  })
+
+  it('has failed in a replay of a run that did not ask again', async () => {
+    const provider = createFakeProvider([empty])
+    const { context } = await sessionWorld({ provider })
+    const effects = { ...context.services.effects, lacks: () => true }
+    const helper = { kind: 'llm', name: 'helper', settings: { model: 'small' }, tools: [look] } as const
+    const session = await context.services.agents.open(helper, withServices(context, { effects }))
+    const id = await session.send([textMessage('user', 'Look.')])
+    await expect(session.answer(id)).rejects.toMatchObject({ reason: 'EMPTY_ANSWER' })
+    expect(provider.requests).toHaveLength(1)
   })
 })

@@ -426,7 +426,7 @@ describe('with a workflow', () => {
 })
 
 describe('a step some of whose items fail', () => {
-  const names = 'for_each = "{\'src/a.ts\', \'src/b.ts\', \'src/c.ts\'}"\non_error = "continue"'
+  const names = "for_each = \"{'src/a.ts', 'src/b.ts', 'src/c.ts'}\"\non_error = \"continue\""
   const files = {
     'look.lua': 'if input == "src/b.ts" then error("cannot be read") end\nreturn "seen " .. input\n',
     'ok.lua': 'return "fine"\n',
@@ -434,9 +434,12 @@ describe('a step some of whose items fail', () => {
   const look = step('look', `agent = "look.lua"\n${names}`)
 
   it('is partial: the next step gets what there is, and the model is told what is missing', async () => {
-    const { task, asked, sent } = await run(file([look, step('report', 'needs = ["look"]\ninstructions = "R"')].join('\n')), {
-      files,
-    })
+    const { task, asked, sent } = await run(
+      file([look, step('report', 'needs = ["look"]\ninstructions = "R"')].join('\n')),
+      {
+        files,
+      },
+    )
     expect(statuses(sent)).toEqual({ look: 'partial', report: 'done' })
     expect(asked[0]).toMatch(
       /seen src\/a\.ts\n\nseen src\/c\.ts\n\nThese items of step "look" failed, .*:\n- src\/b\.ts: .*cannot be read \| R$/s,
@@ -475,7 +478,9 @@ describe('a step some of whose items fail', () => {
 
   it('is failed if all of them fail', async () => {
     const { task, sent } = await run(
-      file([step('look', `agent = "bad.lua"\n${names}`), step('report', 'needs = ["look"]\nagent = "ok.lua"')].join('\n')),
+      file(
+        [step('look', `agent = "bad.lua"\n${names}`), step('report', 'needs = ["look"]\nagent = "ok.lua"')].join('\n'),
+      ),
       { files: { ...files, 'bad.lua': 'error("broken")\n' } },
     )
     expect(statuses(sent)).toEqual({ look: 'failed', report: 'skipped: step "look" failed' })
@@ -503,10 +508,10 @@ describe('a step with retries', () => {
   const output = '[output.schema]\ntype = "object"\nproperties.n.type = "number"\nrequired = ["n"]\n'
 
   it('tries again after an empty answer, and names what it tries', async () => {
-    const each = `for_each = "{\'a.ts\', \'b.ts\'}"\ninstructions = "Look at {{item}}."\nretries = 1`
+    const each = `for_each = "{'a.ts', 'b.ts'}"\ninstructions = "Look at {{item}}."\nretries = 1`
     let empty = 0
     const { task, sent } = await run(file(step('look', each)), {
-      answer: (text) => ({ text: [text.includes('b.ts') && (empty += 1) < 2 ? '' : 'seen'] }),
+      answer: (text) => ({ text: [text.includes('b.ts') && (empty += 1) < 3 ? '' : 'seen'] }),
     })
     expect(task).toMatchObject({ status: 'done', value: ['seen', 'seen'] })
     expect(sent.flatMap((event) => (event.type === 'warning' ? [event.message] : []))).toContainEqual(
@@ -535,6 +540,8 @@ describe('a step with retries', () => {
     const files = { 'e.lua': 'aip.file.append("n.txt", "x")\nreturn ""\n' }
     const { task, sent } = await run(file(step('a', 'agent = "e.lua"\nretries = 2')), { files })
     expect(task).toMatchObject({ status: 'done', content: '' })
-    expect(sent.filter((event) => event.type === 'warning' && /its answer is empty/.test(event.message))).toHaveLength(2)
+    expect(sent.filter((event) => event.type === 'warning' && /its answer is empty/.test(event.message))).toHaveLength(
+      2,
+    )
   })
 })

@@ -243,6 +243,24 @@ describe('a call', () => {
     expect(result.calls).toMatchObject([{ output: expect.stringContaining(message), is_error: true }])
   })
 
+  it('waits for all agents that are at work if it names none, and ignores keys that the tool does not have', async () => {
+    const leader = leads(
+      () => [['spawn_agent', { message: 'cat', priority: 'high' }]],
+      () => [['wait', { reason: 'They are needed.' }]],
+      () => [['wait', {}]],
+    )
+    const script = (asked: Asked): Answer => (asked.who === 'cat' ? 'At home.' : (leader(asked) ?? 'Done.'))
+    const life = await wholeLife(teamWorld({ script }))
+    const [spawned, waited, nobody] = life.result.calls
+    expect(spawned).not.toHaveProperty('is_error')
+    expect(JSON.parse(waited?.output ?? '{}')).toMatchObject({
+      status: {
+        [String((JSON.parse(spawned?.output ?? '{}') as { agent_id: string }).agent_id)]: { completed: 'At home.' },
+      },
+    })
+    expect(nobody).toMatchObject({ output: 'none of your agents is working', is_error: true })
+  })
+
   // TV21
   it.each<[object, number]>([
     [{}, 30],
@@ -266,6 +284,6 @@ it('a leader that stops calling tools waits for its agents, gets their results, 
   const life = await wholeLife(teamWorld({ script }))
   expect(life.result.text).toMatch(/So: default [0-9a-f-]{36} is done: At home\./)
   expect(life.sent.find(({ type }) => type === 'warning')).toMatchObject({
-    message: 'agents were never closed: default 1',
+    message: 'the model left agents open, which ended with its answer: default 1',
   })
 })

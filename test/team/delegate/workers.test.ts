@@ -105,6 +105,15 @@ function world({ maxWorkers = 2, hasLeft = false, effects }: WorldOptions = {}) 
   }
 }
 
+it('a leader waits for all that are at work if it names nobody', async () => {
+  const { call, go } = world()
+  const { agent_id: id } = JSON.parse(await call('spawn_agent', { role: 'coder', message: 'build' })) as JsonObject
+  const waited = call('wait', {})
+  go()
+  expect(JSON.parse(await waited)).toMatchObject({ status: { [String(id)]: { completed: '<build>' } } })
+  expect(await call('wait', {})).toBe('refused: no worker is running')
+})
+
 it('a leader starts workers in the background, lists them, and waits for their answers', async () => {
   const { workers, call, go, asked, ended } = world()
   const first = JSON.parse(await call('spawn_agent', { role: 'coder', message: 'build' })) as JsonObject
