@@ -12,6 +12,7 @@ export function refuseLimit(result: ModelResult, name: string, { scope }: Pick<R
     case 'max_turns':
       throw new BatonError('LIMIT', `agent ${name} has reached its limit of model requests (max_turns)`, {
         hint: 'Raise max_turns, for example with -c max_turns=1000: a resumed run continues where this one stopped.',
+        limit: 'max_turns',
         cause: roundLimit,
       })
     case 'repeated_calls':
@@ -24,7 +25,8 @@ export function refuseLimit(result: ModelResult, name: string, { scope }: Pick<R
         'LIMIT',
         `agent ${name} has reached its limit of model requests for one message (max_rounds)`,
         {
-          hint: 'Raise max_rounds, for example with -c max_rounds=1000: a resumed run continues where this one stopped.',
+          hint: 'Raise max_rounds, for example with --max-rounds 1000: a resumed run continues where this one stopped.',
+          limit: 'max_rounds',
           cause: roundLimit,
         },
       )

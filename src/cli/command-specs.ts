@@ -22,6 +22,7 @@ const requestFlags = {
   'max-cost': { kind: 'text', describe: 'stop before the run costs more than this many US dollars' },
   iter: { kind: 'text', describe: 'repeat the work: a number of iterations (5) or a duration (10m)' },
   until: { kind: 'text', describe: 'repeat the work until this command exits with 0, for example "npm test"' },
+  'max-rounds': { kind: 'text', describe: 'stop a model that calls tools after this many requests for one message' },
   collab: { kind: 'switch', describe: 'let the model start and lead a team of agents' },
   batch: { kind: 'switch', describe: 'send calls in batches at half the price' },
 } as const satisfies FlagSpecs
@@ -134,6 +135,9 @@ export const commandSpecs = {
       uncertain,
       repair: { kind: 'switch', describe: 'resume despite damaged records, and rerun the parts they recorded' },
       'max-cost': { kind: 'text', describe: 'stop before the whole run costs more than this many US dollars' },
+      iter: { kind: 'text', describe: 'allow this many iterations (10), or this much time (3h), in all' },
+      until: { kind: 'text', describe: 'repeat the work further, until this command exits with 0' },
+      'max-rounds': { ...requestFlags['max-rounds'], describe: 'allow a model this many requests for one message' },
       timeout,
       output: {
         ...output,
@@ -487,6 +491,9 @@ export const resumeDefaults: Omit<Flags<'resume'>, keyof GlobalFlags | keyof App
   uncertain: [],
   repair: false,
   maxCost: undefined,
+  iter: undefined,
+  until: undefined,
+  maxRounds: undefined,
   timeout: undefined,
   output: undefined,
   report: undefined,

@@ -159,11 +159,20 @@ async function reportEnd(report: RunReport, flags: GlobalFlags & RunFiles, io: C
     faulty === undefined ? anew : ` --use-current  # once ${harmlessName(displayPath(io.cwd, faulty))} is fixed`
   // a resume does not read the file again, so the limit must be a flag
   const limit = limitOfRun(error)
-  const raised = limit === undefined ? '' : ` -c ${limit}=N`
+  const raised = limit === undefined ? '' : ` ${limitFlags[limit] ?? `-c ${limit}=N`}`
   // not needed by a resume, which keeps them, but shown
   const files = Object.entries({ output: flags.output, record: flags.record, report: flags.report })
   const named = files.flatMap(([flag, file]) => (file === undefined ? [] : [` --${flag} ${shellWord(file)}`])).join('')
   io.err(`${paint('cyan', 'resume')}: baton ${withPlace(`resume ${report.runId}`, flags)}${named}${raised}${once}\n`)
+}
+
+/** How the limits of a run are raised for a resume; the others by `-c`. */
+const limitFlags: { readonly [limit: string]: string } = {
+  'budget.usd': '--max-cost USD',
+  max_rounds: '--max-rounds N',
+  timeout: '--timeout TIME',
+  'retry.patience': '-c retry.patience=TIME',
+  'runs.max_size': '-c runs.max_size=SIZE',
 }
 
 /** What was repeated: the agents that got work by name, everything else by place. */

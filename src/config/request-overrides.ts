@@ -10,6 +10,7 @@ export interface RequestFlags {
   readonly timeout?: string | undefined
   readonly iter?: string | undefined
   readonly until?: string | undefined
+  readonly maxRounds?: string | undefined
   readonly mode?: string | undefined
   readonly sandbox?: string | undefined
   readonly collab?: boolean
@@ -24,6 +25,7 @@ export function overridesOf({
   timeout,
   iter,
   until,
+  maxRounds,
   mode,
   sandbox,
   collab = false,
@@ -35,6 +37,7 @@ export function overridesOf({
     ...costLimit(maxCost),
     ...timeLimit(timeout),
     ...iteration(iter, until),
+    ...roundLimit(maxRounds),
     ...named('mode', mode),
     ...(sandbox === undefined ? [] : [`sandbox.mode=${JSON.stringify(sandbox)}`]),
     ...(collab ? ['collab.enabled=true'] : []),
@@ -58,6 +61,12 @@ function iteration(iter: string | undefined, until: string | undefined): readonl
     ...(iter === undefined ? [] : [`iterate.condition=${JSON.stringify(iter.trim())}`]),
     ...(until === undefined ? [] : [`iterate.until=${JSON.stringify(until)}`]),
   ]
+}
+
+function roundLimit(rounds: string | undefined): readonly string[] {
+  if (rounds === undefined) return []
+  if (/^[1-9]\d{0,8}$/.test(rounds)) return [`max_rounds=${rounds}`]
+  throw usageError(`--max-rounds ${rounds} is not a whole number above zero`, 'Write for example --max-rounds 1000.')
 }
 
 function timeLimit(timeout: string | undefined): readonly string[] {

@@ -242,6 +242,7 @@ function outOfPatience(error: BatonError, { patienceMs, waitedMs, askedMs = 0, n
   const when = askedMs > 0 ? `at ${localTimeText(now + askedMs, now)} or later` : 'later'
   return new BatonError('LIMIT', `${error.message} (${[...waited, ...asked].join(', and ')})`, {
     hint: `Run it again ${when}, or raise [retry] patience, which is ${durationText(patienceMs)}.`,
+    limit: 'retry.patience',
     cause: error.cause,
   })
 }

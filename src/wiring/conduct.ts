@@ -451,7 +451,10 @@ function openDeadline(signal: AbortSignal | undefined, timeoutMs: number | undef
   const close = startLimit(timeoutMs, () => {
     const message = `the run took longer than its timeout, ${durationText(timeoutMs)}`
     limit.abort(
-      new BatonError('LIMIT', message, { hint: 'Resume it, which gives it the same time again, or raise timeout.' }),
+      new BatonError('LIMIT', message, {
+        hint: 'Resume it, which gives it the same time again, or more with --timeout.',
+        limit: 'timeout',
+      }),
     )
   })
   return {

@@ -27,8 +27,16 @@ import type { Repeated } from '../journal/resumed-effects.ts'
 import { createPathTokens } from '../journal/portable.ts'
 import { undoneBy } from '../journal/undo-mark.ts'
 import { environmentOf, type Invocation, invocationOf, recordSources, withOverrides } from '../run/record.ts'
+import type { Settings } from '../config/settings.ts'
 import { recordedTools } from '../run/recorded-tools.ts'
-import { type ChangedSource, changedSources, reopenChanged, type StoredSources, storedSources } from '../run/sources.ts'
+import {
+  type ChangedSource,
+  changedSources,
+  reopenChanged,
+  lastSource,
+  type StoredSources,
+  storedSources,
+} from '../run/sources.ts'
 import { createStoredSources } from '../run/stored-sources.ts'
 import { presentText, settleChange } from '../tool/change-state.ts'
 import { ownChangesHook } from '../tool/own-changes.ts'
@@ -144,6 +152,7 @@ async function planWith(index: RunIndex, options: ResumeOptions, contentOf: RunJ
   const { id, invocation, workspace } = startOf(index, folder)
   refuseUndone(folder)
   askAgain(index)
+  const more = await moreIterations(index, overrides)
   const isUnattended = isLeftAlone([...invocation.overrides, ...overrides]) ?? options.isUnattended ?? false
   const choices = chosen(index, workspace, { given: uncertain, contentOf, isUnattended })
   if (from !== undefined) {
@@ -163,7 +172,7 @@ async function planWith(index: RunIndex, options: ResumeOptions, contentOf: RunJ
     sources,
     isRecordedTool: recordedTools(index),
     isResumed: true,
-    ...(overrides.length > 0 && { overrides }),
+    ...(overrides.length > 0 && { overrides: [...overrides, ...more] }),
   }
   return { plan, workspace, index, choices, usesCurrent, stored }
 }
@@ -286,6 +295,39 @@ function chosen(index: RunIndex, workspace: string, { given, contentOf, isUnatte
   const told = isUnattended ? open.filter(({ isTool }) => isTool === true) : []
   refuseUncertain(open.filter((one) => !told.includes(one)))
   return [...found, ...choices, ...told.map(({ id, place, kind }) => ({ id, place, kind, choice: 'tell' }) as const)]
+}
+
+/**
+ * What follows from further iterations: those that are done no longer count for a stall, and a replay needs to know what
+ * held for them.
+ * @throws BatonError USAGE if the run has no iterations, or all that are allowed are done
+ */
+async function moreIterations(
+  { tree, records, source }: RunIndex,
+  overrides: readonly string[],
+): Promise<readonly string[]> {
+  const asked = overrides.filter((text) => /^iterate\.(?:condition|until)=/.test(text))
+  if (asked.length === 0) return []
+  let done = 0
+  while (tree.find(`iteration/${done}`)?.done !== undefined) done += 1
+  if (tree.find('iteration/0') === undefined) {
+    throw new BatonError('USAGE', 'this run has no iterations, so that --iter and --until have nothing to allow', {
+      hint: 'Run the file again with them.',
+    })
+  }
+  const count = asked
+    .map((text) => /^iterate\.condition="(\d+)"$/.exec(text)?.[1])
+    .findLast((text) => text !== undefined)
+  if (count !== undefined && Number(count) <= done) {
+    const are = done === 1 ? 'one iteration is' : `${done} iterations are`
+    throw new BatonError('USAGE', `${are} done, so that --iter ${count} allows none: it is the number in all`, {
+      hint: `Name a higher one, for example --iter ${done + 3}.`,
+    })
+  }
+  const last = records('source').findLast(({ name }) => name === lastSource)
+  const settings = last === undefined ? undefined : (source.value(last.value) as unknown as Settings)
+  const { formerIterations } = await import('../strategies/iterate/records.ts')
+  return done === 0 ? [] : [`iterate.before=${formerIterations(done, settings?.iterate)}`]
 }
 
 /** What the settings of the run itself say about whether somebody watches. */

@@ -78,6 +78,45 @@ it('a repeat is refused if HEAD is another commit, unless forced, and never move
   expect(git('log', '--format=%s', '-2')).toBe('[iter-1] Iteration 1 changes\nmine\n')
 })
 
+it('a run that ended is allowed more iterations, more time or another command, pays nothing again, and is replayed as it went', async () => {
+  const server = await startModelServer((_, index) => ({ text: `answer ${index}` }))
+  onTestFinished(() => server.close())
+  const [folder, env] = [tempTree({ '.git/HEAD': '' }), { BATON_GATEWAY_URL: server.url, BATON_HOME: tempTree() }]
+  const run = (...args: readonly string[]) => baton(args, { cwd: folder, env })
+  const stalled = await run(
+    '-p',
+    'Go.',
+    '-m',
+    'm',
+    '--iter',
+    '2h',
+    '-c',
+    'iterate.stall=1',
+    '-c',
+    'iterate.commits=false',
+  )
+  expect(stalled.stderr).toContain('Iterations: 1/1 succeeded (0 failed), no more changes\n')
+  const id = (await run('runs', '--ids')).stdout.trim()
+  expect(await run('resume', id, '--iter', '1')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('one iteration is done, so that --iter 1 allows none'),
+  })
+  // the stall starts again: one more iteration, whose command is not met
+  const more = await run('resume', id, '--iter', '3h', '--until', 'test -e never')
+  expect(more).toMatchObject({ code: 7, stdout: 'answer 1\n' })
+  expect(more.stderr).toContain('no more changes')
+  expect(more.stderr).toContain(`allow more with baton resume ${id} --iter N (the number in all)`)
+  expect(await run('resume', id, '--iter', '5', '--until', 'true')).toMatchObject({ code: 0, stdout: 'answer 2\n' })
+  expect(server.requests).toHaveLength(3)
+  expect(await run('run', '--replay', id)).toMatchObject({ code: 0, stdout: 'answer 2\n' })
+  await run('-p', 'Go.', '-m', 'm')
+  const once = (await run('runs', '--ids', '--limit', '1')).stdout.trim()
+  expect(await run('resume', once, '--iter', '2')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('this run has no iterations, so that --iter and --until have nothing to allow'),
+  })
+})
+
 it('a resumed run gets the remaining time: breaks do not count', async () => {
   const folder = tempTree({ 'a.lua': 'return "x"' })
   const env = { BATON_HOME: tempTree() }

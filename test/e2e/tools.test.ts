@@ -115,7 +115,7 @@ it('ends a model that repeats the same call, and one that takes too many turns',
   expect(await rounds.run('ask.md')).toMatchObject({
     code: 4,
     stdout: '',
-    stderr: expect.stringContaining('Raise max_rounds, for example with -c max_rounds=1000'),
+    stderr: expect.stringContaining('Raise max_rounds, for example with --max-rounds 1000'),
   })
 })
 

@@ -90,6 +90,19 @@ const keys = {
     schema: ({ integer }) => integer(0),
     text: 'This many consecutive iterations without a change end it; 0: never. Default: 3, and 0 if condition is a count.',
   },
+  before: {
+    each: { list: 'a list of tables' },
+    text: 'What held for the first iterations, which no longer count for stall. A resume with --iter or --until sets it.',
+    keys: {
+      done: {
+        schema: ({ integer }) => integer(1),
+        isRequired: true,
+        text: 'The number of iterations, from the first.',
+      },
+      condition: { schema: ({ name }) => name, text: 'Their condition.' },
+      until: { schema: ({ name }) => name, text: 'Their command of until.' },
+    },
+  },
   command_timeout: {
     schema: ({ timeLimit }) => timeLimit,
     initial: '10m',

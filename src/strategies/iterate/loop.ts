@@ -22,6 +22,7 @@ import {
   type IterateStop,
   type IterationRecord,
   plannedCount,
+  settingsAt,
   waitAfter,
 } from './records.ts'
 import type { WorkDone } from '../../run/tasks.ts'
@@ -101,7 +102,7 @@ export async function iterate<T>(parts: IterateParts<T>, context: RunContext): P
     if (stop !== undefined && last !== undefined) break
     const facts = {
       iteration: records.length,
-      count: plannedCount(rules),
+      count: plannedCount(endRules(settingsAt(records.length, settings, context.services))),
       baseCommit: start.head,
       plan: parts.plan,
       records: [...records],
@@ -195,9 +196,10 @@ async function finish<T>(
   { time, ...parts }: IterateParts<T> & { readonly time: WorkTime },
   at: RunContext,
 ): Promise<Finished<T>> {
-  const { settings, keeper } = parts
+  const { keeper } = parts
   const { iteration, records } = turn.facts
   const { services } = at
+  const settings = settingsAt(iteration, parts.settings, services)
   await keeper.begin(records, at)
   const work = await parts.work(turn, at)
   if (at.scope.dry !== undefined) return { outcome: work.outcome, record: dryRecord(iteration, work) }

@@ -1,5 +1,7 @@
 import type { IterationCondition } from '../../settings/strategies/iterate.ts'
+import { conditionText, parseCondition } from '../../settings/strategies/iterate.ts'
 import type { IterateSettings } from '../../settings/strategies/iterate.ts'
+import type { Effects } from '../../event/effects.ts'
 import { BatonError } from '../../base/error.ts'
 import { defined } from '../../base/json.ts'
 import type { ErrorInfo } from '../../event/event.ts'
@@ -71,6 +73,8 @@ export interface EndRules {
   readonly scoreBest: 'highest' | 'lowest'
   /** The number of unchanged iterations in a row that ends it; 0: neither they, failed ones nor a repeated state ends it. */
   readonly stall: number
+  /** So many first iterations do not count for it. Default: 0. */
+  readonly stallAfter?: number
 }
 
 /** Default of `stall` if no count is given. */
@@ -78,12 +82,31 @@ const usualStall = 3
 /** Default of `max_iterations` if no count is given. */
 const usualMost = 100
 
+/** The settings of an iteration: in the replay of a run that was resumed with more, the first ones had others. */
+export function settingsAt(
+  iteration: number,
+  settings: IterateSettings,
+  { effects }: { readonly effects: Pick<Effects, 'isReplay'> },
+): IterateSettings {
+  const then = effects.isReplay === true ? settings.before?.find(({ done }) => iteration < done) : undefined
+  if (then === undefined) return settings
+  const { until: _, ...others } = settings
+  return { ...others, condition: parseCondition(then.condition ?? ''), ...defined({ until: then.until }) }
+}
+
 export function endRules(settings: IterateSettings): EndRules {
   const { condition, score_goal: scoreGoal, score_best: scoreBest } = settings
   // an explicit count is exact
   const count = condition?.kind === 'count' ? condition.count : undefined
   const { stall = count === undefined ? usualStall : 0, max_iterations: maxIterations = count ?? usualMost } = settings
-  return { condition, maxIterations, scoreGoal, scoreBest, stall }
+  return {
+    condition,
+    maxIterations,
+    scoreGoal,
+    scoreBest,
+    stall,
+    ...defined({ stallAfter: settings.before?.at(-1)?.done }),
+  }
 }
 
 /**
@@ -105,10 +128,11 @@ export function endOf(
   if (condition?.kind === 'count' && records.length >= condition.count) return 'completed'
   if (condition?.kind === 'duration' && elapsedMs(records) >= condition.seconds * 1000) return 'duration_elapsed'
   if (records.length >= maxIterations) return 'max_iterations'
-  if (stall === 0 || last === undefined) return undefined
-  if (hasFailed(last)) return failedInRow(records) >= mostFailures ? 'failing' : undefined
+  const counted = records.slice(rules.stallAfter ?? 0)
+  if (stall === 0 || last === undefined || counted.length === 0) return undefined
+  if (hasFailed(last)) return failedInRow(counted) >= mostFailures ? 'failing' : undefined
   // a failed iteration says nothing about what there is to change
-  const others = records.filter((record) => !hasFailed(record))
+  const others = counted.filter((record) => !hasFailed(record))
   if (others.length >= stall && others.slice(-stall).every(isUnchanged)) return 'stalled'
   return isOscillating(records, startState) ? 'oscillating' : undefined
 }
@@ -152,13 +176,22 @@ export function endedFailing({ records, stop_reason: stop }: IterateResult, run:
   })
 }
 
+/** The flag that allows more iterations after an end. */
+function moreOf(stop: IterateStop): string {
+  if (stop === 'max_iterations') return '-c iterate.max_iterations=N'
+  return stop === 'duration_elapsed' ? '--iter TIME (the time in all)' : '--iter N (the number in all)'
+}
+
 /** The error of a prompt whose `until` was never met. */
-export function neverMet({ iterations_attempted: count, records }: IterateResult, run: string): BatonError {
+export function neverMet(
+  { iterations_attempted: count, records, stop_reason: stop }: IterateResult,
+  run: string,
+): BatonError {
   const times = count === 1 ? 'one iteration' : `${count} iterations`
   const failure = failureText(records)
   const why = failure === undefined ? '' : `; ${failure}`
   return new BatonError('UNTIL_NOT_MET', `the command of "until" has not exited with 0 after ${times}${why}`, {
-    hint: `See its output with baton runs show ${run} --place iteration/${count - 1}/until; allow more with --iter.`,
+    hint: `See its output with baton runs show ${run} --place iteration/${count - 1}/until; allow more with baton resume ${run} ${moreOf(stop)}.`,
   })
 }
 
@@ -208,4 +241,17 @@ function isOscillating(records: readonly IterationRecord[], startState: string |
   if (last?.state === undefined || isUnchanged(last)) return false
   const earlier = records.slice(0, -1).map(({ state }) => state)
   return [startState, ...earlier].includes(last.state)
+}
+
+/** What held for the iterations that are done, as the value of `before` in TOML. */
+export function formerIterations(done: number, settings: IterateSettings | undefined): string {
+  const { condition, until, before = [] } = settings ?? {}
+  const text = condition?.kind === 'count' ? String(condition.count) : condition && conditionText(condition)
+  const all = [...before.filter((one) => one.done < done), { done, ...defined({ condition: text, until }) }]
+  const tables = all.map((one) =>
+    Object.entries(one)
+      .map(([key, value]) => `${key}=${JSON.stringify(value)}`)
+      .join(', '),
+  )
+  return `[${tables.map((table) => `{${table}}`).join(', ')}]`
 }

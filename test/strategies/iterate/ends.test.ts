@@ -34,6 +34,14 @@ const changed = (state: string, more: Partial<IterationRecord> = {}): Partial<It
 const unchanged = (state: string): Partial<IterationRecord> => ({ state, changed_files: [] })
 
 describe('iterating ends', () => {
+  it('without counting for a stall, or as failures in a row, what was done before it was allowed more', () => {
+    const before = [{ done: 3, condition: '2h' }]
+    const idle = [1, 2, 3, 4, 5, 6, 7].map(() => unchanged('start'))
+    expect(endWith({ ...seconds(1000), before }, idle)).toBe('stalled after 6')
+    const failing = idle.map(() => ({ success: false, error: 'refused' }))
+    expect(endWith({ ...seconds(1000), before: [{ done: 2 }] }, failing)).toBe('failing after 7')
+  })
+
   it('after a count, whether anything changes or not', () => {
     expect(endWith(count(3), [{}, {}, {}, {}, {}])).toBe('completed after 3')
     expect(endWith(count(1), [{}, {}])).toBe('completed after 1')
