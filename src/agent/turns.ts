@@ -95,6 +95,7 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
   const { said = [] } = agent
   const offering = tools.filter((tool) => isOffered(tool) && tool.isDeferred !== true)
   let offered: OfferedTools = offering.filter((tool) => isSentAtFirst(tool, said)).map(definitionOf)
+  const idle = offering.filter((tool) => !isSentAtFirst(tool, said))
   const { model = '', ...settings } = agent.settings
   const log = createMessageLog({ said, portable: context.services.portable })
   let turns = 0
@@ -128,7 +129,7 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
   /** The tools that requests do not carry yet. */
   function unsent(): readonly Tool[] {
     const names = new Set(offered.map(({ name }) => name))
-    return offering.filter(({ name }) => !names.has(name))
+    return idle.filter(({ name }) => !names.has(name))
   }
 
   /** Says the next request in the words in which an earlier process did, if it is the same request. */

@@ -47,7 +47,7 @@ function wayTo({ id }: KeptOutput, line: number, { hasRead }: Keeping['box']): s
 }
 
 /** How much of an output is shown: up to `whole` characters all of it, otherwise its start and its end. */
-export interface ShownPart {
+interface ShownPart {
   readonly whole: number
   readonly start: number
   readonly end: number
