@@ -110,6 +110,7 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
   const { said = [] } = agent
   const offering = tools.filter((tool) => isOffered(tool) && tool.isDeferred !== true)
   let offered: OfferedTools = offering.filter((tool) => isSentAtFirst(tool, said)).map(definitionOf)
+  const idle = offering.filter((tool) => !isSentAtFirst(tool, said))
   const { model = '', ...settings } = agent.settings
   const log = createMessageLog({ said, portable: context.services.portable })
   const { compactAt } = opener.scope
@@ -147,7 +148,7 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
   /** The tools that requests do not carry yet. */
   function unsent(): readonly Tool[] {
     const names = new Set(offered.map(({ name }) => name))
-    return offering.filter(({ name }) => !names.has(name))
+    return idle.filter(({ name }) => !names.has(name))
   }
 
   /** Adds the tools that are no longer idle at the end of the list, so that a host keeps what it has cached of those before. */

@@ -133,11 +133,6 @@ export function callPlace(section: Place, number: number): Place {
   return [...section, { kind: 'call', number }]
 }
 
-/** Whether the innermost tool call of a place is one of a model itself, and not of a program of it. */
-export function isCallOfModel(place: Place): boolean {
-  return place[place.findLastIndex(({ kind }) => kind === 'tool') - 1]?.kind === 'turn'
-}
-
 /** A place without a trailing call number. */
 export function withoutCall(place: Place): Place {
   return place.at(-1)?.kind === 'call' ? place.slice(0, -1) : place

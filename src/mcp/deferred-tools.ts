@@ -1,5 +1,6 @@
 import { modelText } from '../base/model-text.ts'
 import { isJsonObject, type Json, type JsonObject, parseSentJson } from '../base/json.ts'
+import { cutText } from '../base/cut-text.ts'
 import { nearest } from '../base/suggest.ts'
 import type { Tool } from '../event/agent.ts'
 import type { RunContext } from '../event/context.ts'
@@ -10,7 +11,6 @@ import { passesFilters } from '../tool/tool-filter.ts'
 import { verdictOnAny } from '../tool/tool-rules.ts'
 import { bindTool } from '../tool/toolbox/bind.ts'
 import { defineTool, type Toolbox, type ToolKind } from '../tool/toolbox/kind.ts'
-import { searchToolNames } from '../tool/toolbox/rows.ts'
 import { listPlace } from './recorded-calls.ts'
 
 /** Bytes of names, descriptions and schemas of servers' tools that each request of a conversation may carry. */
@@ -30,14 +30,13 @@ interface Deferring {
  */
 export async function deferTools(tools: readonly Tool[], deferring: Deferring): Promise<readonly Tool[]> {
   const { named, box, context } = deferring
-  if (tools.length === 0 || !searchToolNames.every((name) => isUsable(name, named, context))) return tools
+  if (tools.length === 0 || !isUsable('tool_search', named, context)) return tools
   const names = new Set(await deferredNames(tools, deferring))
   const deferred = tools.filter(({ name }) => names.has(name))
   if (deferred.length === 0) return tools
   const search = bindTool(searchKind(deferred), box)
-  const caller: Tool = { ...bindTool(callKind(deferred), box), meant: (input) => meantCall(input, deferred) }
   const sent = tools.filter(({ name }) => !names.has(name))
-  return [...sent, search, caller, ...deferred.map((tool): Tool => ({ ...tool, isDeferred: true }))]
+  return [...sent, search, callTool(deferred), ...deferred.map((tool): Tool => ({ ...tool, isDeferred: true }))]
 }
 
 function isUsable(name: string, named: ToolFilter, { scope }: Pick<RunContext, 'scope'>): boolean {
@@ -109,27 +108,35 @@ function searchKind(tools: readonly Tool[]): ToolKind {
   })
 }
 
-function callKind(tools: readonly Tool[]): ToolKind {
-  return defineTool<{ readonly name: string }>({
+/** It never runs for a call that means one of the tools: that is made instead. */
+function callTool(tools: readonly Tool[]): Tool {
+  return {
     name: 'tool_call',
     description: modelText`Call a tool that tool_search shows.`,
     parameters: {
       type: 'object',
       properties: {
-        name: { type: 'string', minLength: 1, description: modelText`The name of the tool.` },
+        name: { type: 'string', description: modelText`The name of the tool.` },
         arguments: { type: 'object', description: modelText`Its arguments, as its schema says.` },
       },
       required: ['name', 'arguments'],
-      additionalProperties: false,
     },
-    async run({ name }) {
-      const names = tools.map((tool) => tool.name)
-      const near = nearest(name, names)
+    meant: (input) => meantCall(input, tools),
+    async run(input) {
+      const given = jsonOf(input)
+      const name = cutText(String(isJsonObject(given) ? given['name'] : input), mostNamed)
+      const near = nearest(
+        name,
+        tools.map((tool) => tool.name),
+      )
       const hint = near === undefined ? modelText`Search for it with tool_search.` : modelText`Did you mean "${near}"?`
-      return { text: modelText`tool_search shows no tool "${name}". ${hint}`, isError: true }
+      return { text: modelText`tool_search shows no tool "${name}". ${hint}`, isError: true, reason: 'TOOL_NOT_FOUND' }
     },
-  })
+  }
 }
+
+/** Characters of a name that an error repeats. */
+const mostNamed = 200
 
 /** The call that an input of `tool_call` means; undefined if it names none of the tools, or is not understood. */
 function meantCall(text: string, tools: readonly Tool[]): ReturnType<NonNullable<Tool['meant']>> {

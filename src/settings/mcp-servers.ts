@@ -68,7 +68,7 @@ export const mcpServers = {
     disallowed_tools: { schema: ({ toolNames }) => toolNames, text: 'Its tools that are not available.' },
     defer_tools: {
       schema: ({ flag }) => flag,
-      text: 'Whether models get the schemas of its tools only by a search. Default: if those of all servers together have more than 10 kB.',
+      text: 'Whether models find its tools by a search. Default: beyond 10 kB.',
     },
     trusted: {
       schema: ({ flag }) => flag,

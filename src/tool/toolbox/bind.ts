@@ -22,13 +22,12 @@ import {
 } from '../../event/context.ts'
 import type { Action, ActionAbout, Permit, Protection, ToolSubject } from '../../event/permission.ts'
 import { cutFrom, mostArguments } from '../../event/message.ts'
-import { callPlace, isCallOfModel, item, part } from '../../event/place.ts'
+import { callPlace, item, part } from '../../event/place.ts'
 import { askingFirst } from '../permission.ts'
 import { permitWhileWorking } from '../permit.ts'
 import { approvalAdvice } from '../rule-suggestion.ts'
-import { noSubject, type Toolbox, type ToolKind, type ToolOutput } from './kind.ts'
+import { isCallOfModel, mostCharacters, noSubject, type Toolbox, type ToolKind, type ToolOutput } from './kind.ts'
 import { isAlone, isTeamTool, isWriter, rowOf, subjectKind } from './rows.ts'
-import { cutMiddle, cutOutput, forModel, mostCharacters } from './output.ts'
 import { planModeRefusal } from './plan-mode.ts'
 
 /** The record of a call: its result for the model, and what the model knows from it. */
@@ -71,13 +70,18 @@ async function runCall(kind: ToolKind, text: string, { box, context, ...telling 
     const notNow = planModeRefusal(kind, input, box)
     if (notNow !== undefined) return { text: notNow, isError: true }
     const output = await carryOut(kind, input, { ...telling, box, context: held(context, box) })
-    const keeping = { box, texts: services.texts }
-    return isOfOthers(kind) && isCallOfModel(context.scope.at)
-      ? { ...output, ...cutMiddle(output.text, { ...forModel, whole: mostCharacters }, keeping) }
-      : cutOutput(output, keeping)
+    return output.text.length <= mostCharacters ? output : cutLarge(output, kind, { box, context })
   }
   const recorded = kind.callsOthers === true ? await work() : await callRecorded({ name, input }, work, context)
   return resultOf(recorded, { box, context })
+}
+
+/** Most outputs are small, and load no code for this. */
+async function cutLarge(output: Recorded, kind: ToolKind, { box, context }: Carrying): Promise<Recorded> {
+  const { cutMiddle, cutOutput, forModel } = await import('./output.ts')
+  const keeping = { box, texts: context.services.texts }
+  if (!isOfOthers(kind) || !isCallOfModel(context.scope.at)) return cutOutput(output, keeping)
+  return { ...output, ...cutMiddle(output.text, forModel, keeping) }
 }
 
 /** A tool of a server or plug-in: what it returns may have any size, and no call asks for a part of it. */

@@ -2,6 +2,7 @@ import type { FileCall } from '../file-effect.ts'
 import type { JsonObject } from '../../base/json.ts'
 import type { OnToolProgress, ToolResult } from '../../event/agent.ts'
 import type { TextStore, RunContext } from '../../event/context.ts'
+import type { Place } from '../../event/place.ts'
 import type { Permit, ToolSubject } from '../../event/permission.ts'
 import type { FileChange } from '../../event/event.ts'
 import type { Message } from '../../event/message.ts'
@@ -28,6 +29,9 @@ export interface Toolbox {
    */
   readonly first: Map<string, string | null>
 }
+
+/** Most characters of an output that a model gets at once. */
+export const mostCharacters = 50_000
 
 /** The full texts of truncated outputs of one conversation. Models refer to them by short ids. */
 export interface Outputs {
@@ -118,6 +122,11 @@ export interface ToolOutput extends Pick<ToolResult, 'text' | 'files' | 'structu
   readonly job?: string
   /** The full text, if it was truncated. */
   readonly kept?: KeptOutput
+}
+
+/** Whether a call, at or above a place, is one of a model itself, and not of a program of it. */
+export function isCallOfModel(at: Place): boolean {
+  return at[at.findLastIndex(({ kind }) => kind === 'tool') - 1]?.kind === 'turn'
 }
 
 /** A tool: how it is described to models, and what it does. */

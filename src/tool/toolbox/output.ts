@@ -1,12 +1,9 @@
 import { modelText } from '../../base/model-text.ts'
 import type { TextStore } from '../../event/context.ts'
-import type { KeptOutput, Outputs, Toolbox, ToolOutput } from './kind.ts'
+import { isCallOfModel, type KeptOutput, mostCharacters, type Toolbox, type ToolOutput } from './kind.ts'
 import { BatonError } from '../../base/error.ts'
-import { sha256 } from '../../base/hash.ts'
-import { isCallOfModel, type Place } from '../../event/place.ts'
+import type { Place } from '../../event/place.ts'
 
-/** Most characters of an output that a model gets at once. */
-export const mostCharacters = 50_000
 /** Longer lines are split. */
 const mostInLine = 2_000
 
@@ -50,7 +47,7 @@ function wayTo({ id }: KeptOutput, line: number, { hasRead }: Keeping['box']): s
 }
 
 /** How much of an output is shown: up to `whole` characters all of it, otherwise its start and its end. */
-export interface ShownPart {
+interface ShownPart {
   readonly whole: number
   readonly start: number
   readonly end: number
@@ -161,43 +158,4 @@ export function linesText(count: number): string {
  */
 export function pastEnd(shown: string, has: string, offset: number): BatonError {
   return new BatonError('FILE_FAILED', modelText`${shown} has ${has}: offset ${offset} is past the end`)
-}
-
-/** Most characters of outputs that one conversation holds in memory if the run keeps no texts. */
-const mostInMemory = 16 * 1024 * 1024
-const idLength = 12
-
-export function createOutputs(): Outputs {
-  const hashes = new Map<string, string>()
-  /** Oldest first. */
-  const held = new Map<string, string>()
-  let size = 0
-
-  function hold(hash: string, text: string): void {
-    if (held.has(hash)) return
-    held.set(hash, text)
-    size += text.length
-    for (const [oldest, { length }] of held) {
-      if (size <= mostInMemory || oldest === hash) return
-      held.delete(oldest)
-      size -= length
-    }
-  }
-
-  return {
-    keep(text, texts) {
-      const hash = sha256(text)
-      const id = hash.slice(0, idLength)
-      hashes.set(id, hash)
-      if (texts === undefined) hold(hash, text)
-      else texts.keep(text)
-      return { id, hash }
-    },
-    know: ({ id, hash }) => void hashes.set(id, hash),
-    isEmpty: () => hashes.size === 0,
-    find(id, texts) {
-      const hash = hashes.get(id)
-      return hash === undefined ? undefined : (held.get(hash) ?? texts?.find(hash))
-    },
-  }
 }

@@ -197,21 +197,12 @@ const delegateRows = {
   leave_delegate: { summary: 'ends the work on the list', touches: 'acts', subject: ofTheList, initial: 'allow' },
 } as const satisfies { readonly [name: string]: ToolRow }
 
-/**
- * What a conversation has in place of the schemas of servers' tools that are too large to be sent with each request. It
- * has them whatever `tools` names.
- */
-const searchRows = {
+/** It leads to tools of servers whose schemas are not sent. A conversation has it whatever `tools` names. */
+const searchRow = {
   tool_search: {
-    summary: 'shows the schemas of tools of MCP servers',
+    summary: 'finds tools of servers',
     touches: 'nothing',
-    subject: { none: 'it shows the tools that the conversation has' },
-    initial: 'allow',
-  },
-  tool_call: {
-    summary: 'calls a tool that tool_search shows',
-    touches: 'nothing',
-    subject: { none: 'the call that it stands for is permitted by itself' },
+    subject: { none: 'it shows what there is' },
     initial: 'allow',
   },
 } as const satisfies { readonly [name: string]: ToolRow }
@@ -219,7 +210,7 @@ const searchRows = {
 export type ToolName = keyof typeof rows
 export type CollabToolName = keyof typeof collabRows
 /** Any tool of this program. */
-export type OwnToolName = ToolName | CollabToolName | keyof typeof delegateRows | keyof typeof searchRows
+export type OwnToolName = ToolName | CollabToolName | keyof typeof delegateRows | keyof typeof searchRow
 
 export const toolNames = Object.keys(rows) as readonly ToolName[]
 
@@ -233,7 +224,7 @@ const all: { readonly [Name in OwnToolName]: ToolRow } = {
   ...rows,
   ...collabRows,
   ...delegateRows,
-  ...searchRows,
+  ...searchRow,
 }
 
 /** All tools of this program, those of teams too. */
@@ -257,11 +248,9 @@ export function isTeamTool(name: string): boolean {
   return Object.hasOwn(collabRows, name) || Object.hasOwn(delegateRows, name)
 }
 
-export const searchToolNames = Object.keys(searchRows) as readonly (keyof typeof searchRows)[]
-
 /** Whether the tool with this name leads to tools of servers whose schemas are not sent. */
 export function isSearchTool(name: string): boolean {
-  return Object.hasOwn(searchRows, name)
+  return name === 'tool_search' || name === 'tool_call'
 }
 
 /** The tool that this one belongs to. */

@@ -1,9 +1,9 @@
+import { sha256 } from '../../base/hash.ts'
 import type { Tool } from '../../event/agent.ts'
 import type { FileChange } from '../../event/event.ts'
 import { createShellSession } from '../shell/session.ts'
 import { bindTool } from './bind.ts'
-import type { ChangeLimits, Toolbox, WorkLog } from './kind.ts'
-import { createOutputs } from './output.ts'
+import type { ChangeLimits, Outputs, Toolbox, WorkLog } from './kind.ts'
 import { createPlanMode } from './plan-mode.ts'
 import { rowOf, type ToolName } from './rows.ts'
 import { createSeenLog } from './seen-log.ts'
@@ -54,5 +54,44 @@ function createWorkLog(): WorkLog {
     diff: () => [...diffs.values()].join(''),
     planned: () => [...diffs].map(([path, diff]) => ({ path, diff })),
     hasPlanned: (path) => diffs.has(path),
+  }
+}
+
+/** Most characters of outputs that one conversation holds in memory if the run keeps no texts. */
+const mostInMemory = 16 * 1024 * 1024
+const idLength = 12
+
+function createOutputs(): Outputs {
+  const hashes = new Map<string, string>()
+  /** Oldest first. */
+  const held = new Map<string, string>()
+  let size = 0
+
+  function hold(hash: string, text: string): void {
+    if (held.has(hash)) return
+    held.set(hash, text)
+    size += text.length
+    for (const [oldest, { length }] of held) {
+      if (size <= mostInMemory || oldest === hash) return
+      held.delete(oldest)
+      size -= length
+    }
+  }
+
+  return {
+    keep(text, texts) {
+      const hash = sha256(text)
+      const id = hash.slice(0, idLength)
+      hashes.set(id, hash)
+      if (texts === undefined) hold(hash, text)
+      else texts.keep(text)
+      return { id, hash }
+    },
+    know: ({ id, hash }) => void hashes.set(id, hash),
+    isEmpty: () => hashes.size === 0,
+    find(id, texts) {
+      const hash = hashes.get(id)
+      return hash === undefined ? undefined : (held.get(hash) ?? texts?.find(hash))
+    },
   }
 }
