@@ -189,6 +189,7 @@ export const commandSpecs = {
       limit: { kind: 'text', short: 'n', describe: 'list: at most this many runs (default 20; 0: all)' },
       file: { kind: 'text', describe: 'list, rm: only runs of this file; a name, a path or a glob' },
       status: { kind: 'text', choices: runStatuses, describe: 'list, rm: only runs with this status' },
+      total: { kind: 'switch', describe: 'list: only what runs have cost today and this month, and the limits for it' },
       place: { kind: 'text', describe: 'show: only this part, with its prompts and answers' },
       agent: {
         kind: 'text',

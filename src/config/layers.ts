@@ -89,13 +89,18 @@ function joined(before: SourcedValue | undefined, next: SourcedValue): SourcedVa
   const { path, value, layer } = next
   const [key = '', inner] = path.map(String)
   const rule = orderOf(key, inner)?.rule
-  const list = rule === 'added' ? added(before.value, value) : value
+  const list = rule === 'added' ? added(before.value, value) : withOthers(before.value, value, layer)
   const own = before.layer.origin.kind === 'user' ? before : before.under
   const isFolder = layer.origin.kind === 'workspace' || layer.origin.kind === 'front matter'
   const isLimited = layer.isAipack === true || (rule !== 'free' && rule !== undefined)
   return isFolder && own !== undefined && isLimited && !isDeepStrictEqual(list, own.value)
     ? { ...next, value: list, under: own }
     : { ...next, value: list }
+}
+
+/** `-c` changes the keys that it names, also in a table inside of a table. */
+function withOthers(before: Json, next: Json, { origin }: Layer): Json {
+  return origin.kind === 'flag' && isJsonObject(before) && isJsonObject(next) ? { ...before, ...next } : next
 }
 
 function added(before: Json, next: Json): Json {

@@ -58,6 +58,7 @@ export async function examine(input: DoctorInput): Promise<readonly Check[]> {
     ...(config.isValid ? await checkAgents(input, workspace) : []),
     ...(await mcpChecks(input, config)),
     ...checkNotify(input, settings),
+    ...(await checkSpending(input, config)),
     checkRuns(input, { settings, workspace }),
     ...(await checkLeft(input, { settings, workspace })),
     git,
@@ -75,6 +76,29 @@ function checkNotify({ env }: DoctorInput, { notify }: Settings): readonly Check
   if (missing !== undefined)
     return [fail('notify', `${missing} is not set`, 'Set it, or change [notify] in your config file.')]
   return [ok('notify', `${receivers.join(' and ')}; baton notify --test sends a notice`)]
+}
+
+/** What runs have cost, where that is limited. */
+async function checkSpending(
+  { env, home }: DoctorInput,
+  { settings, workspace }: ConfigFound,
+): Promise<readonly Check[]> {
+  const { budget, runs } = settings
+  if (budget.day === undefined && budget.month === undefined) return []
+  const { periodTotals, totalText } = await import('../journal/period-budget.ts')
+  const totals = await periodTotals(runsFolder({ env, home, workspace, runsDir: runs.dir }), budget)
+  return totals
+    .filter(({ max_cost, workspace_max_cost }) => (max_cost ?? workspace_max_cost) !== null)
+    .map((total) => {
+      const isUsed =
+        total.usd >= (total.max_cost ?? Infinity) || total.workspace_usd >= (total.workspace_max_cost ?? Infinity)
+      if (!isUsed) return ok('budget', totalText(total))
+      return warn(
+        'budget',
+        totalText(total),
+        `Runs are refused until ${total.until}. Raise [budget.${total.period}] to allow more.`,
+      )
+    })
 }
 
 /** Most people have no server. */

@@ -270,7 +270,7 @@ function counted(count: number, name: string): string {
 }
 
 /** `$0.5`, `$12`, `$0.000042`: rounded to a millionth, and amounts below a thousandth to a billionth. */
-function dollars(nanos: number): string {
+export function dollars(nanos: number): string {
   const text = usdOf(nanos).toFixed(nanos < 1e6 ? 9 : 6)
   return `$${text.replace(/\.?0+$/, '')}`
 }

@@ -11,6 +11,7 @@ import {
   frameForModels,
   frameTable,
   free,
+  type KeyRows,
   type Kinds,
   promptOnly,
   request,
@@ -23,6 +24,12 @@ import { test } from './tests.ts'
 
 // what is listed by position, has the positions of earlier versions
 const { ensemble, workflow, iterate, delegate, ...otherStrategies } = strategies
+
+/** Limits of a day or a month. */
+const periodKeys = {
+  max_cost: { schema: ({ number }) => number(0, 1e9), text: 'US dollars, for all your runs.' },
+  workspace_max_cost: { schema: ({ number }) => number(0, 1e9), text: 'US dollars, for the runs of a workspace.' },
+} as const satisfies KeyRows
 
 /**
  * Every key of front matter and of config files: its schema, who may set it, its default and its meaning. Everything
@@ -422,6 +429,8 @@ export const rows = {
         initial: 'deny',
         text: 'Whether a model without a known price may be used with a limit in dollars.',
       },
+      day: { order: down, text: 'Limits of all runs of a day.', keys: periodKeys },
+      month: { order: down, text: 'Limits of all runs of a month.', keys: periodKeys },
     },
   },
   lua: {

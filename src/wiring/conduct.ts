@@ -20,6 +20,8 @@ import type { Repeated } from '../journal/resumed-effects.ts'
 import { finishHistory } from '../journal/index-file.ts'
 import { pruneRuns } from '../journal/prune.ts'
 import { createPathTokens } from '../journal/portable.ts'
+import type { PeriodBudget, PeriodLimits } from '../journal/period-budget.ts'
+import { runsFolder, stateFolder } from '../journal/run-id.ts'
 import { removeEndedWorktrees, removeRunWorktrees } from '../journal/worktrees.ts'
 import { createTally, type Tally } from '../journal/tally.ts'
 import { createMask, type LiveMask } from '../journal/secrets.ts'
@@ -163,6 +165,7 @@ interface Run {
   /** Called at the end, with how long the process was stopped or the machine slept. */
   readonly onSlept: (ms: number) => void
   readonly notifier: Notifier | undefined
+  readonly onPeriod: (period: PeriodBudget) => void
 }
 
 /**
@@ -201,6 +204,7 @@ export async function conduct(plan: RunPlan, around: Surroundings, listener: Lis
   let asleepMs = 0
   let kept: KeptRun | undefined
   let notifier: Notifier | undefined
+  let period: PeriodBudget | undefined
   let ending: Ending
   try {
     const gone = plan.isRecordedTool && createMissingTools(plan.isRecordedTool, bus)
@@ -234,9 +238,11 @@ export async function conduct(plan: RunPlan, around: Surroundings, listener: Lis
       leftOut,
       isRecordedTool,
     }
+    const onPeriod: Run['onPeriod'] = (opened) => void (period = opened)
     const onWaiting: Run['onWaiting'] = (view) => void approvals.push(view)
     const onSlept: Run['onSlept'] = (ms) => (asleepMs = ms)
-    ending = await runRecorded(target, { ...parts, onEffect, onOpen, onCallBefore, onWaiting, onSlept, notifier })
+    const told = { onEffect, onOpen, onCallBefore, onWaiting, onSlept, onPeriod }
+    ending = await runRecorded(target, { ...parts, ...told, notifier })
   } catch (error) {
     if (!bus.hasSent()) await sendStart(plan, undefined, { ...surroundings, bus })
     ending = failedEnding(error, surroundings.signal, finished)
@@ -247,6 +253,8 @@ export async function conduct(plan: RunPlan, around: Surroundings, listener: Lis
   bus.send([], endingEvent(ending, { ...total, repeated, suspended, denials: denials.all(), approvals, asleepMs }))
   const result = tally.result()
   if (kept !== undefined) await keepHistory(kept, result && { ...result, ...(ending.isFinal && { resumable: false }) })
+  // from now on, the index says what it cost
+  period?.close()
   const exitCode = exitCodeFor(ending)
   const { folder } = kept ?? {}
   return {
@@ -271,6 +279,40 @@ function withoutPerson({ unattendedApprover, ...others }: Surroundings): Surroun
   if (unattendedApprover === undefined) return others
   const { askPerson: _, ...rest } = others
   return { ...rest, isAttended: false, approver: unattendedApprover }
+}
+
+/** The limits of the day and the month; undefined without any. */
+async function periodOf(
+  { settings: { budget, runs }, workspace }: Target,
+  {
+    plan,
+    folder,
+    ...around
+  }: Pick<Surroundings, 'env' | 'home'> & {
+    readonly plan: RunPlan
+    readonly folder: string | undefined
+  },
+): Promise<PeriodBudget | undefined> {
+  const limits = plan.isResumed ? { ...budget, ...(await periodLimitsNow(plan, around)) } : budget
+  if (limits.day === undefined && limits.month === undefined) return undefined
+  const { openPeriodBudget } = await import('../journal/period-budget.ts')
+  return openPeriodBudget({
+    limits,
+    folder: folder ?? join(runsFolder({ ...around, workspace, runsDir: runs.dir }), plan.id),
+    holds: join(stateFolder(around), 'held'),
+  })
+}
+
+/** What all runs may cost does not belong to a run: a resume follows the user's config as it is now, unless `-c` says more. */
+async function periodLimitsNow(
+  { overrides = [], invocation: { cwd } }: RunPlan,
+  around: Pick<Surroundings, 'env' | 'home'>,
+): Promise<PeriodLimits> {
+  if (overrides.some((text) => /^budget\.(?:day|month)\b/.test(text))) return {}
+  const { readConfigFiles } = await import('../config/config-files.ts')
+  const { own } = await readConfigFiles({ ...around, cwd })
+  const valueOf = (period: string) => own.find(({ path }) => path.join('.') === `budget.${period}`)?.value
+  return { day: valueOf('day'), month: valueOf('month') } as PeriodLimits
 }
 
 /** Where a run is kept on disk, and for how long, in milliseconds. */
@@ -332,6 +374,8 @@ async function runRecorded(loaded: Target, run: Run): Promise<Ending> {
     )
     const spending = past === undefined ? openBudget(budget) : createBudget(budget, undefined, costBelow(past.index))
     run.notifier?.watch({ limits: budget, spent: spending.spent })
+    const period = replay === undefined ? await periodOf(target, { plan, env, home, folder }) : undefined
+    if (period !== undefined) run.onPeriod(period)
     const { context: contextOf, checkModels } = wireRun(target, {
       ...surroundings,
       ...run,
@@ -341,6 +385,7 @@ async function runRecorded(loaded: Target, run: Run): Promise<Ending> {
       portable: (text) => toTokens(journal.mask.mask(text)),
       onSecret: (name, value) => mask.add({ values: { [name]: value } }),
       budget: spending,
+      ...defined({ period }),
       cwd,
       dry,
       sources: plan.sources,

@@ -26,6 +26,7 @@ import { allRights, type Permission, type Rights, type ToolFilter } from '../eve
 import { createSources, type RunSources } from '../event/sources.ts'
 import type { EffectHook } from '../journal/effects.ts'
 import { createOpenQuestions } from '../journal/open-questions.ts'
+import type { PeriodBudget } from '../journal/period-budget.ts'
 import { createPlacedBudgets } from '../journal/placed-budgets.ts'
 import type { RunJournal } from '../journal/journal.ts'
 import { openTextStore } from '../journal/text-store.ts'
@@ -70,6 +71,8 @@ export interface RunParts extends Pick<
   readonly journal: RunJournal
   readonly meter: Meter
   readonly budget: RunBudget
+  /** What the runs of a day or a month may cost together. */
+  readonly period?: PeriodBudget
   readonly builtInDir: string
   readonly cwd: string
   readonly patienceMs: number
@@ -120,7 +123,8 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
   const { workspace } = target
   const stops = run.signal === undefined ? [journal.failure] : [journal.failure, run.signal]
   const signal = manyListeners(AbortSignal.any(stops))
-  const budgets = createPlacedBudgets(run.budget, target.settings.budget)
+  const ofRun = createPlacedBudgets(run.budget, target.settings.budget)
+  const budgets = run.period === undefined ? ofRun : { ...run.period.around(ofRun), limitsCost: () => true }
   let desk: Promise<BatchDesk> | undefined
   const batches = async (): Promise<BatchDesk> =>
     (desk ??= import('../agent/batches.ts').then(({ createBatchDesk }) =>

@@ -67,7 +67,10 @@ async function told(
       mayAnswer: true,
     },
   )
-  notifier.watch({ limits: { usd: 10, unpriced: 'deny' }, spent: () => ({ calls: 1, tokens: 1, usd: more.spent ?? 0 }) })
+  notifier.watch({
+    limits: { usd: 10, unpriced: 'deny' },
+    spent: () => ({ calls: 1, tokens: 1, usd: more.spent ?? 0 }),
+  })
   for (const one of events) notifier.add(one)
   const problems = await notifier.close()
   return { notices: got.map(({ body }) => JSON.parse(body) as Told['notices'][number]), problems }

@@ -36,7 +36,7 @@ interface ActionSpec {
 }
 
 const actions: { readonly [action in Action]: ActionSpec } = {
-  list: { least: 0, most: 0, words: '', flags: ['ids', 'limit', 'file', 'status', 'waiting'] },
+  list: { least: 0, most: 0, words: '', flags: ['ids', 'limit', 'file', 'status', 'waiting', 'total'] },
   show: { least: 1, most: 1, words: 'RUN', flags: ['place', 'agent', 'diff', 'timeline', 'messages', 'format', 'all'] },
   diff: { least: 2, most: 2, words: 'A B', flags: ['all'] },
   export: { least: 1, most: 2, words: 'RUN [FILE]', flags: [] },
@@ -95,6 +95,7 @@ const writtenAtOnce = 16 * 1024
 /** A table, newest first; with `--json` one summary per line, with `--ids` one id. */
 async function listAll(flags: Flags<'runs'>, context: RunsContext): Promise<number> {
   const { io, folder, paint, width, workspace } = context
+  if (flags.total) return showTotals(context)
   const limit = limitOf(flags.limit)
   const fits = fitsFlags(flags, context)
   if (flags.waiting) return (await import('./runs-waiting.ts')).listWaiting({ limit, fits }, flags, context)
@@ -122,6 +123,13 @@ async function listAll(flags: Flags<'runs'>, context: RunsContext): Promise<numb
   for (const run of runs.slice(0, limit)) if (await isForeign(run)) foreign.push(run.id)
   if (foreign.length > 0) context.note(`not recorded by this installation, view only: ${foreign.join(', ')}\n`)
   if (runs.length > limit) context.note('there are more runs: -n 0 lists all\n')
+  return 0
+}
+
+/** `--total`: what runs have cost today and this month, of all workspaces and of this one. */
+async function showTotals({ folder, settings, print }: RunsContext): Promise<number> {
+  const { periodTotals, totalText } = await import('../../journal/period-budget.ts')
+  for (const total of await periodTotals(folder, settings.budget)) print(total, () => `${totalText(total)}\n`)
   return 0
 }
 
