@@ -95,6 +95,8 @@ export type SettingRow = (ValueRow | TableRow) & {
   readonly kind: 'request' | 'frame'
   /** Only prompt files may set it: it describes a single prompt file. */
   readonly isPromptOnly: boolean
+  /** Earlier versions passed it as a parameter: in a prompt file, a value that it cannot have still is one, with a warning. */
+  readonly isNew?: true
   /** A one-element list holds the only value that this version supports. */
   readonly available: true | readonly [Json]
   /** It concerns models: `-c` sets it for the agents of the run as well. */
