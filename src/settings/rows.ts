@@ -514,8 +514,7 @@ export const rows = {
     schema: ({ oneOf }) => oneOf('all', 'prompt'),
     order: free,
     isPlain: true,
-    initial: 'all',
-    text: 'What starts a run again with --watch: "all" that the run read, or only the "prompt", its agents and its config.',
+    text: 'What starts a run again with --watch: "all" that the run read, or only the "prompt", its agents and its config. Default: all.',
   },
   auto_approve_plan_mode: {
     ...frame,
