@@ -3,15 +3,15 @@ import { basename, extname } from 'node:path'
 import { BatonError, messageOf } from '../base/error.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { describeValue } from '../settings/issue.ts'
-import { below, type ContextWith, type Gate } from '../event/context.ts'
+import { below, type ContextWith, type Gate, type RunStore } from '../event/context.ts'
 import { type Message, textMessage } from '../event/message.ts'
 import { item } from '../event/place.ts'
 import { resolvePath } from '../script/host/resolve-path.ts'
 import type { ReadContext } from '../tool/guard.ts'
-import { readBytes } from '../tool/workspace-reads.ts'
+import { noteData, readBytes } from '../tool/workspace-reads.ts'
 import { isUtf8 } from 'node:buffer'
 
-type AttachmentContext = ReadContext & ContextWith<'at' | 'runId', Gate>
+type AttachmentContext = ReadContext & ContextWith<'at' | 'runId', Gate & Pick<RunStore, 'reads'>>
 
 /** A file to attach. */
 export interface AttachmentSource {
@@ -70,9 +70,11 @@ function loadAttachment(
   ].join('\n')
   try {
     const call = { name: 'attachment', args: [path], reads: path }
-    const data = context.services.effects.observe(context.scope.at, call, () =>
-      readBytes(resolvePath(path, context), context).toString('base64'),
-    )
+    const data = context.services.effects.observe(context.scope.at, call, () => {
+      const file = resolvePath(path, context)
+      noteData(file, context)
+      return readBytes(file, context).toString('base64')
+    })
     const bytes = Buffer.from(data, 'base64')
     const mediaType = mediaTypes[extname(path).toLowerCase()]
     if (mediaType === undefined && isUtf8(bytes) && !bytes.includes(0)) {

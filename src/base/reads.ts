@@ -18,6 +18,8 @@ export interface ReadLog {
   /** Like `file`, for a prompt file, of which only the part above its `====` line counts. */
   readonly prompt: (path: string, text?: string) => void
   readonly list: (list: ReadList) => void
+  /** Like `file`, for a file that the run works on, and that does not decide what is run. */
+  readonly data?: (path: string, text?: string) => void
   /**
    * Called before a file is looked up or read, or, without a path, before files are listed: waits while an editor may be
    * saving. Only in runs of a watch session.
@@ -54,6 +56,8 @@ export interface ReadList {
   /** Nothing outside is listed. */
   readonly root: string
   readonly found: readonly string[]
+  /** Names of folders that are skipped unless a glob names them; default: build folders. */
+  readonly skipFolders?: readonly string[]
   /** Whether only the names count, or the content of the files as well. */
   readonly reads: 'names' | 'content'
 }
@@ -75,6 +79,10 @@ export function bothReads(first: ReadLog | undefined, second: ReadLog): ReadLog 
     list(list) {
       first.list(list)
       second.list(list)
+    },
+    data(path, text) {
+      first.data?.(path, text)
+      second.data?.(path, text)
     },
     ...(sources === undefined ? {} : { sources }),
     ...(ready === undefined ? {} : { ready }),

@@ -85,7 +85,13 @@ export const commandSpecs = {
       timeout,
       output,
       report,
-      watch: { kind: 'switch', short: 'w', describe: 'rerun whenever something that the run has read changes' },
+      watch: {
+        kind: 'switch',
+        short: 'w',
+        describe:
+          'rerun whenever something that the run has read changes; --watch=prompt: only the prompt and its agents',
+        setting: 'watch',
+      },
       record: { kind: 'text', describe: 'record all requests and results in this file, for --replay' },
       replay: { kind: 'text', describe: 'answer everything from a run or a --record file, without side effects' },
       ...approvalFlags,

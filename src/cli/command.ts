@@ -11,6 +11,8 @@ export interface FlagSpec {
   /** Accepted, but not shown in the help. */
   readonly hidden?: true
   readonly conflicts?: string
+  /** Of a switch: it may be written with a value, `--watch=prompt`, which is that of this setting. */
+  readonly setting?: string
 }
 
 export type FlagSpecs = { readonly [name: string]: FlagSpec }

@@ -29,6 +29,11 @@ export function joinValues(args: readonly string[]): readonly string[] {
   for (let index = 0; index < args.length; index += 1) {
     const arg = args[index] ?? ''
     if (arg === '--') return [...joined, ...args.slice(index)]
+    const setting = settingOf(arg)
+    if (setting !== undefined) {
+      joined.push(...setting)
+      continue
+    }
     const value = args[index + 1]
     const name = value !== undefined && /^-[^=]*\s/.test(value) ? flagWithValue(arg) : undefined
     if (name === undefined) joined.push(arg)
@@ -38,6 +43,14 @@ export function joinValues(args: readonly string[]): readonly string[] {
     }
   }
   return joined
+}
+
+/** `--watch=prompt` as the switch and the setting that it stands for. */
+function settingOf(arg: string): readonly string[] | undefined {
+  const [, name = '', value = ''] = /^--([\w-]+)=(.*)$/s.exec(arg) ?? []
+  const setting = (commandTable as readonly Command[]).find(({ flags }) => flags[name]?.setting)?.flags[name]?.setting
+  if (setting === undefined || value === 'true' || value === 'false') return undefined
+  return [`--${name}`, `--config=${setting}=${JSON.stringify(value)}`]
 }
 
 /** The name of the flag, if the argument is a flag that takes a value: `-p` and `--prompt` are `prompt`. */

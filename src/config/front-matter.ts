@@ -67,8 +67,26 @@ export async function checkFrontMatter(
     warnings:
       findings.length > 0
         ? []
-        : await placeFindings(hasReader ? top.flatMap((key) => lookalike(key, data)) : withoutReaders(unread), source),
+        : await placeFindings(
+            [
+              ...top.filter(isReserved).map(formerParameter),
+              ...(hasReader
+                ? top.flatMap((key) => (isReserved(key) ? [] : lookalike(key, data)))
+                : withoutReaders(unread.filter(([key = '', inner]) => inner !== undefined || !isReserved(key)))),
+            ],
+            source,
+          ),
   }
+}
+
+/** Whether earlier versions passed this as a parameter, and it cannot be meant as the setting that the key is now. */
+function isFormerParameter(key: string, value: Json): boolean {
+  return isReserved(key) && reserved.get(key)?.isNew === true && checkReserved(key, value).length > 0
+}
+
+function formerParameter(key: string): Finding {
+  const message = `"${key}" is a setting now, and this is none of its values: it is passed as a parameter`
+  return wrongKey([key], { message, hint: `Put it into [params], or see ${key} in docs/prompt-file.md.` })
 }
 
 /** All reserved keys but `sub_agents` and `params`. */
@@ -76,7 +94,7 @@ function readReserved(data: JsonObject, trust: TrustState) {
   const values: { [key: string]: Json } = {}
   const findings: Finding[] = []
   for (const [key, value] of Object.entries(data)) {
-    if (!isReserved(key) || key === 'sub_agents' || key === 'params') continue
+    if (!isReserved(key) || key === 'sub_agents' || key === 'params' || isFormerParameter(key, value)) continue
     if (isGuarded(key) && trust !== 'trusted') continue
     const wrong = checkReserved(key, value)
     const found = wrong.length === 0 && key === 'input' && isJsonObject(value) ? checkVariables(value) : wrong
@@ -98,9 +116,9 @@ function withoutWrong(tables: JsonObject, findings: readonly Finding[]): JsonObj
  * misspelled reserved keys, and duplicate names.
  */
 function readParams(data: JsonObject) {
-  const top = Object.entries(data).filter(([key]) => !isReserved(key))
+  const top = Object.entries(data).filter(([key, value]) => !isReserved(key) || isFormerParameter(key, value))
   const table = data['params'] ?? {}
-  const misspelled = top.flatMap(([key]) => checkSpelling(key))
+  const misspelled = top.flatMap(([key]) => (isReserved(key) ? [] : checkSpelling(key)))
   if (!isJsonObject(table))
     return { params: Object.fromEntries(top), paths: [], findings: [...misspelled, notATable('params')] }
   return {
@@ -141,7 +159,8 @@ function hasSameLetters(key: string, name: string): boolean {
  */
 function lookalike(key: string, data: JsonObject): readonly Finding[] {
   const meant = namesOneEditFrom(key).find((name) => {
-    if (data[name] !== undefined || key === `${name}s` || name === `${key}s`) return false
+    if (reserved.get(name)?.isNew === true || data[name] !== undefined || key === `${name}s` || name === `${key}s`)
+      return false
     return name.length === 5 || (name.length === 4 && hasSameLetters(key, name))
   })
   if (meant === undefined) return []
@@ -153,7 +172,7 @@ function lookalike(key: string, data: JsonObject): readonly Finding[] {
 
 function checkParam(key: string, data: JsonObject): readonly Finding[] {
   const path = ['params', key]
-  if (isReserved(key)) {
+  if (isReserved(key) && reserved.get(key)?.isNew !== true) {
     const message = `"${key}" in [params] is the name of a reserved key`
     return [wrongKey(path, { message, hint: 'Choose another name.' })]
   }

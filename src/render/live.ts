@@ -111,7 +111,7 @@ export function createLiveView(write: Write, options: LiveOptions): LiveView {
       stopListening()
       block.clear()
       writeWaiting()
-      const end = hasBegun ? composeEnd(progress.now(), frame()) : undefined
+      const end = composeEnd(progress.now(), frame())
       if (end !== undefined) write(`${end.text}\n`)
     },
   }

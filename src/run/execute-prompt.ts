@@ -5,7 +5,7 @@ import { type GivenInputs, textInputs } from '../load/inputs.ts'
 import { type PromptOutcome, runPrompt } from './prompt-run.ts'
 import type { PromptTarget } from '../load/prompt-target.ts'
 import type { TaskOutcome } from './strategy.ts'
-import { BatonError, isBatonError, messageOf } from '../base/error.ts'
+import { BatonError, isBatonError, isSuspension, messageOf } from '../base/error.ts'
 import {
   displayPath,
   isInside,
@@ -18,6 +18,7 @@ import {
 } from '../base/files.ts'
 import { sha256 } from '../base/hash.ts'
 import { emit, type RunContext, type Sender } from '../event/context.ts'
+import { errorInfo } from '../event/error-info.ts'
 import { nothingSpent, type Spent } from '../event/meter.ts'
 import { item, part } from '../event/place.ts'
 import { replaceTranscript, type TranscriptBlock, transcriptText } from '../prompt/transcript-text.ts'
@@ -58,12 +59,19 @@ export async function executePrompt(
   } catch (error) {
     // report the original error, even if keeping the transcript fails, too
     try {
+      if (failed.length === 0 && finished.length === 0 && !isSuspension(error)) failed.push(wholeFailure(target, error))
       keep()
     } catch {
       // the original error is thrown below
     }
     throw error
   }
+}
+
+/** The failure of a run that no task has, such as that of an agent before the tasks. */
+function wholeFailure({ spec }: PromptTarget, error: unknown): TaskOutcome {
+  const label = displayPath(spec.workspace, spec.file)
+  return { status: 'failed', index: 0, label, error: errorInfo(error), agentResult: null }
 }
 
 /** The printed result of a task; of a workflow in which some steps failed, the result of the others. */
@@ -190,8 +198,8 @@ interface Transcript {
 }
 
 /**
- * Writes the answers of a run below the `====` line of its prompt file, if it has one. A run without answers keeps
- * those of the previous run, and so does a dry run.
+ * Writes the answers of a run below the `====` line of its prompt file, if it has one, and failures where answers would
+ * be. A run without either keeps the answers of the previous run, and so do a dry run and one that was stopped.
  * @throws BatonError FILE_FAILED
  */
 function keepTranscript({ spec }: PromptTarget, { outcomes, hide }: Transcript, context: RunContext): void {
@@ -199,9 +207,11 @@ function keepTranscript({ spec }: PromptTarget, { outcomes, hide }: Transcript, 
     spec.source === 'text' ||
     spec.document.transcriptLine === undefined ||
     context.scope.dry !== undefined ||
-    outcomes.every((outcome) => answerOf(outcome) === undefined)
+    outcomes.every((outcome) => answerOf(outcome) === undefined && outcome.status !== 'failed')
   )
     return
+  const hasAnswer = outcomes.some((outcome) => answerOf(outcome) !== undefined)
+  if (!hasAnswer && context.services.signal.aborted) return
   const answers = outcomes
     .toSorted((left, right) => left.index - right.index)
     .map((outcome) => {
@@ -217,6 +227,8 @@ function keepTranscript({ spec }: PromptTarget, { outcomes, hide }: Transcript, 
     })
   // a resumed run that gets different answers writes them, although the run has written some before
   const at = [...context.scope.at, part('transcript'), item(sha256(JSON.stringify(answers)).slice(0, 12))]
+  // earlier versions kept the answers before it
+  if (!hasAnswer && context.services.effects.lacks?.(at) === true) return
   const now = { name: 'time.now', args: [] }
   const time = new Date(
     context.services.effects.observe([...at, part('time')], now, () => context.services.now().getTime()),

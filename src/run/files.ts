@@ -226,7 +226,7 @@ export function* readSteps(
     )
     if (typeof read === 'string') {
       allowance?.take(path, Buffer.byteLength(read))
-      context.services.reads?.file(file, read)
+      context.services.reads?.data?.(file, read)
       take({ path, content: read })
     } else (left[read.missing] ??= []).push(path)
   }

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { BatonError, isBatonError } from '../base/error.ts'
 import { differsOnlyInOwnTexts } from '../base/model-text.ts'
 import { finishInTurns } from '../base/concurrency.ts'
@@ -134,6 +135,7 @@ async function firstAnswer(conversation: Conversation, messages: readonly Messag
 async function promptOf(question: Question, tools: readonly ToolName[], context: RunContext): Promise<Prompt> {
   const keepsShown = tools.length > 0 || appliesChanges(question, context)
   const { shown, ...material } = await readFiles(question, keepsShown, context)
+  await warnBefore(question, [...shown.keys()], context)
   const built = buildMessages({
     ...material,
     structure: question.files.structure,
@@ -145,6 +147,19 @@ async function promptOf(question: Question, tools: readonly ToolName[], context:
     isRepeated: question.plan.count > 1,
   })
   return { messages: withoutRepeated(built, question.said), shown }
+}
+
+/** Before the model is paid: warns of shown files that cannot be changed. All tasks have the same context files. */
+async function warnBefore(
+  { settings, plan }: Pick<Question, 'settings' | 'plan'>,
+  shown: readonly string[],
+  context: RunContext,
+): Promise<void> {
+  const { scope, services } = context
+  const isReplayed = services.effects.lacks !== undefined
+  if (isReplayed || scope.dry !== undefined || !writesFiles(settings, scope.rights)) return
+  const files = plan.index === 0 ? shown : pathsOf(plan.working).map((path) => join(settings.base_dir, path))
+  if (files.length > 0) (await import('./check-writable.ts')).warnOfUnwritable(files, scope.folders.workspace, context)
 }
 
 /** Removes material that an earlier message contains word for word. */

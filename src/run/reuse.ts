@@ -336,7 +336,11 @@ function lookingSources(
 
 /** For a file that the earlier run changed, its final state is watched, not the older text that is served. */
 function lookingReads(reads: ReadLog, { isAsLeft }: OwnFiles): ReadLog {
-  return { ...reads, file: (path, text) => (isAsLeft(path) ? reads.file(path) : reads.file(path, text)) }
+  return {
+    ...reads,
+    file: (path, text) => (isAsLeft(path) ? reads.file(path) : reads.file(path, text)),
+    data: (path, text) => (isAsLeft(path) ? reads.data?.(path) : reads.data?.(path, text)),
+  }
 }
 
 /** The final content at a path after a run: its hash (see `entryHash`) and its size in bytes. */

@@ -3,7 +3,7 @@ import { messageOf } from '../base/error.ts'
 import { isInside, realPath } from '../base/files.ts'
 import { listFiles } from '../base/glob.ts'
 import { sha256 } from '../base/hash.ts'
-import type { JsonObject } from '../base/json.ts'
+import { defined, type JsonObject } from '../base/json.ts'
 import type { ReadList, ReadLog } from '../base/reads.ts'
 import type { EffectKind } from '../event/effects.ts'
 import type { EffectHook } from '../journal/effects.ts'
@@ -19,6 +19,10 @@ export interface SourceLog extends ReadLog {
   readonly changed: (path: string) => void
   /** The files that the run itself changed or wrote. Absolute. */
   readonly ownFiles: () => readonly string[]
+  /** From now on only what decides what is run counts: the files and lists that the run works on do not. */
+  readonly ignoreData: () => void
+  /** Number of files read so far; undefined while something is in progress that may change files without naming them. */
+  readonly count: () => number | undefined
   /**
    * What to compare from now on: each file as the run first read it, or in its current state if an effect of the run
    * changed it. `keep`: also watch what the previous run read, because this one may have ended earlier.
@@ -42,6 +46,9 @@ export function createSourceLog({ prints, before, pause = block }: SourceLogOpti
   /** Prompt files, links resolved, because lists may find them by a different name. */
   const prompts = new Set<string>()
   const lists = new Map<string, WatchedList>()
+  /** The files among them that the run only works on. */
+  const data = new Set<string>()
+  let ignoresData = false
   const own = createOwnChanges({
     look: () => lookNow(everything()),
     promptPrint: (path) => (files.get(path)?.part === 'prompt' ? prints(path, 'prompt') : undefined),
@@ -53,6 +60,18 @@ export function createSourceLog({ prints, before, pause = block }: SourceLogOpti
     const print = text === undefined ? look() : text === '' ? '' : part === 'whole' ? sha256(text) : hashPrompt(text)
     if (text !== undefined) certain.add(path)
     files.set(path, { print, look, part })
+  }
+
+  function noteData(path: string, text?: string): void {
+    if (prompts.has(path) || (files.has(path) && !data.has(path))) return
+    data.add(path)
+    note(path, 'whole', text)
+  }
+
+  /** What the run has read so far, or what counts of it. */
+  function counting(): WatchPlan {
+    if (!ignoresData) return { files, lists }
+    return { files: new Map([...files].filter(([path]) => !data.has(path))), lists: new Map() }
   }
 
   /** Files that had content before this run, and neither have some now nor got it in the time that saving may take. */
@@ -90,19 +109,24 @@ export function createSourceLog({ prints, before, pause = block }: SourceLogOpti
   }
 
   return {
-    file: (path, text) => note(path, 'whole', text),
+    file(path, text) {
+      data.delete(path)
+      note(path, 'whole', text)
+    },
     prompt(path, text) {
+      data.delete(path)
       prompts.add(realPath(path))
       note(path, 'prompt', text)
     },
     list(list) {
       const { reads, found, globs, baseDir } = list
-      const name = JSON.stringify([reads, baseDir, ...globs])
+      const name = JSON.stringify([reads, list.skipFolders ?? null, baseDir, ...globs])
       const isNames = reads === 'names'
       if (!lists.has(name))
         lists.set(name, { found, look: () => listNow(list), ...(isNames ? {} : { watched: watchedNow }) })
-      if (!isNames) for (const path of found) if (!prompts.has(path)) note(path, 'whole', undefined)
+      if (!isNames) for (const path of found) noteData(path)
     },
+    data: noteData,
     ready(path) {
       const known = before?.files ?? new Map<string, WatchedFile>()
       const file = path === undefined ? undefined : known.get(path)
@@ -111,7 +135,17 @@ export function createSourceLog({ prints, before, pause = block }: SourceLogOpti
     hook: own.hook,
     changed: own.add,
     ownFiles: own.paths,
-    plan: ({ keep }) => adopt(keep ? everything() : { files, lists }, own.has),
+    ignoreData: () => void (ignoresData = true),
+    count: () => (own.isBusy() ? undefined : files.size),
+    plan({ keep }) {
+      const now = counting()
+      const kept = ignoresData ? new Map<string, WatchedList>() : before?.lists
+      const both = {
+        files: new Map([...(before?.files ?? []), ...now.files]),
+        lists: new Map([...(kept ?? []), ...now.lists]),
+      }
+      return adopt(keep ? both : now, own.has)
+    },
   }
 }
 
@@ -122,10 +156,15 @@ function block(ms: number): void {
 }
 
 /** Folders that can no longer be listed count as empty; the next run reports why. */
-function listNow({ globs, baseDir, root }: ReadList): Listing {
+function listNow({ globs, baseDir, root, skipFolders }: ReadList): Listing {
   const folders: string[] = []
   try {
-    const found = listFiles(globs, { baseDir, root, onFolder: (folder) => folders.push(folder) })
+    const found = listFiles(globs, {
+      baseDir,
+      root,
+      onFolder: (folder) => folders.push(folder),
+      ...defined({ skipFolders }),
+    })
     return { files: found.map(({ absolute }) => absolute), folders }
   } catch (error) {
     return { files: [`${baseDir}: ${messageOf(error)}`], folders: [baseDir, ...folders] }
@@ -150,6 +189,7 @@ function createOwnChanges({ look, promptPrint }: OwnChangesOptions) {
   const paths = new Set<string>()
   const folders = new Set<string>()
   const rewritten = new Set<string>()
+  let underWay = 0
 
   function add(path: string): void {
     paths.add(path)
@@ -174,9 +214,11 @@ function createOwnChanges({ look, promptPrint }: OwnChangesOptions) {
 
   async function noteAll<T>(act: () => Promise<T>): Promise<T> {
     const before = look()
+    underWay += 1
     try {
       return await act()
     } finally {
+      underWay -= 1
       const after = look()
       for (const path of new Set([...before.keys(), ...after.keys()])) {
         if ((before.get(path) ?? null) !== (after.get(path) ?? null)) add(path)
@@ -191,6 +233,8 @@ function createOwnChanges({ look, promptPrint }: OwnChangesOptions) {
       (paths.size > 0 && paths.has(realPath(path))) ||
       [...folders].some((one) => isInside(one, path)),
     add,
+    /** A command, tool or agent is running. */
+    isBusy: () => underWay > 0,
     /** All these files, and those that file effects rewrote with the same content. Absolute. */
     paths: () => [...new Set([...paths, ...rewritten])],
     hook: (workspace: string): EffectHook => ({

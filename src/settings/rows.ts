@@ -577,6 +577,15 @@ export const rows = {
     order: down,
     text: 'Time limit of the run, or of the agent that the file defines, such as "30m". A resumed run has the whole time again.',
   },
+  watch: {
+    ...frame,
+    isLimit: true,
+    isNew: true,
+    schema: ({ oneOf }) => oneOf('all', 'prompt'),
+    order: free,
+    isPlain: true,
+    text: 'What starts a run again with --watch: "all" that the run read, or only the "prompt", its agents and its config. Default: all.',
+  },
   auto_approve_plan_mode: {
     ...frame,
     schema: ({ flag }) => flag,

@@ -97,6 +97,8 @@ export type SettingRow = (ValueRow | TableRow) & {
   readonly isPromptOnly: boolean
   /** Only config files and flags may set it: in a prompt file it is a parameter like any other. */
   readonly isConfigOnly?: true
+  /** Earlier versions passed it as a parameter: in a prompt file, a value that it cannot have still is one, with a warning. */
+  readonly isNew?: true
   /** A one-element list holds the only value that this version supports. */
   readonly available: true | readonly [Json]
   /** It concerns models: `-c` sets it for the agents of the run as well. */

@@ -1,9 +1,11 @@
 import { readFileSync, readSync, statSync } from 'node:fs'
+import { isAbsolute, relative, sep } from 'node:path'
 import { createSlices } from '../base/concurrency.ts'
 import { BatonError, hasSystemCode, isBatonError, messageOf } from '../base/error.ts'
 import { displayPath } from '../base/files.ts'
 import { createHash } from '../base/hash.ts'
 import { readRegular } from '../base/regular-file.ts'
+import type { ContextWith, RunStore } from '../event/context.ts'
 import { type ReadContext, readablePath } from './guard.ts'
 
 export interface FileStatus {
@@ -53,6 +55,22 @@ function readAllowed<T>(path: string, context: ReadContext, read: (descriptor: n
   if (status === undefined) throw new BatonError('FILE_FAILED', `there is no file ${shown}`)
   if (status.kind !== 'file') throw notAFile(shown, status.kind)
   return orUnreadable(shown, () => readRegular(real, read, { real: true }))
+}
+
+/**
+ * Reports a file (absolute) that a script or a program of a model is about to read, so that a watch session notices its
+ * changes. Only files of the workspace; those in its folders of Baton and AIPack count as part of what is run.
+ */
+export function noteData(
+  path: string,
+  { scope, services: { reads } }: ContextWith<'folders', Pick<RunStore, 'reads'>>,
+): void {
+  if (reads === undefined) return
+  const [top, ...others] = relative(scope.folders.workspace, path).split(sep)
+  if (top === '' || top === '..' || top === '.git' || isAbsolute(top ?? '')) return
+  reads.ready?.(path)
+  if (others.length > 0 && (top === '.aipack' || top === '.baton')) reads.file(path)
+  else reads.data?.(path)
 }
 
 /** The error for something that is not a file; `shown` is its path as displayed. */

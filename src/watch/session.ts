@@ -12,6 +12,12 @@ export type WatchedEnd =
 
 /** A message for the user. Paths are absolute. */
 export type WatchMessage =
+  /** A run starts, counted from 1. `at`: milliseconds since 1970. */
+  | { readonly kind: 'started'; readonly run: number; readonly at: number }
+  /** These files were saved during the run: one more run follows it. */
+  | { readonly kind: 'saved'; readonly paths: readonly string[] }
+  /** The session is over, after at least one run. */
+  | { readonly kind: 'ended'; readonly total: SessionTotal }
   /** A run starts because of these files. */
   | { readonly kind: 'changed'; readonly paths: readonly string[] }
   /** How many parts of the finished run were reused from earlier runs, and how many were rerun. */
@@ -25,17 +31,37 @@ export type WatchMessage =
   /** Some changes may go unnoticed. */
   | { readonly kind: 'blind'; readonly error: unknown }
 
+/** The runs of a session together. */
+export interface SessionTotal {
+  readonly runs: number
+  readonly failed: number
+  /** Tokens. */
+  readonly usage: { readonly input: number; readonly output: number; readonly estimated?: true }
+  /** In US dollars, of the calls with a known price; null if no price is known. */
+  readonly costUsd: number | null
+  /** Milliseconds since the session began. */
+  readonly ms: number
+}
+
 /** Why a run starts: it is the first one, something changed, or the user requested it. */
 export type RunCause = 'first' | 'changed' | 'requested'
 
 export interface WatchParts {
   /** Performs one run. `before`: what the last run read, in its present state. An aborted signal ends the run soon. */
   readonly run: (before: WatchPlan | undefined, signal: AbortSignal, cause: RunCause) => Promise<WatchedEnd>
+  /** What the run in progress has read so far. Omitted: saves are noticed only when it has ended. */
+  readonly reading?: Reading
   readonly open: (options: WatcherOptions) => Watcher
   /** Which of these paths Baton itself has changed otherwise since the last run was started. */
   readonly ownAmong: (paths: readonly string[]) => OwnAmong
   readonly say: (message: WatchMessage) => void
   readonly clock: Clock
+}
+
+export interface Reading {
+  /** Number of files; undefined while the run itself may be changing some, or if none is in progress. */
+  readonly count: () => number | undefined
+  readonly plan: () => WatchPlan
 }
 
 interface OwnAmong {
@@ -61,6 +87,9 @@ const longestSettleMs = 3_000
 
 /** Pause between looks, for folders with many irrelevant changes. */
 const idleMs = 100
+
+/** Pause between looks for saves during a run. */
+const duringMs = 250
 
 /** Limit on consecutive runs started by changes that were made during runs. */
 const mostInRow = 3
@@ -99,7 +128,9 @@ export async function watch(
     for (let inRow = 0; ;) {
       current = new AbortController()
       const before = plan === undefined ? undefined : withCurrentState(plan)
-      const end = await parts.run(before, AbortSignal.any([ending, current.signal]), runCause)
+      const end = await tellingSaves(session, () =>
+        parts.run(before, AbortSignal.any([ending, current?.signal ?? ending]), runCause),
+      )
       if (end.kind === 'refused') return end
       ending.throwIfAborted()
       const wasStopped = current.signal.aborted
@@ -115,6 +146,49 @@ export async function watch(
     return { kind: signal.aborted ? 'aborted' : 'quit' }
   } finally {
     await watcher.close()
+  }
+}
+
+/** Does a run, and says once if something that it has read was saved meanwhile. */
+async function tellingSaves<T>(session: Session, run: () => Promise<T>): Promise<T> {
+  const over = new AbortController()
+  const telling = tellSaves(session, over.signal)
+  try {
+    return await run()
+  } finally {
+    over.abort()
+    await telling
+  }
+}
+
+async function tellSaves({ reading, inbox, watcher, ownAmong, clock, say }: Session, over: AbortSignal): Promise<void> {
+  if (reading === undefined) return
+  let followed = 0
+  let isDue = false
+  let last = ''
+  try {
+    for (;;) {
+      await clock.sleep(duringMs, over)
+      const count = reading.count()
+      if (count === undefined) continue
+      isDue = inbox.take('changed') || isDue
+      if (count === followed && !isDue) continue
+      const plan = reading.plan()
+      const look = comparePlan(plan)
+      if (count !== followed) {
+        followed = count
+        await watcher.follow(targetsOf(plan, look))
+      }
+      const { own, isPending } = ownAmong(look.changed)
+      const saved = look.changed.filter((path) => !own.has(path))
+      isDue = saved.length > 0
+      // until two looks have found the same, an editor may not be done
+      if (isDue && look.unready.length === 0 && !isPending && look.state === last)
+        return say({ kind: 'saved', paths: saved })
+      last = look.state
+    }
+  } catch (error) {
+    if (!over.aborted) throw error
   }
 }
 
@@ -216,6 +290,8 @@ async function settled({ held, ...watched }: Watched, { clock, signal, ownAmong,
 interface Inbox {
   readonly put: (event: InboxEvent) => void
   readonly clear: () => void
+  /** Whether this event is queued; removes it. */
+  readonly take: (event: InboxEvent) => boolean
   /** The next event; `requested` takes precedence. Rejects with the reason of the signal. */
   readonly next: () => Promise<InboxEvent>
 }
@@ -233,6 +309,7 @@ function createInbox(signal: AbortSignal): Inbox {
       wake()
     },
     clear: () => events.clear(),
+    take: (event) => events.delete(event),
     async next() {
       for (;;) {
         signal.throwIfAborted()

@@ -212,6 +212,7 @@ export async function conduct(plan: RunPlan, around: Surroundings, listener: Lis
     const target = await loadRun({ ...plan, ...defined({ isRecordedTool }) }, surroundings, builtInDir)
     if (target.settings.run?.unattended === true) surroundings = withoutPerson(surroundings)
     const { env, home, log } = surroundings
+    if (target.settings.watch === 'prompt') log?.ignoreData()
     const reads = bothReads(log, plan.sources.reads)
     const ofPacks = await serversOfPacks(target, { env, home, cwd: plan.invocation.cwd, reads })
     mask = await maskFor(target, env, ofPacks)
@@ -389,7 +390,11 @@ async function runRecorded(loaded: Target, run: Run): Promise<Ending> {
       cwd,
       dry,
       sources: plan.sources,
-      hooks: [...(reuse === undefined ? [] : [reuse.hook(target.workspace)]), ...hooks],
+      hooks: [
+        ...(reuse === undefined ? [] : [reuse.hook(target.workspace)]),
+        ...hooks,
+        ...(await notesOf(plan, loaded, { env, home })),
+      ],
       patienceMs,
       hasFormerRounds: rounds === undefined,
       replay,
@@ -430,6 +435,20 @@ async function runRecorded(loaded: Target, run: Run): Promise<Ending> {
     await servers?.close()
     await journal.close()
   }
+}
+
+/**
+ * Notes the changes for watch sessions of other processes, which start no run for them. Not those of a run that the user
+ * has started: they count like changes of the user.
+ */
+async function notesOf(
+  { isResumed, work }: RunPlan,
+  { workspace }: Target,
+  around: Pick<Surroundings, 'env' | 'home'>,
+): Promise<readonly EffectHook[]> {
+  if (!isResumed && work === undefined) return []
+  const { ownChangesHook } = await import('../tool/own-changes.ts')
+  return [ownChangesHook(workspace, around)]
 }
 
 async function inChat(target: Target, { plan, surroundings: { env, home }, mask, bus }: Run): Promise<Target> {

@@ -39,7 +39,6 @@ import {
 } from '../run/sources.ts'
 import { createStoredSources } from '../run/stored-sources.ts'
 import { presentText, settleChange } from '../tool/change-state.ts'
-import { ownChangesHook } from '../tool/own-changes.ts'
 import { conduct, type OpenedRun, type RunPlan, type RunReport, type Surroundings } from './conduct.ts'
 import { strategies } from '../strategies/strategies.ts'
 import { endGroup } from '../base/process-group.ts'
@@ -92,7 +91,7 @@ export async function resumeRun(options: ResumeOptions, listener: Listener): Pro
   const source = openFileRecords(folder, { mask: lateMask, before: journal.epoch, key })
   let isRefused = true
   try {
-    const { plan, workspace, ...past } = await planResume(source, options, journal.findKept)
+    const { plan, ...past } = await planResume(source, options, journal.findKept)
     return await conduct(
       {
         ...plan,
@@ -111,11 +110,7 @@ export async function resumeRun(options: ResumeOptions, listener: Listener): Pro
           return { journal, folder, past: { ...past, redone } }
         },
       },
-      {
-        ...options,
-        env: environmentOf(plan.invocation, env),
-        hooks: [...(options.hooks ?? []), ownChangesHook(workspace, { env, home })],
-      },
+      { ...options, env: environmentOf(plan.invocation, env) },
       listener,
     )
   } finally {
@@ -174,7 +169,7 @@ async function planWith(index: RunIndex, options: ResumeOptions, contentOf: RunJ
     isResumed: true,
     ...(overrides.length > 0 && { overrides: [...overrides, ...more] }),
   }
-  return { plan, workspace, index, choices, usesCurrent, stored }
+  return { plan, index, choices, usesCurrent, stored }
 }
 
 /** Warns about what `--repair` skipped, and what is repeated because of it. */

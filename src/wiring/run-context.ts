@@ -256,6 +256,7 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
         await (await import('../tool/sandbox/needs-box.ts')).refuseWithoutBox(context)
       }
       if (target.kind === 'agent') return
+      if (dry === undefined) await (await import('../run/check-writable.ts')).refuseUnwritable(target)
       await (await import('../load/check-starts.ts')).checkStarts(target, { ...parts, checkTools })
     },
   }

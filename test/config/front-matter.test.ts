@@ -176,6 +176,23 @@ describe('[params]', () => {
     expect(params).toStrictEqual({ tone: 1, context_glob: 'x', Modle: 2 })
   })
 
+  it('have the name of a new setting with a warning, unless the value is one of it, and without one in [params]', async () => {
+    const found = async (toml: string) => {
+      const { params, values, issues: errors, warnings } = await check(`sub_agents = ["a"]\n${toml}`)
+      return [params, values['watch'], errors.length, warnings.map(line)]
+    }
+    expect(await found('watch = "prompt"')).toEqual([{}, 'prompt', 0, []])
+    expect(await found('[params]\nwatch = ["src"]')).toEqual([{ watch: ['src'] }, undefined, 0, []])
+    expect(await found('watch = ["src"]')).toEqual([
+      { watch: ['src'] },
+      undefined,
+      0,
+      [
+        '3:1 CONFIG_INVALID "watch" is a setting now, and this is none of its values: it is passed as a parameter | Put it into [params], or see watch in docs/prompt-file.md.',
+      ],
+    ])
+  })
+
   it('may not contain the name of a reserved key, or a duplicate key', async () => {
     expect(await issues('tone = 1\n[params]\nmodel = "m"\ntone = 2')).toEqual([
       '4:1 CONFIG_INVALID "model" in [params] is the name of a reserved key | Choose another name.',

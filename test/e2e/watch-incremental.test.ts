@@ -44,10 +44,16 @@ it('pays only for what was edited, says why, and returns the whole result', asyn
     },
   })
   expect(server.requests).toHaveLength(4)
-  expect(stderr.slice(stderr.indexOf('changed'))).toBe(
-    'changed src/b.ts\n[plan] planned\nrerun task/1 src/b.ts: src/b.ts changed\n' +
-      '3 parts reused, 1 rerun\nwatching 5 files\n',
-  )
+  const [changed, dated, ...others] = stderr.slice(stderr.indexOf('changed')).split('\n')
+  expect([changed, dated]).toEqual(['changed src/b.ts', expect.stringMatching(/^── run 2 · /)])
+  expect(others).toEqual([
+    '[plan] planned',
+    'rerun task/1 src/b.ts: src/b.ts changed',
+    '3 parts reused, 1 rerun',
+    'watching 5 files',
+    expect.stringMatching(/^session: 2 runs · /),
+    '',
+  ])
   const runs = stdout.split(/(?===> src\/a)/)
   expect(runs.map((text) => text.match(/answer \d/g))).toEqual([
     ['answer 1', 'answer 2', 'answer 3'],

@@ -334,6 +334,92 @@ describe('what Baton itself changes while --watch waits', () => {
   })
 })
 
+const reader = `local data = aip.file.load("data.txt").content
+local notes = aip.file.list_load({"notes/*.md"})
+aip.file.save("cache/last.txt", data)
+aip.file.load("cache/last.txt")
+return { coder_prompts_append = { "data: " .. data .. ", notes: " .. #notes } }
+`
+
+const readerFiles = {
+  'ask.md': prompt('Explain.', 'context_globs = ["src/*"]\nsub_agents = ["reader"]\n'),
+  'reader.lua': reader,
+  'data.txt': 'one',
+  'notes/a.md': 'a',
+  'src/a.ts': '1',
+}
+
+describe('the files that scripts read', () => {
+  it('start a run when they are saved or a further one matches, and not when the run itself writes them', async () => {
+    const at = await world(readerFiles)
+    const watched = startWatching(['ask.md'], at)
+    await watched.says('watching ')
+    at.save('data.txt', 'two')
+    await watched.says('changed data.txt')
+    await watched.says('watching ', 2)
+    at.save('notes/b.md', 'b')
+    await watched.says('changed notes/b.md')
+    await watched.says('watching ', 3)
+    expect(at.asked()).toContain('data: two, notes: 2')
+    const { stderr } = await watched.end()
+    expect(stderr.split('\nchanged ')).toHaveLength(3)
+    expect(stderr).toMatch(/── run 1 · \d{4}-\d\d-\d\d \d\d:\d\d:\d\d ──\n/)
+    expect(stderr).toMatch(/\nsession: 3 runs · .* tokens in, .* out\n$/)
+  })
+
+  it.each([
+    ['the flag', ['--watch=prompt'], ''],
+    ['the file', [], 'watch = "prompt"\n'],
+  ])('start none if %s says that only the prompt counts, whose agents still do', async (_, flags, keys) => {
+    const at = await world({ ...readerFiles, 'ask.md': readerFiles['ask.md'].replace('context', `${keys}context`) })
+    const watched = startWatching(['ask.md', ...flags], at)
+    await watched.says('watching 2 files')
+    at.save('data.txt', 'two')
+    at.save('src/a.ts', '2')
+    at.save('notes/b.md', 'b')
+    at.save('reader.lua', `${reader}-- changed`)
+    await watched.says('watching 2 files', 2)
+    expect(watched.stderr()).toContain('changed reader.lua\n')
+    expect(at.asked()).toContain('data: two, notes: 2')
+    expect(at.server.requests).toHaveLength(2)
+  })
+})
+
+describe('a run of --watch that fails', () => {
+  it('leaves its failure where the answer would be', async () => {
+    const at = await world({ 'ask.md': prompt('Ask.') }, (_request, index) =>
+      index === 0 ? { text: 'The answer.' } : { status: 400, body: { error: { message: 'refused' } } },
+    )
+    const watched = startWatching(['ask.md'], at)
+    await watched.says('watching ')
+    expect(read(at, 'ask.md')).toContain('The answer.')
+    at.save('ask.md', read(at, 'ask.md').replace('Ask.', 'Ask more.'))
+    await watched.says('watching ', 2)
+    expect(read(at, 'ask.md')).toMatch(/Ask more\.\n\n====\n> .*ask\.md.*\n\nerror: /)
+    expect(read(at, 'ask.md')).not.toContain('The answer.')
+    expect((await watched.end()).stderr).toContain('session: 2 runs, 1 failed')
+  })
+})
+
+describe('an answer in --watch on a terminal', () => {
+  it('appears line by line while it comes, and once', async () => {
+    const at = await world({ 'ask.md': prompt('Ask.') }, () => ({
+      chunks: ['One line.\n', 'Another '],
+      stallAfter: 3,
+    }))
+    let isSeen = false
+    const { terminal } = await inTerminal('baton ask.md -w', {
+      ...at,
+      onScreen(screen, type) {
+        if (isSeen || !screen.everything().includes('One line.')) return
+        isSeen = true
+        type('q')
+      },
+    })
+    expect(terminal.everything().filter((line) => line === 'One line.')).toHaveLength(1)
+  })
+})
+
 describe('the keys of --watch', () => {
   it('run again for Enter and r, stop a run for Ctrl-C, and end with 0 for q', async () => {
     const at = await world({ 'ask.md': prompt('Ask.') }, (_request, index) =>

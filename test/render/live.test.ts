@@ -220,6 +220,14 @@ describe('the live view', () => {
     expect(terminal.everything()).toEqual([])
   })
 
+  it('leaves its last line also after a run that ends at once', () => {
+    const { terminal, add, close } = open()
+    add([started('prompt'), planned(1), ...asking(0)])
+    add([...answered(0), ending('done', { usage: { ...noUsage, calls: 1, input: 1200, output: 34 }, cost_usd: 0.02 })])
+    close()
+    expect(terminal.everything()).toEqual(['done · 0s · $0.020 · 1,200 tokens in, 34 out'])
+  })
+
   it('is not drawn for a run that ends at once', () => {
     const { writes, add, say, wait, close } = open()
     add([started('agent')])

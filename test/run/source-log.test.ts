@@ -98,6 +98,25 @@ describe('the files that a run has read', () => {
     expect(changed()).toEqual(['src/b.ts', 'src/new.ts'])
   })
 
+  it('include neither what the run works on nor lists if only the prompt counts', () => {
+    const { log, at, write, list, changed } = world({ 'ask.md': 'Ask.', 'a.lua': '1', 'a.txt': '1', 'data.json': '1' })
+    log.prompt(at('ask.md'), 'Ask.')
+    log.data?.(at('a.lua'))
+    log.file(at('a.lua'), '1')
+    list(['*.txt'])
+    log.data?.(at('data.json'))
+    write('a.txt', '2')
+    write('b.txt', '2')
+    write('data.json', '2')
+    expect(changed()).toEqual(['a.txt', 'b.txt', 'data.json'])
+    log.ignoreData()
+    expect(changed()).toEqual([])
+    expect(changed(log.plan({ keep: true }))).toEqual([])
+    write('ask.md', 'Ask more.')
+    write('a.lua', '2')
+    expect(changed()).toEqual(['a.lua', 'ask.md'])
+  })
+
   it('include only the names if only those were read', () => {
     const { list, write, changed } = world({ 'a.ts': 'one' })
     list(['*.ts'], 'names')

@@ -19,7 +19,7 @@ interface Going {
 function startSession(
   paths: readonly string[],
   work: (going: Going, session: Session) => Promise<void | WatchedEnd> | void,
-  { own = new Set<string>(), isPending = (): boolean => false } = {},
+  { own = new Set<string>(), isPending = (): boolean => false, tellsSaves = false } = {},
 ): Session {
   const files = new Map(paths.map((path) => [path, 'first']))
   const messages: WatchMessage[] = []
@@ -28,7 +28,7 @@ function startSession(
   const stop = new AbortController()
   let controls: WatchControls | undefined
   let wake: () => void = () => {}
-  let told: () => void = () => {}
+  const told = new Set<() => void>()
   let closed = 0
 
   function read(): WatchPlan {
@@ -39,6 +39,7 @@ function startSession(
     return { files: new Map(watched), lists: new Map() }
   }
 
+  let reading: WatchPlan | undefined
   const session: Omit<Session, 'end'> = {
     messages,
     seen,
@@ -56,15 +57,19 @@ function startSession(
       wake()
     },
     wake: () => wake(),
+    async says(kind) {
+      while (!messages.some((message) => message.kind === kind)) await new Promise<void>((resolve) => told.add(resolve))
+    },
     async rests(times) {
       const count = (): number => messages.filter(({ kind }) => kind === 'waiting' || kind === 'paused').length
-      while (count() < times) await new Promise<void>((resolve) => (told = resolve))
+      while (count() < times) await new Promise<void>((resolve) => told.add(resolve))
     },
   }
   const end = watch(
     {
       async run(_before, signal, cause) {
         const plan = read()
+        reading = plan
         causes.push(cause)
         seen.push(paths.map((path) => files.get(path) ?? '(none)'))
         const result = await work({ number: seen.length, signal }, { ...session, end: Promise.resolve() })
@@ -76,8 +81,10 @@ function startSession(
       },
       say(message) {
         messages.push(message)
-        told()
+        for (const tell of told) tell()
+        told.clear()
       },
+      ...(tellsSaves && { reading: { count: () => reading?.files.size, plan: () => reading ?? read() } }),
       ownAmong: (paths) => ({ own: new Set(paths.filter((path) => own.has(path))), isPending: isPending() }),
       clock: fakeClock(),
     },
@@ -100,6 +107,8 @@ interface Session {
   readonly write: (path: string, content: string) => void
   readonly remove: (path: string) => void
   readonly wake: () => void
+  /** Resolves once there is a message of this kind. */
+  readonly says: (kind: WatchMessage['kind']) => Promise<void>
   /** Resolves once watching has become idle this many times. */
   readonly rests: (times: number) => Promise<void>
 }
@@ -146,6 +155,29 @@ describe('a watch session', () => {
     session.key('q')
     await session.end
     expect(session.seen).toEqual([['first'], ['save 20']])
+  })
+
+  it('says once during a run that a file was saved, and not for what Baton itself has changed', async () => {
+    const session = startSession(
+      ['a', 'b', 'mine'],
+      async ({ number }, { write, says, messages }) => {
+        if (number > 1) return
+        write('mine', 'changed by an undo')
+        write('a', 'second')
+        await says('saved')
+        write('b', 'second')
+        expect(messages).toEqual([{ kind: 'saved', paths: ['a'] }])
+      },
+      { own: new Set(['mine']), tellsSaves: true },
+    )
+    await session.rests(1)
+    expect(session.messages.filter(({ kind }) => kind === 'saved')).toHaveLength(1)
+    expect(session.seen).toEqual([
+      ['first', 'first', 'first'],
+      ['second', 'second', 'changed by an undo'],
+    ])
+    session.abort()
+    await session.end
   })
 
   it('detects a change during a run even without a notification', async () => {

@@ -83,7 +83,9 @@ async function runOnce({ flags, source, around, said, ...hooks }: PreparedRun, i
   const asking = flags.onAsk === 'suspend' ? { onAsk: flags.onAsk } : {}
   const process = { signal: io.signal, isAttended: isAttended(flags, io), patienceMs: defaultPatienceMs }
   const options = { ...around, ...given, ...files, ...asking, ...process, ...hooks }
-  return presentRun({ flags, around, ...defined({ said }) }, io, async (listener, hold) => {
+  const streams = flags.watch && io.outIsTerminal && dry !== 'changes'
+  const answers = streams ? (await import('../../render/streamed-answer.ts')).createStreamedAnswer : undefined
+  return presentRun({ flags, around, ...defined({ said, answers }) }, io, async (listener, hold) => {
     // a watch session reads its own keys
     const mayAsk = { ...flags, noInput: flags.noInput || flags.watch }
     const person = createPerson(mayAsk, { ...io, cwd: around.cwd, hold })

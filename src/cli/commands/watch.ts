@@ -3,9 +3,9 @@ import { resolve } from 'node:path'
 import { closedPipe, messageOf, StopSignal } from '../../base/error.ts'
 import { displayPath } from '../../base/files.ts'
 import { harmlessName } from '../../base/terminal-text.ts'
-import { countOf } from '../../render/format.ts'
+import { countOf, formatClock, formatCost, formatUsage } from '../../render/format.ts'
 import { createPaint, type Paint } from '../../render/style.ts'
-import type { WatchEnd, WatchMessage } from '../../watch/session.ts'
+import type { SessionTotal, WatchEnd, WatchMessage } from '../../watch/session.ts'
 import type { RunReport } from '../../wiring/conduct.ts'
 import { type WatchedOptions, watchRuns } from '../../wiring/watch-runs.ts'
 import type { Flags } from '../command-specs.ts'
@@ -14,7 +14,10 @@ import { describeError } from '../report.ts'
 import { deliverTyped, isTerminal } from '../typed-ahead.ts'
 
 /** Runs once and shows the run. */
-export type RunEach = (options: WatchedOptions, io: CommandIo) => Promise<Pick<RunReport, 'error' | 'exitCode'>>
+export type RunEach = (
+  options: WatchedOptions,
+  io: CommandIo,
+) => Promise<Pick<RunReport, 'error' | 'exitCode' | 'usage' | 'costUsd'>>
 
 /**
  * `baton run FILE --watch`: runs, and reruns when something that was read changes. The exit code is 0 after `q`, that
@@ -111,6 +114,12 @@ function describeWatch(message: WatchMessage, { flags, cwd, paint, hasKeys }: Wa
   const quietly = (text: string): string => (flags.json || flags.level === 'quiet' ? '' : `${text}\n`)
   const withHint = (text: string, hint: string): string => `${text}\n${paint('cyan', 'hint')}: ${hint}\n`
   switch (message.kind) {
+    case 'started':
+      return quietly(paint('dim', `── run ${message.run} · ${localTime(message.at)} ──`))
+    case 'saved':
+      return quietly(`${paint('cyan', 'saved')} ${pathList(message.paths, cwd)}: one more run follows this one`)
+    case 'ended':
+      return quietly(paint('dim', totalText(message.total)))
     case 'changed':
       return quietly(`${paint('cyan', 'changed')} ${pathList(message.paths, cwd)}`)
     case 'reused': {
@@ -134,6 +143,21 @@ function describeWatch(message: WatchMessage, { flags, cwd, paint, hasKeys }: Wa
         'Raise the system limit of watched files, or set CHOKIDAR_USEPOLLING=1.',
       )
   }
+}
+
+/** `2026-11-29 16:05:11`, in the time zone of this machine. */
+function localTime(at: number): string {
+  const two = (value: number): string => String(value).padStart(2, '0')
+  const time = new Date(at)
+  const date = [time.getFullYear(), time.getMonth() + 1, time.getDate()].map(two).join('-')
+  return `${date} ${[time.getHours(), time.getMinutes(), time.getSeconds()].map(two).join(':')}`
+}
+
+/** `session: 3 runs, 1 failed · 12m 05s · $0.013 · 45,120 tokens in, 3,201 out`. */
+function totalText({ runs, failed, usage, costUsd, ms }: SessionTotal): string {
+  const count = `${countOf(runs, 'run')}${failed === 0 ? '' : `, ${failed} failed`}`
+  const cost = costUsd === null ? 'unpriced' : formatCost(costUsd)
+  return `session: ${[count, formatClock(ms), cost, formatUsage(usage)].filter((text) => text !== '').join(' · ')}`
 }
 
 const mostPaths = 5

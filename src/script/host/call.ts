@@ -1,4 +1,5 @@
 import type { FileCall } from '../../tool/workspace-files.ts'
+import { noteData } from '../../tool/workspace-reads.ts'
 import { resolve } from 'node:path'
 import { longestTimer } from '../../base/clock.ts'
 import { BatonError, messageOf } from '../../base/error.ts'
@@ -69,6 +70,17 @@ export class HostCall {
   /** The absolute path of a path. */
   file(index: number, what?: string): string {
     return this.resolve(this.path(index, what))
+  }
+
+  /** The absolute path of a file that the call is about to read. */
+  source(index: number, what?: string): string {
+    return this.noted(this.file(index, what))
+  }
+
+  /** The same path (absolute), which a watch session notices from now on. */
+  noted(path: string): string {
+    noteData(path, this.context)
+    return path
   }
 
   /** Content for a file: text, or bytes unchanged. */

@@ -43,7 +43,7 @@ export const formatFunctions: { readonly [name: string]: ModuleFunction } = {
    * JSON must be strict; an error names the line.
    */
   load_ndjson: readingFile((call) =>
-    parseJsonLines(readText(call.file(0), call.context), `${call.name}: ${call.path(0)}`),
+    parseJsonLines(readText(call.source(0), call.context), `${call.name}: ${call.path(0)}`),
   ),
   /**
    * `aip.file.append_json_line(path, value) → FileInfo`
@@ -117,7 +117,7 @@ function appendingJson(valuesOf: (call: HostCall) => readonly LuaValue[]): Modul
 }
 
 function observedText(call: ActCall): string {
-  return call.observeFile(() => readText(call.file(0), call.context))
+  return call.observeFile(() => readText(call.source(0), call.context))
 }
 
 function markdownOf(call: ActCall, { isSlim }: { readonly isSlim: boolean }): Promise<string> {
@@ -126,7 +126,7 @@ function markdownOf(call: ActCall, { isSlim }: { readonly isSlim: boolean }): Pr
 
 /** Observes the Markdown, so that a replay does not need the document. */
 async function docxMarkdown(call: ActCall): Promise<string> {
-  const path = call.file(0)
+  const path = call.source(0)
   const read = await captureAsync(async () => {
     const bytes = readBytes(path, call.context)
     return converted('markdownOfDocx', [bytes, call.shown(path)], call.section)
@@ -171,7 +171,7 @@ export const csvFunctions: { readonly [name: string]: ModuleFunction } = {
    * row. Only the start of the file is read.
    */
   load_csv_headers: reading((call, read) => {
-    const file = call.file(0)
+    const file = call.source(0)
     const reading = rowReading(new Options({}, call.name))
     const rowsOf = (text: string, most: number): CsvRows => read(text, { ...reading, most }, call.path(0))
     return firstRow(file, rowsOf, call.context) ?? rowsOf(readText(file, call.context), 1)[0] ?? []
@@ -182,7 +182,7 @@ export const csvFunctions: { readonly [name: string]: ModuleFunction } = {
    */
   load_csv: reading((call, read) => {
     const how = csvContentOptions(call, 1)
-    const bytes = readBytes(call.file(0), call.context)
+    const bytes = readBytes(call.source(0), call.context)
     const shown = call.path(0)
     // the reader takes UTF-8 bytes without copying them
     return csvContent(read(isUtf8(bytes) ? bytes : decodeText(bytes, shown), how.reading, shown), how)
@@ -192,7 +192,7 @@ export const csvFunctions: { readonly [name: string]: ModuleFunction } = {
    * `aip.file.read_span`: byte offsets from 0; the end is exclusive and excludes the line break. Line breaks inside
    * quotes belong to the row; the header and empty lines are rows too.
    */
-  csv_row_spans: readingFile((call) => rowSpans(call.file(0), call.context)),
+  csv_row_spans: readingFile((call) => rowSpans(call.source(0), call.context)),
   /**
    * `aip.file.save_as_csv(path, data, options?) → FileInfo` Writes a list of rows, or `{headers, rows}`, replacing the
    * file. In a list of rows, the first is the header if `has_header = true`. `header_labels = {key = label}` renames

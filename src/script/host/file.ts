@@ -4,7 +4,15 @@ import { acting, type HostModule, listing, type ModuleFunction, observing, readi
 import { BatonError, messageOf } from '../../base/error.ts'
 import { parseJsonc } from '../../base/json-text.ts'
 import { allowOf, mayRead, readableFiles, readablePath } from '../../tool/guard.ts'
-import { decodeText, fileStatus, type FileStatus, readBytes, readText, statusAt } from '../../tool/workspace-reads.ts'
+import {
+  decodeText,
+  fileStatus,
+  type FileStatus,
+  noteData,
+  readBytes,
+  readText,
+  statusAt,
+} from '../../tool/workspace-reads.ts'
 import type { LuaValue } from '../engine.ts'
 import type { ActCall, HostCall, LuaTable, Options } from './call.ts'
 import { fileInfo, fileRecord, fileStats, infoOf } from './file-info.ts'
@@ -12,9 +20,11 @@ import { withoutTopNull } from './json.ts'
 import { headingPattern, type MarkdownSection, markdownSections, splitFirstSection } from './md.ts'
 import { resolveGlob, resolvePath } from './resolve-path.ts'
 import { compareBytes } from '../../base/byte-order.ts'
-import { buildFolders, globOrder, type ListedFile, listSteps } from '../../base/glob.ts'
+import { buildFolders, globOrder, type ListedFile, listFiles, listSteps } from '../../base/glob.ts'
 import { literalGlob } from '../../base/literal-glob.ts'
 import type { Steps } from '../../base/concurrency.ts'
+import type { ReadList } from '../../base/reads.ts'
+import type { RunContext } from '../../event/context.ts'
 import { part } from '../../event/place.ts'
 import { appendToFile, copyFile, deleteEntry, makeFolder, moveEntry, saveFile } from '../../tool/workspace-files.ts'
 import { textThread } from './worker-call.ts'
@@ -28,7 +38,7 @@ const readFunctions: { readonly [name: string]: ModuleFunction } = {
    */
   load: readingFile((call) => {
     const given = call.path(0)
-    const absolute = resolvePath(given, call.context, call.baseFolder(call.options(1)))
+    const absolute = call.noted(resolvePath(given, call.context, call.baseFolder(call.options(1))))
     const text = readText(absolute, call.context)
     return fileRecord(given, fileStatus(absolute, call.context), text)
   }),
@@ -87,7 +97,7 @@ const readFunctions: { readonly [name: string]: ModuleFunction } = {
    * `aip.file.line_spans(path) → [start, end][]`
    * The start and end of each line, as byte offsets from 0 for `read_span`, without the line breaks.
    */
-  line_spans: readingFile((call) => lineSpans(readBytes(call.file(0), call.context))),
+  line_spans: readingFile((call) => lineSpans(readBytes(call.source(0), call.context))),
   /**
    * `aip.file.read_span(path, start, end) → string` The text between two byte offsets from 0, the end excluded. Offsets
    * that are negative, reversed or past the end of the file, and a span that splits a character, are errors.
@@ -98,14 +108,14 @@ const readFunctions: { readonly [name: string]: ModuleFunction } = {
     const to = call.integer(2, 'the end')
     if (from < 0 || to < 0) throw call.error('the start and the end must not be negative')
     if (to < from) throw call.error(`the end ${to} is before the start ${from}`)
-    const bytes = readBytes(call.file(0), call.context)
+    const bytes = readBytes(call.source(0), call.context)
     if (to > bytes.length) throw call.error(`the end ${to} is past the ${bytes.length} bytes of ${given}`)
     return decodeText(bytes.subarray(from, to), `the span ${from} to ${to} of ${given}`)
   }),
 }
 
 function textOf(call: HostCall): string {
-  return readText(call.file(0), call.context)
+  return readText(call.source(0), call.context)
 }
 
 /** Never an error: a path that cannot be resolved or may not be read does not exist for a script. Folders count. */
@@ -164,7 +174,7 @@ const listFunctions: { readonly [name: string]: ModuleFunction } = {
    * The first file that matches, nil if there is none. Only `.git` is skipped.
    */
   first: listing(function* (call) {
-    const [file] = yield* find(call, ['.git'])
+    const [file] = yield* find(call, { skipFolders: ['.git'] })
     return file === undefined ? undefined : fileInfo(file.path, statusAt(file.absolute))
   }),
   /**
@@ -180,7 +190,7 @@ const listFunctions: { readonly [name: string]: ModuleFunction } = {
 
 /** The files that match the globs, as FileRecords. */
 export function* loadRecords(call: HostCall): Steps<readonly LuaTable[]> {
-  return yield* each(yield* find(call), ({ path, absolute }) =>
+  return yield* each(yield* find(call, { reads: 'content' }), ({ path, absolute }) =>
     fileRecord(path, statusAt(absolute), readText(absolute, call.context)),
   )
 }
@@ -195,13 +205,17 @@ function* each<T>(files: readonly ListedFile[], work: (file: ListedFile) => T): 
 }
 
 /** `path` is as scripts see it: relative to the base folder, unless `absolute` is set or the file is outside it. */
-function* find(call: HostCall, skipFolders = buildFolders): Steps<readonly ListedFile[]> {
+function* find(
+  call: HostCall,
+  { skipFolders = buildFolders, reads = 'names' }: { skipFolders?: readonly string[]; reads?: ReadList['reads'] } = {},
+): Steps<readonly ListedFile[]> {
   const { context } = call
   const { scope, services } = context
   const options = call.options(1)
   const baseDir = readablePath(call.baseFolder(options), context)
   const wantsAbsolute = options.flag('absolute')
   const globs = call.textList(0, 'the globs').map((glob) => literalGlob(resolveGlob(glob, context), baseDir))
+  services.reads?.ready?.()
   const listed = yield* listSteps(globs, {
     baseDir,
     root: scope.folders.workspace,
@@ -210,7 +224,22 @@ function* find(call: HostCall, skipFolders = buildFolders): Steps<readonly Liste
   })
   // the names of files that the agent may not read stay hidden
   const files = readableFiles(listed, { context, allow: allowOf(context) })
+  noteList({ globs, baseDir, skipFolders, reads }, files, context)
   return inOrder(wantsAbsolute ? files.map((file) => ({ ...file, path: file.absolute })) : files, globs)
+}
+
+/** Reports a list for watching: as a list if it is all in the workspace, otherwise the files of it that are. */
+function noteList(list: Omit<ReadList, 'root' | 'found'>, files: readonly ListedFile[], context: RunContext): void {
+  const { reads } = context.services
+  if (reads === undefined) return
+  const root = context.scope.folders.workspace
+  try {
+    // looked up in the way in which a watch session compares it later, without the permission of the agent
+    const found = listFiles(list.globs, { ...list, root }).map(({ absolute }) => absolute)
+    reads.list({ ...list, root, found })
+  } catch {
+    if (list.reads === 'content') for (const { absolute } of files) noteData(absolute, context)
+  }
 }
 
 /** By the last glob that matches the shown path, otherwise by the glob that found it; then by path. */

@@ -68,7 +68,7 @@ export const hashModule: HostModule = {
 /** The twelve `hash_…` functions of `aip.file`: the digest of a file's bytes. */
 export const fileHashFunctions: HostModule['functions'] = forAll(
   { '': 'hex', _b64: 'b64', _b64u: 'b64u', _b58u: 'b58' },
-  (digest, encoding) => readingFile((call) => encoded(digest(readBytes(call.file(0), call.context)), encoding)),
+  (digest, encoding) => readingFile((call) => encoded(digest(readBytes(call.source(0), call.context)), encoding)),
   'hash_',
 )
 

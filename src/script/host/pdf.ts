@@ -50,7 +50,7 @@ function pdfAt(
   call: HostCall,
   { first = 0, count }: { first?: number; count: number },
 ): Promise<PdfPart> {
-  return converted('pdf', [readBytes(path, call.context), call.shown(path), { first, count }], call.section)
+  return converted('pdf', [readBytes(call.noted(path), call.context), call.shown(path), { first, count }], call.section)
 }
 
 async function splitPages(call: ActCall): Promise<LuaValue> {

@@ -82,7 +82,7 @@ function readArchive(path: string, call: HostCall): ZipArchive {
   const { context } = call
   const archive = call.shown(path)
   checkArchiveFile(fileStatus(path, context)?.size ?? 0, { archive })
-  return openZip(readBytes(path, context), { archive })
+  return openZip(readBytes(call.noted(path), context), { archive })
 }
 
 async function createZip(call: ActCall): Promise<LuaValue> {

@@ -4,7 +4,7 @@ import { modelText } from '../../base/model-text.ts'
 import { BatonError, messageOf } from '../../base/error.ts'
 import { lookalikePaths } from '../../base/real-name.ts'
 import { callPlace } from '../../event/place.ts'
-import { notAFile, statusAt } from '../workspace-reads.ts'
+import { notAFile, noteData, statusAt } from '../workspace-reads.ts'
 import { defineTool, noSubject, type ToolCall, type ToolOutput } from './kind.ts'
 import { outputPrefix, pastEnd, readOutput, usualLimit } from './output.ts'
 import { oneLine, pathSubject, permittedPath, toolPath, visibleTo } from './paths.ts'
@@ -91,6 +91,7 @@ async function onDisk(
   input: ReadInput,
   call: ToolCall,
 ): Promise<ToolOutput> {
+  noteData(path, call.context)
   const status = statusAt(path)
   switch (status?.kind) {
     case undefined:

@@ -379,6 +379,7 @@ function readsOutside(outer: ReadLog, { workspace, outside }: Sides): ReadLog {
     ...outer,
     file: (path, text) => (isHere(path) ? outer.file(moved(path)) : outer.file(path, text)),
     prompt: (path, text) => (isHere(path) ? outer.prompt(moved(path)) : outer.prompt(path, text)),
+    data: (path, text) => (isHere(path) ? outer.data?.(moved(path)) : outer.data?.(path, text)),
     list(list) {
       if (!isHere(list.baseDir)) return outer.list(list)
       const there = { ...list, baseDir: moved(list.baseDir), root: moved(list.root) }
