@@ -273,7 +273,7 @@ const events = {
     failed: list(object({ index: count, label: text, error: text })),
     error,
   },
-  /** An item of a step has ended; the place is that of the step. `label`: what it is called. */
+  /** An item of a step has ended; the place is that of the step. `label`: what it is called, unless it is just done. */
   'step.item': {
     id: text,
     index: count,

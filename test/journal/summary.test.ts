@@ -88,6 +88,24 @@ describe('the tally of a run', () => {
     expect(result?.tasks).toEqual({ done: 1, failed: 0, skipped: 0 })
   })
 
+  it('says that an ensemble lacks a member, unless a later round replaced it', () => {
+    const lacks = { type: 'ensemble.completed', answered: ['a'], missing: ['b'], degraded: true } as const
+    expect(
+      tallyOf([
+        ['', started],
+        ['task/0', lacks],
+        ['', failed],
+      ]),
+    ).toMatchObject({ degraded: true })
+    const redone = tallyOf([
+      ['', started],
+      ['task/0', lacks],
+      ['', { type: 'redo', count: 1 }],
+      ['', failed],
+    ])
+    expect(redone).not.toHaveProperty('degraded')
+  })
+
   it('counts the tasks of the last iteration only', () => {
     const result = tallyOf([
       ['', started],

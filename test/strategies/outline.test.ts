@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { BatonError } from '../../src/base/error.ts'
+import { withServices } from '../../src/event/context.ts'
 import { member, placeText } from '../../src/event/place.ts'
 import type { PromptTarget } from '../../src/load/prompt-target.ts'
 import { runPrompt } from '../../src/run/prompt-run.ts'
@@ -30,6 +31,7 @@ function workflow(random: Random): Files {
       random() < 0.3 ? 'agent = "child.md"' : `instructions = "Say ${index}."`,
       random() < 0.2 ? 'for_each = \'{ "x", "y" }\'' : '',
       random() < 0.2 ? 'fallback = ["child.md"]' : '',
+      random() < 0.3 ? 'retries = 1' : '',
       random() < 0.5 ? 'on_error = "continue"' : '',
       isLater ? `when = "${oneOf(random, ['success', 'success', 'failure', 'always', '#instruction > 3'])}"` : '',
     ].join('\n')
@@ -82,7 +84,9 @@ async function asked(files: Files, fails: () => boolean) {
   if (target === undefined) return undefined
   const places = await outlinedPlaces(target)
   const { total } = await planPromptIn(folder)
-  await runPrompt({ strategies, target, inputs: [], onOutcome: () => {} }, context).catch(() => {})
+  const clock = { ...context.services.clock, sleep: async () => {} }
+  const unwaiting = withServices(context, { clock })
+  await runPrompt({ strategies, target, inputs: [], onOutcome: () => {} }, unwaiting).catch(() => {})
   const sent = context.sent.flatMap((event) =>
     event.type === 'agent.started' && event.kind === 'llm' ? [event.agent] : [],
   )

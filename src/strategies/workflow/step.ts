@@ -164,16 +164,19 @@ async function runItems(items: readonly Json[], prepared: PreparedStep, at: RunC
   const changes: JsonObject[][] = []
   const runItem = async (value: Json, index: number, place: RunContext): Promise<Json | null> => {
     const one = await nameItem(prepared, { value, index }, place.services.signal)
-    const about = { type: 'step.item', id, index, label: one.label } as const
+    const about = { type: 'step.item', id, index } as const
+    const named = { ...about, label: one.label }
     try {
       const end = await settle(prepared, { one }, place)
       const error = end.status === 'failed' ? end.error : undefined
-      emit(at, { ...about, status: end.status === 'partial' ? 'failed' : end.status, ...defined({ error }) })
+      const isPlain = end.status === 'done' && step.label === undefined
+      const status = end.status === 'partial' ? 'failed' : end.status
+      emit(at, { ...(isPlain ? about : named), status, ...defined({ error }) })
       if (error !== undefined) failures.push({ one, error })
       if (end.status === 'done') changes[index] = [...(end.changes ?? [])]
       return end.status === 'done' ? end.output : null
     } catch (error) {
-      if (isSuspension(error)) emit(at, { ...about, status: 'suspended' })
+      if (isSuspension(error)) emit(at, { ...named, status: 'suspended' })
       throw inItem(error, one)
     }
   }
