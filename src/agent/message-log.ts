@@ -7,7 +7,15 @@ import { type Message, textMessage } from '../event/message.ts'
 import type { Prompt, PromptOutput, PromptTool } from '../event/prompt.ts'
 import type { ModelRequest } from '../model/provider.ts'
 import { toolNames } from '../tool/toolbox/rows.ts'
-import type { RecordedMessages } from './model-call.ts'
+import type { Compaction } from './compaction.ts'
+
+/** The new messages of a request, so that a journal grows only with the conversation. */
+export type RecordedMessages = {
+  readonly messages: readonly Message[]
+  readonly before?: { readonly count: number; readonly hash: string }
+  /** How the conversation is made shorter: for this request, or by the summary that this request asks for. */
+  readonly compaction?: Compaction
+}
 
 /** The messages of a conversation, and how many of them are recorded. */
 export interface MessageLog {

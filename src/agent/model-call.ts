@@ -3,7 +3,7 @@ import type { JsonObject } from '../base/json.ts'
 import { emit, type RunContext, withServices } from '../event/context.ts'
 import type { Granted } from '../event/effects.ts'
 import { errorInfo } from '../event/error-info.ts'
-import { type Message, reasoningOf, textOf, toolCallsOf, type Usage } from '../event/message.ts'
+import { reasoningOf, textOf, toolCallsOf, type Usage } from '../event/message.ts'
 import { callPlace, type Place } from '../event/place.ts'
 import { assembleAnswer, type Assembly, type ModelAnswer } from '../model/assemble.ts'
 import { candidates } from '../model/cool-down.ts'
@@ -13,7 +13,7 @@ import type { TokenPrices } from '../model/prices.ts'
 import type { ModelRequest } from '../model/provider.ts'
 import { callWithRetries } from '../model/retry.ts'
 import { refuseWithoutTools } from './check-models.ts'
-import type { Compaction } from './compaction.ts'
+import type { RecordedMessages } from './message-log.ts'
 import type { AgentParts, ChosenModel } from './parts.ts'
 import { adaptMessages } from './supported-files.ts'
 
@@ -98,14 +98,6 @@ interface ModelCall {
   /** The item that the pieces of the answer belong to. */
   readonly itemId: string
   readonly isBatched: boolean
-}
-
-/** The new messages of a request, so that a journal grows only with the conversation. */
-export type RecordedMessages = {
-  readonly messages: readonly Message[]
-  readonly before?: { readonly count: number; readonly hash: string }
-  /** How the conversation is made shorter: for this request, or by the summary that this request asks for. */
-  readonly compaction?: Compaction
 }
 
 /**
