@@ -163,7 +163,7 @@ it.each(core(rows.slice(0, 4), rows))('a server with a fault: $fault', { timeout
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
-  const close = (): void => void server.close().closeAllConnections()
+  const close = (): void => server.close().closeAllConnections()
   onTestFinished(close)
   if (does === undefined) close()
   const env = { BATON_GATEWAY_URL: `http://127.0.0.1:${port}/v1`, BATON_GATEWAY_KEY: 'sk-test-0123456789' }
