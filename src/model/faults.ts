@@ -30,12 +30,14 @@ export function faultOfStatus({ status, body, location, retryAfterMs }: Refusal)
 export function faultOfErrorObject(error: unknown): ModelFault {
   const fields = isObject(error) ? error : {}
   const numbers = numberKeys.map((key) => Number(fields[key]))
-  return faultOfReport({
+  const fault = faultOfReport({
     status: numbers.find((value) => value >= 400 && value < 600),
     code: errorCode(error),
     detail: serverMessage({ error }),
     retryAfterMs: retryDelayOf(error),
   })
+  // it answered, and may do so each time
+  return { ...fault, isEnded: true }
 }
 
 /** Where errors have an HTTP status or a number of their own. */
