@@ -50,7 +50,8 @@ export function recordSources(journal: Pick<RunJournal, 'note'>, target: Target,
 }
 
 /** Removes what belongs to the user and not to the run: queries of URLs, which may contain a key, and who is told of it. */
-function recordedSettings({ settings: { notify: _, ...settings } }: Target): Target['settings'] {
+function recordedSettings(target: Target): Target['settings'] {
+  const { notify: _, ...settings } = target.settings
   const { providers, gateway } = settings
   return {
     ...settings,

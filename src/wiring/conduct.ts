@@ -374,7 +374,7 @@ async function runRecorded(loaded: Target, run: Run): Promise<Ending> {
       runFolders({ workspace: target.workspace, home, run: folder ?? replay?.folder }),
     )
     const spending = past === undefined ? openBudget(budget) : createBudget(budget, undefined, costBelow(past.index))
-    run.notifier?.watch({ limits: budget, spent: spending.spent })
+    run.notifier?.watch({ limits: budget, spent: () => spending.spent() })
     const period = replay === undefined ? await periodOf(target, { plan, env, home, folder }) : undefined
     if (period !== undefined) run.onPeriod(period)
     const { context: contextOf, checkModels } = wireRun(target, {

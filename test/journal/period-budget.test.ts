@@ -50,7 +50,12 @@ interface World {
   readonly root: string
   readonly open: (
     limits: PeriodLimits,
-    more?: { readonly id?: string; readonly workspace?: string; readonly now?: number; readonly unpriced?: 'allow' | 'deny' },
+    more?: {
+      readonly id?: string
+      readonly workspace?: string
+      readonly now?: number
+      readonly unpriced?: 'allow' | 'deny'
+    },
   ) => Promise<PeriodBudget>
 }
 

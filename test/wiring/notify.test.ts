@@ -148,7 +148,9 @@ describe('a webhook', () => {
     expect(await sendTest({ webhook: url, secret_env: 'HOOK' }, { env: { HOOK: 'key' }, home: '/' })).toEqual([])
     expect(got).toHaveLength(3)
     for (const { headers, body } of got) {
-      const signed = createHmac('sha256', 'key').update(`${headers['baton-time']}.${body}`).digest('hex')
+      const signed = createHmac('sha256', 'key')
+        .update(`${String(headers['baton-time'])}.${body}`)
+        .digest('hex')
       expect(headers['baton-signature']).toBe(`sha256=${signed}`)
       expect(headers['baton-event']).toBe('test')
     }

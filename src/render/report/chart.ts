@@ -57,7 +57,7 @@ export function chartLines(scores: ScoreCurve): readonly string[] {
   })
 }
 
-const size = { width: 640, height: 180, left: 56, right: 12, top: 12, bottom: 26 } as const
+const size = { width: 640, height: 180, left: 56, right: 12, top: 12, bottom: 32 } as const
 
 /** The same as a line, for HTML. Contains only numbers. */
 export function chartSvg(scores: ScoreCurve): string {
