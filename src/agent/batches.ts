@@ -574,7 +574,7 @@ function unknownBatches(label: string, batchKey: string): BatonError {
     'CONFIG_INVALID',
     `batch = true: it is not known whether the host of ${label} has a batch API`,
     {
-      hint: `If it has, set ${batchKey} = true in your config file; otherwise leave out batch.`,
+      hint: `If it has, set ${batchKey} = true, beside base_url, in your config file; otherwise leave out batch.`,
     },
   )
 }

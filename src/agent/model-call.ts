@@ -111,7 +111,7 @@ async function callModel(call: ModelCall, parts: AgentParts, context: RunContext
   const { chosen, request, recorded, at, itemId } = call
   const { model, label } = chosen
   const { messages: _, ...settings } = request
-  const seat = await (await parts.batches?.())?.seatFor(call, context)
+  const seat = parts.batches && (await (await parts.batches()).seatFor(call, context))
   const perToken = parts.limitsCost() ? await pricesPerToken(call, parts) : undefined
   const answered = context.services.effects.perform<Answer>(
     at,
@@ -133,7 +133,11 @@ async function callModel(call: ModelCall, parts: AgentParts, context: RunContext
       }
     },
   )
-  return seat === undefined ? answered : answered.finally(() => seat.end(context.services.signal))
+  try {
+    return await answered
+  } finally {
+    await seat?.end(context.services.signal)
+  }
 
   async function callWithin(stop: AbortSignal, granted: Granted): Promise<Untimed> {
     // `stop` aborts when the run ends, the signal of the context when a sibling failed
