@@ -110,7 +110,8 @@ function bareRequests(question, files) {
 function blocksOf({ tools = [], system = [], messages }) {
   return [...tools, ...system, ...messages.flatMap(({ content }) => content)].map(
     ({ cache_control: mark, ...content }) => ({
-      text: JSON.stringify(content),
+      // a character for each byte
+      text: Buffer.from(JSON.stringify(content)).toString('latin1'),
       isMarked: mark !== undefined,
     }),
   )

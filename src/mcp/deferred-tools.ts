@@ -124,7 +124,8 @@ function callTool(tools: readonly Tool[]): Tool {
     meant: (input) => meantCall(input, tools),
     async run(input) {
       const given = jsonOf(input)
-      const name = cutText(String(isJsonObject(given) ? given['name'] : input), mostNamed)
+      const written = isJsonObject(given) ? given['name'] : undefined
+      const name = cutText(typeof written === 'string' ? written : input, mostNamed)
       const near = nearest(
         name,
         tools.map((tool) => tool.name),

@@ -25,7 +25,7 @@ export const mcpServers = {
     },
     env: {
       schema: ({ tableOf, text }) => tableOf(text),
-      text: 'Environment variables of the program. It gets few others: PATH, HOME and the like.',
+      text: 'Environment variables of the program. It gets few others, such as PATH.',
     },
     cwd: { schema: ({ name }) => name, text: 'Its working folder, relative to the workspace. Default: the workspace.' },
     url: { schema: ({ name }) => name, text: 'The address of a server that is running.' },
@@ -35,7 +35,7 @@ export const mcpServers = {
       text: 'The environment variable that contains the key that is sent to it.',
     },
     oauth: {
-      text: 'How baton mcp login logs in if the server does not support dynamic client registration.',
+      text: 'For logins at servers without dynamic client registration.',
       keys: {
         client_id: { schema: ({ name }) => name, text: 'The client id that you have registered there.' },
         client_secret_env: {
@@ -68,11 +68,11 @@ export const mcpServers = {
     disallowed_tools: { schema: ({ toolNames }) => toolNames, text: 'Its tools that are not available.' },
     defer_tools: {
       schema: ({ flag }) => flag,
-      text: 'Whether models find its tools by a search. Default: beyond 10 kB.',
+      text: 'Whether models search for its tools. Default: beyond 10 kB.',
     },
     trusted: {
       schema: ({ flag }) => flag,
-      text: 'Its own descriptions of its tools are trusted, for example that a tool only reads.',
+      text: 'What it says of its tools is trusted, for example that one only reads.',
     },
     sampling: { schema: ({ flag }) => flag, text: 'It may send requests to your model, within budget and permission.' },
     enabled: { schema: ({ flag }) => flag, text: 'false disables it.' },

@@ -95,7 +95,7 @@ it.skipIf(!hasBox)('background commands are ended with the run, which reports it
   const end = await run('ask.md', '--json')
   expect(end.code, end.stderr).toBe(0)
   const offered = model.requests.map(({ body }) =>
-    (body?.['tools'] as { function: { name: string } }[]).map((tool) => tool.function.name),
+    ((body?.['tools'] ?? []) as { function: { name: string } }[]).map((tool) => tool.function.name),
   )
   expect(offered).toEqual([['bash'], ['bash', 'bash_output', 'kill'], ['bash', 'bash_output', 'kill']])
   expect(told()[1]).toBe('bash_1 is running\nup')

@@ -42,6 +42,9 @@ interface WithoutSubject {
 
 type ToolRow = RowFacts & (WithSubject | WithoutSubject)
 
+/** It reaches only commands, agents, lists and tools that the conversation has. */
+const ofConversation = { none: 'it is of the conversation' } as const
+
 /** The tools that `tools` names, in the order in which models get them. */
 const rows = {
   bash: {
@@ -55,7 +58,7 @@ const rows = {
   bash_output: {
     summary: 'shows the output of a background command',
     touches: 'reads',
-    subject: { none: 'it reads what a command printed that was permitted' },
+    subject: ofConversation,
     initial: 'allow',
     with: 'bash',
     load: async (): Promise<ToolKind> => (await import('./bash.ts')).bashOutput,
@@ -80,7 +83,7 @@ const rows = {
   exit_plan: {
     summary: 'shows the plan, and ends plan mode',
     touches: 'nothing',
-    subject: { none: 'it reads the plan, whose path was permitted' },
+    subject: { none: 'its path was permitted' },
     initial: 'ask',
     plans: true,
     stands: true,
@@ -104,7 +107,7 @@ const rows = {
   interpreter_run: {
     summary: 'runs a program that calls the other tools',
     touches: 'nothing',
-    subject: { none: 'its program can only call tools, and each call is permitted by itself' },
+    subject: { none: 'its calls are permitted' },
     initial: 'allow',
   },
   grep: {
@@ -117,7 +120,7 @@ const rows = {
   kill: {
     summary: 'ends a background command',
     touches: 'acts',
-    subject: { none: 'it ends a command that this conversation started' },
+    subject: ofConversation,
     initial: 'allow',
     with: 'bash',
     load: async (): Promise<ToolKind> => (await import('./bash.ts')).kill,
@@ -126,21 +129,21 @@ const rows = {
   task_output: {
     summary: 'shows the result of an agent',
     touches: 'nothing',
-    subject: { none: 'it reads what an agent of this conversation said' },
+    subject: ofConversation,
     initial: 'allow',
     with: 'task',
   },
   task_stop: {
     summary: 'stops a background agent',
     touches: 'nothing',
-    subject: { none: 'it stops an agent of this conversation' },
+    subject: ofConversation,
     initial: 'allow',
     with: 'task',
   },
   todo: {
     summary: 'keeps a list of steps',
     touches: 'nothing',
-    subject: { none: 'the list exists only in the conversation' },
+    subject: ofConversation,
     initial: 'allow',
     stands: true,
     load: async (): Promise<ToolKind> => (await import('./todo.ts')).todo,
@@ -161,8 +164,7 @@ const rows = {
   },
 } as const satisfies { readonly [name: string]: ToolRow }
 
-const ofTheTeam = { none: 'it reaches only the team of this conversation' } as const
-const ofTheList = { none: 'it reaches only the list and the members of the team' } as const
+const ofTheTeam = { none: 'it reaches only the team' } as const
 
 /**
  * The tools for leading a team. Agents with `[collab]` have them, and agents of their team that may start agents,
@@ -180,21 +182,21 @@ const delegateRows = {
   task_create: {
     summary: 'adds an item to the list of the team',
     touches: 'acts',
-    subject: ofTheList,
+    subject: ofTheTeam,
     initial: 'allow',
   },
-  task_update: { summary: 'changes an item', touches: 'acts', subject: ofTheList, initial: 'allow' },
-  task_list: { summary: 'shows the list of the team', touches: 'acts', subject: ofTheList, initial: 'allow' },
-  task_claim: { summary: 'claims an item to work on it', touches: 'acts', subject: ofTheList, initial: 'allow' },
-  task_complete: { summary: 'marks an item as done', touches: 'acts', subject: ofTheList, initial: 'allow' },
+  task_update: { summary: 'changes an item', touches: 'acts', subject: ofTheTeam, initial: 'allow' },
+  task_list: { summary: 'shows the list of the team', touches: 'acts', subject: ofTheTeam, initial: 'allow' },
+  task_claim: { summary: 'claims an item to work on it', touches: 'acts', subject: ofTheTeam, initial: 'allow' },
+  task_complete: { summary: 'marks an item as done', touches: 'acts', subject: ofTheTeam, initial: 'allow' },
   read_messages: {
     summary: 'reads messages from the other members',
     touches: 'acts',
-    subject: ofTheList,
+    subject: ofTheTeam,
     initial: 'allow',
   },
-  send_message: { summary: 'sends a message to other members', touches: 'acts', subject: ofTheList, initial: 'allow' },
-  leave_delegate: { summary: 'ends the work on the list', touches: 'acts', subject: ofTheList, initial: 'allow' },
+  send_message: { summary: 'sends a message to other members', touches: 'acts', subject: ofTheTeam, initial: 'allow' },
+  leave_delegate: { summary: 'ends the work on the list', touches: 'acts', subject: ofTheTeam, initial: 'allow' },
 } as const satisfies { readonly [name: string]: ToolRow }
 
 /** It leads to tools of servers whose schemas are not sent. A conversation has it whatever `tools` names. */
@@ -202,7 +204,7 @@ const searchRow = {
   tool_search: {
     summary: 'finds tools of servers',
     touches: 'nothing',
-    subject: { none: 'it shows what there is' },
+    subject: ofConversation,
     initial: 'allow',
   },
 } as const satisfies { readonly [name: string]: ToolRow }
