@@ -25,7 +25,7 @@ export interface Lane {
   /** Tool calls in progress by id, oldest first. */
   readonly calls: Map<string, ShownCall>
   /** Only for a step with `for_each`. */
-  items?: Counted & { readonly failed: number }
+  items?: Counted & { readonly failed?: number }
   /** The agent belongs to a team and is waiting for a free slot. */
   isQueued?: boolean
   /** Cost in US dollars of the model calls with a known price; only for an agent of a team. */

@@ -292,7 +292,7 @@ function stepsOf(lane: Lane, { now }: Frame): readonly Segment[] {
   const activity = activityOf(lane, now)
   return [
     ...(lane.items === undefined ? [] : [{ text: `  ${countsText(lane.items)}` }]),
-    ...(lane.items === undefined || lane.items.failed === 0
+    ...(lane.items?.failed === undefined
       ? []
       : [{ text: ` (${formatCount(lane.items.failed)} failed)`, format: 'yellow' } as const]),
     ...(steps === '' ? [] : [{ text: `  ${steps}`, format: 'cyan' } as const]),

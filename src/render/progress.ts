@@ -131,14 +131,15 @@ export function createProgress(clock: () => number): ProgressKeeper {
         return
       case 'step.started': {
         const lane = open(place, `  ${shortLabel(event.id)}`)
-        if (event.items !== undefined) lane.items = { planned: event.items, finished: 0, failed: 0 }
+        if (event.items !== undefined) lane.items = { planned: event.items, finished: 0 }
         return
       }
       case 'step.item':
         return within(place, (lane) => {
           if (lane.items === undefined) return
-          const { planned, finished, failed } = lane.items
-          lane.items = { planned, finished: finished + 1, failed: failed + (event.status === 'failed' ? 1 : 0) }
+          const { failed = 0, ...counted } = lane.items
+          const all = failed + (event.status === 'failed' ? 1 : 0)
+          lane.items = { ...counted, finished: counted.finished + 1, ...(all === 0 ? {} : { failed: all }) }
         })
       case 'step.completed':
       case 'step.skipped':

@@ -315,6 +315,16 @@ describe('the steps of a workflow', () => {
     expect(progress.steps).toEqual({ planned: 2, finished: 0 })
   })
 
+  it('count the items that failed', () => {
+    const error = { code: 'MODEL_FAILED', message: 'no luck' }
+    const ended = event(
+      { type: 'step.item', id: 'list', index: 0, label: 'a.ts', status: 'failed', error },
+      'task/0/step/list',
+    )
+    const { lanes } = after([...begun, ended])
+    expect(lanes.get('task/0/step/list')?.items).toEqual({ planned: 3, finished: 1, failed: 1 })
+  })
+
   it('are counted once each, without those of a nested workflow', () => {
     const inner = `${draft}/task/0`
     const progress = after([
