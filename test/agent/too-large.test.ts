@@ -37,7 +37,11 @@ describe('the error of a request that can never fit', () => {
   it('starts with what the server says, and keeps its reason', () => {
     const refusal = new BatonError('MODEL_FAILED', 'm: the server says no.', { reason: 'CONTEXT_EXCEEDED' })
     const error = doesNotFit([textMessage('user', 'Hi')], {
-      ...{ refusal, tools: [], label: 'm', window: undefined, compactAt: false },
+      refusal,
+      tools: [],
+      label: 'm',
+      window: undefined,
+      compactAt: false,
     })
     expect([error.message, error.reason]).toEqual([
       'm: the server says no; it has about 1 tokens, and the context window of the model is not known; the largest parts are the text "Hi" with 0.1kb',
