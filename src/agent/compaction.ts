@@ -9,7 +9,7 @@ import {
   type ToolResultPart,
 } from '../event/message.ts'
 import { estimateTokens } from '../model/estimate.ts'
-import { stands } from '../tool/toolbox/rows.ts'
+import type { ToolName } from '../tool/toolbox/rows.ts'
 import type { Shortage } from './context-room.ts'
 
 /**
@@ -136,6 +136,13 @@ export function compacted(
       return kept === -1 ? undefined : kept
     },
   }
+}
+
+/** Tools whose last result holds until the next one. */
+const standing: ReadonlySet<string> = new Set<ToolName>(['todo', 'enter_plan', 'exit_plan'])
+
+function stands(tool: string): boolean {
+  return standing.has(tool)
 }
 
 const summaryHead = textOf(summaryMessage(''))

@@ -1,4 +1,4 @@
-import type { Message, Usage } from '../event/message.ts'
+import type { Message } from '../event/message.ts'
 import { estimateTokens } from '../model/estimate.ts'
 import type { OfferedTools } from './message-log.ts'
 
@@ -19,10 +19,16 @@ export interface Shortage {
   readonly scale: number
 }
 
+/** What is known of the last answer: tokens of its request, with those of the answer, and how many messages there were then. */
+export interface LastAnswer {
+  readonly input: number
+  readonly tokens: number
+  readonly messages: number
+}
+
 /** How much of the context window of its model a conversation fills. */
 export interface ContextRoom {
-  /** An answer: the request and the answer have this usage, and the conversation has so many messages now. */
-  readonly answered: (usage: Usage, messages: number) => void
+  readonly answered: (answer: LastAnswer | undefined) => void
   /** The server has refused a request with these messages because of its length. */
   readonly refused: (messages: readonly Message[], tools: OfferedTools) => void
   /** The server has refused a request for a summary of these messages because of its length. */
@@ -55,13 +61,11 @@ const summaryShare = 0.9
 const estimated = 1.25
 /** If a compaction could not help, the next one waits until the conversation has grown. */
 const growth = 1.2
-/** No model that is in use has a smaller window. */
-const alwaysFits = 3000
-/** A first request has no usage of an earlier one, and nothing to make shorter but earlier messages of a chat. */
-const firstFits = 60_000
-
-export function createContextRoom({ compactAt, output, windowOf }: RoomOptions): ContextRoom {
-  let last: { readonly input: number; readonly tokens: number; readonly messages: number } | undefined
+export function createContextRoom(
+  known: LastAnswer | undefined,
+  { compactAt, output, windowOf }: RoomOptions,
+): ContextRoom {
+  let last = known
   /** A request for a summary was refused as well, although it had less than the last answered request, or hardly more. */
   let isSummaryRefused = false
   let refusedSize: number | undefined
@@ -83,10 +87,9 @@ export function createContextRoom({ compactAt, output, windowOf }: RoomOptions):
   }
 
   return {
-    answered({ input, output: said }, messages) {
-      // a model that counts no tokens
-      last = input + said === 0 ? undefined : { input, tokens: input + said, messages }
-      if (isCompacted) least = input + said
+    answered(answer) {
+      last = answer
+      if (isCompacted) least = answer?.tokens ?? 0
       isCompacted = false
     },
     refused(messages, tools) {
@@ -115,8 +118,6 @@ export function createContextRoom({ compactAt, output, windowOf }: RoomOptions):
         const fits = isSummaryRefused ? 0 : (last?.input ?? 0) * estimated
         return { why: 'too_long', window: (await windowOf()) ?? Infinity, limit, room: Math.max(limit, fits), scale }
       }
-      const fits = last === undefined ? firstFits : alwaysFits
-      if (size < Math.min(fits, compactAt !== undefined && compactAt >= 1 ? compactAt : Infinity)) return undefined
       const window = (await windowOf()) ?? Infinity
       const limit = Math.min(limitOf(window), usualShare * tooMany)
       if (size < Math.max(limit, least * growth)) return undefined

@@ -8,7 +8,6 @@ import { legacyDefaultRounds } from '../event/limits.ts'
 import { answerOf, type Prompt, type PromptChoice } from '../event/prompt.ts'
 import { conversationPlace, item, part, type Place, placeText } from '../event/place.ts'
 import { answerPrompt } from './loop.ts'
-import { historyMessages } from './message-log.ts'
 import { createModeRegistry, modeNamed, refuseOptions } from './modes/registry.ts'
 import type { PromptExecutor } from './modes/mode.ts'
 import { createPluginExecutor } from './modes/plugin-mode.ts'
@@ -157,7 +156,7 @@ function createResponder({ agent, parts, plugins }: Answering, places: TurnPlace
         opener,
         signal,
         asked: messages,
-        input: count === 0 ? withEarlier(messages, [...said, ...historyMessages(history)]) : messages,
+        input: count === 0 ? withEarlier(messages, [...said, ...(await historyOf(history))]) : messages,
         isFeedback,
         prepare: () => preparedMessages({ plugins, mode: id, userId, messages }, turns.place(), opener, signal),
       })
@@ -224,6 +223,10 @@ const limits: ReadonlySet<ModelEnd> = new Set<ModelEnd>(['max_turns', 'max_round
 
 function withoutNotes({ output }: Prompt): Pick<Prompt, 'output'> {
   return { output: output.filter((one) => one.type !== 'text' || one.note !== true) }
+}
+
+async function historyOf(history: readonly Prompt[]): Promise<readonly Message[]> {
+  return history.length === 0 ? [] : (await import('./history-messages.ts')).historyMessages(history)
 }
 
 /** The system prompt, then the earlier messages, then the prompt. */

@@ -18,7 +18,7 @@ import type { AgentParts, ChosenModel } from './parts.ts'
 import { adaptMessages } from './supported-files.ts'
 
 /** One request of a conversation, and the models that may answer it. */
-interface Question {
+export interface Question {
   readonly at: Place
   /** The requested model, and its fallbacks for when it fails for good; an empty name means the default model. */
   readonly models: readonly string[]

@@ -1,5 +1,4 @@
 import { modelText } from '../base/model-text.ts'
-import { BatonError } from '../base/error.ts'
 import { defined, isObject } from '../base/json.ts'
 import {
   isOffered,
@@ -19,6 +18,7 @@ import {
   type ToolCallPart,
   toolCallsOf,
 } from '../event/message.ts'
+import type { RecordedRequest } from '../event/effects.ts'
 import type { ProgramDecision } from '../event/permission.ts'
 import { callPlace, part, type Place, placeText } from '../event/place.ts'
 import { estimateTokens } from '../model/estimate.ts'
@@ -26,12 +26,14 @@ import { candidates } from '../model/cool-down.ts'
 import type { FinishReason } from '../model/provider.ts'
 import { passesFilters } from '../tool/tool-filter.ts'
 import type { Compaction } from './compaction.ts'
-import { createContextRoom } from './context-room.ts'
-import { withRecordedWording, createMessageLog, type MessageLog, type OfferedTools, type Said } from './message-log.ts'
-import { type Answer, type ModelCallResult, askModels, isTooLong } from './model-call.ts'
+import type { LastAnswer } from './context-room.ts'
+import { createMessageLog, type MessageLog, type OfferedTools, type RecordedMessages } from './message-log.ts'
+import { type ModelCallResult, type Question, askModels, isTooLong } from './model-call.ts'
 import type { AskOptions, CalledTool, ProgramStep, Reply } from './modes/mode.ts'
 import type { OpenPrompt } from './open-prompt.ts'
-import type { AgentParts, ChosenModel } from './parts.ts'
+import type { AgentParts } from './parts.ts'
+import type { Said } from './recorded-wording.ts'
+import type { Shortening } from './shortening.ts'
 import { createProgramWork } from './program-work.ts'
 import { mapSiblings } from '../base/concurrency.ts'
 import { callTool, type RunningCalls } from './tool-calls.ts'
@@ -39,15 +41,16 @@ import { callTool, type RunningCalls } from './tool-calls.ts'
 /** How many tools of one turn run at the same time. */
 const toolsAtOnce = 8
 
-/** Tokens that most answers do not exceed, and what a summary may have at least. */
-const usualOutput = 32_000
-const leastSummary = 4096
+/** Tokens: no model that is in use has a smaller window. */
+const alwaysFits = 3000
+/** Tokens of a first request: nothing of it can be left out but earlier messages of a chat. */
+const firstFits = 60_000
 
-/** A request with so many times the tokens of the window is not sent: the number is an estimate. */
-const certain = 2
-
-/** How an answer ends that is a whole summary, or nearly: one that reached its limit is of more use than none. */
-const isWhole: ReadonlySet<FinishReason> = new Set<FinishReason>(['stop', 'tool_calls', 'length', 'other'])
+/** A request of the next turn. */
+export interface Sending extends Pick<Question, 'recorded' | 'acceptsEmpty'> {
+  readonly type: 'agent_message' | 'summary'
+  readonly request: Question['request']
+}
 
 /** The places of a conversation's turns. */
 export interface TurnPlaces {
@@ -114,7 +117,9 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
   const { model = '', ...settings } = agent.settings
   const log = createMessageLog({ said, portable: context.services.portable })
   const { compactAt } = opener.scope
-  const room = createContextRoom({ compactAt, output: settings.max_tokens ?? usualOutput, windowOf })
+  let requested: { readonly turn: number; readonly request: RecordedRequest | undefined } | undefined
+  let last: LastAnswer | undefined
+  let shortening: Shortening | undefined
   let turns = 0
   /** How many answers there were. */
   let asked = 0
@@ -135,10 +140,11 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
     if (told.length > 0) log.addOwn([textMessage('user', told.map(({ text }) => text).join('\n\n'))])
   }
 
+  const nextPlace = (): Place => below(context, { kind: 'turn', index: turns }).scope.at
+
   /** The places of the calls of the next turn. */
   function nextCalls(): readonly Place[] {
-    const { at } = below(context, { kind: 'turn', index: turns }).scope
-    return [model, ...fallbackModels].map((_, index) => callPlace(at, index))
+    return [model, ...fallbackModels].map((_, index) => callPlace(nextPlace(), index))
   }
 
   function wasAnswered(): boolean {
@@ -157,232 +163,145 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
     offered = [...offered, ...more.map(definitionOf)]
   }
 
-  /** A request in the words in which an earlier process said it, if it is the same request. */
-  function recordedAs(place: Place, next: Said): Said {
-    const { effects } = opener.services
-    const [before] = [model, ...fallbackModels].flatMap((_, index) => effects.requested(callPlace(place, index)) ?? [])
+  /** What an earlier process requested in the next turn, which is read once. */
+  function requestedNext(): RecordedRequest | undefined {
+    if (requested?.turn !== turns) {
+      const { effects } = opener.services
+      const [request] = nextCalls().flatMap((at) => effects.requested(at) ?? [])
+      requested = { turn: turns, request }
+    }
+    return requested.request
+  }
+
+  /** The next request in the words in which an earlier process said it, if it is the same request. */
+  async function recordedAs(next: Said): Promise<Said> {
+    const before = requestedNext()
     if (before === undefined) return next
+    const { withRecordedWording } = await import('./recorded-wording.ts')
     return withRecordedWording({ ...next, unsentTools: unsent().map(definitionOf), isOwn: log.isOwn }, before)
   }
 
-  function takeRecorded(place: Place, offersTools: boolean): void {
-    const recorded = recordedAs(place, { ...log.next(), tools: offersTools ? offered : undefined })
+  async function takeRecorded(offersTools: boolean): Promise<void> {
+    const recorded = await recordedAs({ ...log.next(), tools: offersTools ? offered : undefined })
     log.takeNext(recorded)
     offered = recorded.tools ?? offered
   }
 
   const idOf = (index: number): string => `${placeText(opener.scope.at)}/message${index === 0 ? '' : `-${index + 1}`}`
 
-  /** The next turn: its number, its place, and whether an earlier process already got its answer. */
-  function beginTurn(): { readonly index: number; readonly place: Place; readonly isTold: boolean } {
-    const isTold = wasAnswered()
-    const index = turns
-    turns += 1
-    ran = 0
-    return { index, isTold, place: below(context, { kind: 'turn', index }).scope.at }
-  }
-
   /** Asks the model with all messages; if they are too long for it, or nearly, they are made shorter first. */
   async function ask(prompt: OpenPrompt, options: AskOptions = {}): Promise<Reply> {
     sendMoreTools()
     const offersTools = (options.tools ?? true) && offered.length > 0
-    let refusal: BatonError | undefined
     for (;;) {
-      await takeMail(below(context, { kind: 'turn', index: turns }).scope.at)
-      const compaction = await nextCompaction(offersTools, refusal)
-      if (compaction?.kind === 'summary') {
-        refusal = await summarize(prompt, compaction, offersTools)
-        continue
-      }
-      if (compaction !== undefined) await shorten(compaction)
+      await takeMail(nextPlace())
+      const next = needsRoom(offersTools) ? await (await openShortening()).prepare(prompt, offersTools) : 'ask'
+      if (next === 'again') continue
       try {
-        return await askNow(prompt, options, compaction)
+        return await askNow(prompt, { ...options, tools: offersTools }, next === 'ask' ? undefined : next)
       } catch (error) {
         if (!isTooLong(error)) throw error
-        // once: a request that is too long even then never fits
-        if (room.isCompacted()) throw await tooLarge(error, offersTools)
-        refusal = error
-        room.refused(log.all(), offersTools ? offered : [])
+        await (await openShortening()).refused(error, offersTools)
       }
     }
   }
 
   async function askNow(
     prompt: OpenPrompt,
-    { tools: offers = true, output: isFinal = true, acceptsEmpty: takesEmpty = false }: AskOptions,
+    { tools: offersTools = true, output: isFinal = true, acceptsEmpty: takesEmpty = false }: AskOptions,
     compaction: Compaction | undefined,
   ): Promise<Reply> {
-    const { index, place, isTold } = beginTurn()
-    const id = idOf(index)
-    const item = { id, type: 'agent_message' } as const
-    const offersTools = offers && offered.length > 0
-    takeRecorded(place, offersTools)
-    emit(opener, { type: 'item.started', item })
-    const answered = await askModels(
-      {
-        at: place,
-        models: [model, ...fallbackModels],
-        request: {
-          ...settings,
-          ...(prompt.model === 'high' ? { reasoning_effort: 'high' } : {}),
-          ...(output === undefined || !isFinal ? {} : { output }),
-          ...(offersTools ? { tools: offered } : {}),
-          messages: log.all(),
-        },
-        recorded: { ...log.next(), ...defined({ compaction }) },
-        itemId: id,
-        acceptsEmpty: acceptsEmpty || takesEmpty,
-        isBatched: agent.isBatched === true && index === 0,
+    const isTold = wasAnswered()
+    await takeRecorded(offersTools)
+    const { id, answered } = await send(prompt, {
+      type: 'agent_message',
+      request: {
+        ...(prompt.model === 'high' ? { reasoning_effort: 'high' } : {}),
+        ...(output === undefined || !isFinal ? {} : { output }),
+        ...(offersTools ? { tools: offered } : {}),
+        messages: log.all(),
       },
-      parts,
-      withServices(opener, { signal: prompt.signal }),
-    )
+      recorded: { ...log.next(), ...defined({ compaction }) },
+      acceptsEmpty: acceptsEmpty || takesEmpty,
+    })
     const { answer, empty } = answered
     asked += 1
     prompt.count(answered)
     taken = answered.chosen.taken
     if (!isTold && empty === undefined) warnOfAnswer(answered, { agent, offersTools }, opener)
-    emit(opener, { type: 'item.completed', item: { ...item, text: textOf(answer) } })
     const calls = offersTools ? toolCallsOf(answer) : []
     const content = calls.length === 0 ? withoutCalls(answer.parts) : answer.parts
     // servers refuse a message without content
     log.answered(empty === undefined ? { role: 'assistant', parts: content } : undefined)
-    room.answered(answer.usage, log.all().length)
-    return { text: textOf(answer), calls, itemId: id, isLast: asked >= maxTurns, end: endOf(answer.finish), ...defined({ empty }) }
+    const { input, output: written } = answer.usage
+    // a model that counts no tokens
+    last = input + written === 0 ? undefined : { input, tokens: input + written, messages: log.all().length }
+    shortening?.answered(last)
+    const end = endOf(answer.finish)
+    return { text: textOf(answer), calls, itemId: id, isLast: asked >= maxTurns, end, ...defined({ empty }) }
   }
 
-  /** How the conversation has to be made shorter before the next request, in a resumed run as it was. */
-  async function nextCompaction(
-    offersTools: boolean,
-    refusal: BatonError | undefined,
-  ): Promise<Compaction | undefined> {
-    const { effects } = opener.services
-    const [before] = nextCalls().flatMap((at) => effects.requested(at) ?? [])
-    if (before !== undefined) return compactionIn(before.request)
-    const all = log.all()
-    const shortage = await room.shortage(all, offersTools ? offered : [])
-    if (shortage === undefined) {
-      if (refusal !== undefined) throw await tooLarge(refusal, offersTools)
-      return undefined
-    }
-    const { planCompaction } = await import('./compaction.ts')
-    const isHead = (message: Message, position: number): boolean =>
-      message.role === 'system' || log.isOfPrompt(position) || log.instructions.has(textOf(message))
-    const neverFits = (some: readonly Message[]): boolean => estimateTokens(some) > certain * shortage.window
-    const plan = neverFits(all.filter(isHead)) ? undefined : planCompaction(all, { shortage, isHead })
-    if (plan !== undefined) return plan
-    if (refusal !== undefined || neverFits(all)) throw await tooLarge(refusal, offersTools)
-    return undefined
-  }
-
-  /**
-   * Asks the model for a summary, which takes the place of most messages. With the same tools as other requests, so that
-   * it is paid for as one that the server has kept; a model that calls one all the same is asked again without tools.
-   * Returns the refusal of the request because of its length, after which one with shorter texts may fit.
-   */
-  async function summarize(
+  /** Makes the request of the next turn. */
+  async function send(
     prompt: OpenPrompt,
-    compaction: Compaction,
-    offersTools: boolean,
-  ): Promise<BatonError | undefined> {
-    for (const withTools of offersTools ? [true, false] : [false]) {
-      const isTold = wasAnswered()
-      let answer: Answer
-      try {
-        answer = await askForSummary(prompt, compaction, withTools)
-      } catch (error) {
-        if (!isTooLong(error)) throw error
-        if (compaction.cut !== undefined) throw await tooLarge(error, offersTools)
-        room.refusedSummary(log.all(), offersTools ? offered : [])
-        return error
-      }
-      const text = textOf(answer).trim()
-      if (text === '' || !isWhole.has(answer.finish)) continue
-      await shorten(compaction, { text, isTold })
-      return undefined
-    }
-    throw new BatonError('MODEL_FAILED', 'the conversation has become too long, and the model did not summarize it', {
-      hint: 'Resume the run to ask it again.',
-    })
-  }
-
-  async function askForSummary(prompt: OpenPrompt, compaction: Compaction, withTools: boolean): Promise<Answer> {
-    const { instruction, messagesToSummarize } = await import('./compaction.ts')
-    const { index, place } = beginTurn()
+    { type, request, recorded, acceptsEmpty: takesEmpty }: Sending,
+  ): Promise<{ readonly id: string; readonly answered: ModelCallResult }> {
+    const at = nextPlace()
+    const index = turns
     const id = idOf(index)
-    const item = { id, type: 'summary' } as const
-    const before = log.hashOf(compaction.from)
-    const now = { messages: [instruction], tools: withTools ? offered : undefined, ...defined({ before }) }
-    const { messages, tools: recordedTools } = recordedAs(place, now)
-    const { max_tokens: most } = settings
-    emit(opener, { type: 'item.started', item })
+    turns += 1
+    ran = 0
+    emit(opener, { type: 'item.started', item: { id, type } })
     const answered = await askModels(
       {
-        at: place,
+        at,
         models: [model, ...fallbackModels],
-        request: {
-          ...settings,
-          ...(most === undefined ? {} : { max_tokens: Math.max(most, leastSummary) }),
-          ...defined({ tools: recordedTools }),
-          messages: [...messagesToSummarize(log.all(), compaction), ...messages],
-        },
-        recorded: { messages, compaction, ...defined({ before }) },
+        request: { ...settings, ...request },
+        recorded,
         itemId: id,
-        acceptsEmpty: true,
+        acceptsEmpty: takesEmpty,
+        isBatched: type === 'agent_message' && agent.isBatched === true && index === 0,
       },
       parts,
       withServices(opener, { signal: prompt.signal }),
     )
-    prompt.spend(answered)
-    emit(opener, { type: 'item.completed', item: { ...item, text: textOf(answered.answer) } })
-    return answered.answer
+    emit(opener, { type: 'item.completed', item: { id, type, text: textOf(answered.answer) } })
+    return { id, answered }
   }
 
-  /** Makes the conversation shorter: the next request records all of it. */
-  async function shorten(
-    compaction: Compaction,
-    { text, isTold = wasAnswered() }: { readonly text?: string; readonly isTold?: boolean } = {},
-  ): Promise<void> {
-    const { compacted } = await import('./compaction.ts')
-    const before = log.all()
-    const { messages, positionOf } = compacted(before, compaction, text)
-    const tokensBefore = room.sizeOf(before, offered)
-    log.replace(messages, positionOf)
-    room.compacted()
-    if (isTold) return
-    emit(opener, {
-      type: 'conversation.compacted',
-      reason: compaction.why,
-      messages: compaction.from - compaction.keeps.length,
-      tokens_before: Math.round(tokensBefore),
-      tokens_after: Math.round((tokensBefore * estimateTokens(messages)) / Math.max(1, estimateTokens(before))),
-    })
+  /** Whether it has to be looked at, before the next request, if that fits. */
+  function needsRoom(offersTools: boolean): boolean {
+    if (shortening !== undefined || recordedNext()?.compaction !== undefined) return true
+    const fits = last === undefined ? firstFits : alwaysFits
+    const least = typeof compactAt === 'number' && compactAt >= 1 ? Math.min(fits, compactAt) : fits
+    const added = estimateTokens(log.all().slice(last?.messages ?? 0), offersTools ? offered : [])
+    return compactAt !== false && (last?.tokens ?? 0) + added >= least
   }
 
-  async function tooLarge(refusal: BatonError | undefined, offersTools: boolean): Promise<BatonError> {
-    const { doesNotFit } = await import('./too-large.ts')
-    const tools = offersTools ? offered : []
-    return doesNotFit(log.all(), { refusal, tools, label: await labelOf(), window: await windowOf(), compactAt })
+  function recordedNext(): RecordedMessages | undefined {
+    const { request } = requestedNext() ?? {}
+    return isObject(request) ? (request as unknown as RecordedMessages) : undefined
   }
 
-  /** The model that answers next. */
-  async function chosenModel(): Promise<ChosenModel | undefined> {
-    const [name = ''] = candidates([model, ...fallbackModels], parts.coolDown)
-    try {
-      return await parts.chooseModel(name === '' ? undefined : name)
-    } catch {
-      // the request reports it
-      return undefined
-    }
-  }
-
-  async function windowOf(): Promise<number | undefined> {
-    const chosen = await chosenModel()
-    return chosen && (await parts.prices()).windowOf(chosen.priced)
-  }
-
-  async function labelOf(): Promise<string> {
-    return (await chosenModel())?.label ?? 'the model'
+  async function openShortening(): Promise<Shortening> {
+    const { createShortening } = await import('./shortening.ts')
+    return (shortening ??= createShortening(last, {
+      log,
+      compactAt,
+      settings,
+      offered: () => offered,
+      recordedNext,
+      wasAnswered,
+      send,
+      recordedAs,
+      emit: (event) => emit(opener, event),
+      onShorter: () => (last = undefined),
+      async chosen() {
+        const [name = ''] = candidates([model, ...fallbackModels], parts.coolDown)
+        return parts.chooseModel(name === '' ? undefined : name)
+      },
+      prices: parts.prices,
+    }))
   }
 
   function refuse(calls: readonly ToolCallPart[], why: string): void {
@@ -398,7 +317,7 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
     log,
     wasAnswered,
     endsHere: () => nextCalls().every((at) => opener.services.effects.lacks?.(at) === true),
-    place: () => below(context, { kind: 'turn', index: turns }).scope.at,
+    place: nextPlace,
     tools,
     offered: offering.map(({ name }) => name),
     ...(output === undefined ? {} : { output }),
@@ -536,9 +455,4 @@ const troubles: { readonly [K in FinishReason]?: string } = {
 /** Agents of AIPack have no max_tokens: there the model's own limit applies. */
 function lengthHint({ name }: ModelAgent): string {
   return name === 'main' ? 'Raise max_tokens.' : 'Ask for less at a time, or name a model with a higher output limit.'
-}
-
-function compactionIn(request: unknown): Compaction | undefined {
-  const found = isObject(request) ? request['compaction'] : undefined
-  return isObject(found) ? (found as unknown as Compaction) : undefined
 }

@@ -282,7 +282,10 @@ export function describeEffect(kind: string, request: unknown): string {
   const text = (name: string): string => (typeof request[name] === 'string' ? request[name] : '')
   switch (kind) {
     case 'model':
-      return isSummary(request) ? `${text('provider')} (summary of the conversation)` : text('provider')
+      return [
+        text('provider'),
+        ...(isObject(request['compaction']) && request['compaction']['kind'] === 'summary' ? [summaryOf] : []),
+      ].join(' ')
     case 'command':
       return [text('command'), ...listOf(request['args'])].join(' ')
     case 'file':
@@ -297,10 +300,7 @@ export function describeEffect(kind: string, request: unknown): string {
   }
 }
 
-/** Whether a request asks for the summary that makes a conversation shorter. */
-function isSummary({ compaction }: { readonly [key: string]: unknown }): boolean {
-  return isObject(compaction) && compaction['kind'] === 'summary'
-}
+const summaryOf = '(summary of the conversation)'
 
 function listOf(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.map(String) : []

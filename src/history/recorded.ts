@@ -71,23 +71,16 @@ function brokenLines(value: Json): string {
  */
 export function promptText(request: unknown): string {
   if (!isObject(request)) return dataText(request)
-  const { messages, provider, before, compaction, ...parameters } = request
+  const { messages, provider, before, compaction: _, ...parameters } = request
   const parts = Array.isArray(messages) ? messages.map(messageText) : []
   const others = Object.entries(parameters).filter(([, value]) => value !== undefined)
   const last = others.length === 0 ? [] : [`[parameters]\n${dataText(Object.fromEntries(others))}`]
-  const head = [`[model]\n${String(provider)}`, ...earlier(before), ...madeShorter(compaction)]
-  return [...head, ...parts, ...last].join('\n\n')
+  return [`[model]\n${String(provider)}`, ...earlier(before), ...parts, ...last].join('\n\n')
 }
 
 function earlier(before: unknown): readonly string[] {
   const count = isObject(before) ? Number(before['count']) : 0
   return count === 0 ? [] : [`(${count} earlier ${count === 1 ? 'message' : 'messages'}: see the previous turns)`]
-}
-
-function madeShorter(compaction: unknown): readonly string[] {
-  if (!isObject(compaction)) return []
-  const what = compaction['kind'] === 'summary' ? 'the answer takes the place of most messages' : 'long results are cut'
-  return [`(the conversation was too long: ${what})`]
 }
 
 /** A message for display: its parts under its role. */

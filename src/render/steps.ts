@@ -141,8 +141,7 @@ function noteworthy(event: RunEvent, target: 'prompt' | 'agent', paint: Paint): 
       return `${paint('yellow', 'fallback')} to ${event.to}: ${event.error.message}`
     case 'conversation.compacted': {
       const [before, after] = [event.tokens_before, event.tokens_after].map(formatCount)
-      const why = event.reason === 'window' ? 'has become long' : 'is too long for the model'
-      return `${paint('yellow', 'compacted')} the conversation, which ${why}: about ${before} → ${after} tokens`
+      return `${paint('yellow', 'compacted')} the conversation, which has become long: about ${before} → ${after} tokens`
     }
     case 'sandbox.used':
       return `${paint('dim', 'sandbox')} ${sandboxText(event)}`

@@ -607,11 +607,11 @@ export const rows = {
     schema: ({ either, only, integer, number }) =>
       either(
         [only(false), integer(1000), number(0.1, 0.99)],
-        'false, a share of the context window from 0.1 to 0.99, or a number of tokens of at least 1000',
+        'false, a share from 0.1 to 0.99, or a number of tokens of at least 1000',
       ),
     order: free,
     isPlain: true,
-    text: 'When a conversation is summarized while it works: at this share of the context window, at this many tokens, or never (false). Default: 0.8.',
+    text: 'When a conversation is summarized: at this share of the context window, at this many tokens, or never (false). Default: 0.8.',
   },
   max_turns: {
     ...frameForModels,

@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest'
 import { modelText } from '../../src/base/model-text.ts'
 import { type Message, textMessage } from '../../src/event/message.ts'
-import { withRecordedWording, type OfferedTools } from '../../src/agent/message-log.ts'
+import type { OfferedTools } from '../../src/agent/message-log.ts'
+import { withRecordedWording } from '../../src/agent/recorded-wording.ts'
 
 const parameters = { type: 'object' }
 const rule = modelText`Answer in the language of the question.`

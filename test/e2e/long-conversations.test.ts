@@ -50,8 +50,13 @@ it('a run whose conversation becomes long is summarized, says so, and is shown a
   expect(stderr).toMatch(/^compacted the conversation, which has become long: about [\d,]+ → [\d,]+ tokens$/m)
   expect(model.requests.map(isForSummary)).toEqual([false, false, false, true, false, false])
   expect(model.requests.at(-1)?.body?.messages.map(({ role }) => role)).toEqual([
-    ...['system', 'user', 'user'],
-    ...['assistant', 'tool', 'assistant', 'tool'],
+    'system',
+    'user',
+    'user',
+    'assistant',
+    'tool',
+    'assistant',
+    'tool',
   ])
 
   const shown = await run(['runs', 'show', 'last'])
@@ -97,8 +102,10 @@ it('the next message of a chat gets what was left of the conversation', async ()
   expect(told.map(({ content }) => content?.split('\n').at(-1))).toEqual([
     'Read all files.',
     'I have read some files.',
-    ...[undefined, '401→some words to read'],
-    ...[undefined, '401→some words to read'],
+    undefined,
+    '401→some words to read',
+    undefined,
+    '401→some words to read',
     'All are read.',
     'Thank you.',
   ])

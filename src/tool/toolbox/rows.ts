@@ -19,8 +19,6 @@ interface RowFacts {
   readonly initial: 'allow' | 'ask'
   /** It starts or ends plan mode: offered if files may be changed. */
   readonly plans?: true
-  /** The result of its last call holds until the next one, so a conversation that is summarized keeps it. */
-  readonly stands?: true
   /** Its calls wait for all earlier calls, and later calls wait for them, because the order matters. */
   readonly alone?: true
   /** The tool it belongs to and is useless without. */
@@ -76,7 +74,6 @@ const rows = {
     subject: 'path',
     initial: 'allow',
     plans: true,
-    stands: true,
     alone: true,
     load: async (): Promise<SubjectKind> => (await import('./plan-tools.ts')).enterPlan,
   },
@@ -86,7 +83,6 @@ const rows = {
     subject: { none: 'its path was permitted' },
     initial: 'ask',
     plans: true,
-    stands: true,
     alone: true,
     load: async (): Promise<ToolKind> => (await import('./plan-tools.ts')).exitPlan,
   },
@@ -145,7 +141,6 @@ const rows = {
     touches: 'nothing',
     subject: ofConversation,
     initial: 'allow',
-    stands: true,
     load: async (): Promise<ToolKind> => (await import('./todo.ts')).todo,
   },
   webfetch: {
@@ -258,11 +253,6 @@ export function isSearchTool(name: string): boolean {
 /** The tool that this one belongs to. */
 export function comesWith(name: string): ToolName | undefined {
   return rowOf(name)?.with
-}
-
-/** Whether the result of the last call of this tool holds until the next one. */
-export function stands(name: string): boolean {
-  return rowOf(name)?.stands === true
 }
 
 /** Whether calls of this tool run alone. */

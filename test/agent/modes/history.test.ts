@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { historyMessages } from '../../../src/agent/message-log.ts'
+import { historyMessages } from '../../../src/agent/history-messages.ts'
 import { textOf } from '../../../src/event/message.ts'
 import type { Prompt, PromptOutput } from '../../../src/event/prompt.ts'
 

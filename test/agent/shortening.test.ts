@@ -1,12 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { BatonError } from '../../src/base/error.ts'
 import { defined } from '../../src/base/json.ts'
+import { createMessageLog } from '../../src/agent/message-log.ts'
+import { createShortening } from '../../src/agent/shortening.ts'
 import { withScope } from '../../src/event/context.ts'
 import { summaryInstruction } from '../../src/event/conversation-summary.ts'
 import type { ModelAgent, ModelResult, Tool } from '../../src/event/agent.ts'
 import { type Message, textMessage, textOf, toolCallsOf } from '../../src/event/message.ts'
 import { placeText } from '../../src/event/place.ts'
 import type { JournalRecord } from '../../src/journal/record.ts'
+import { loadPrices } from '../../src/model/prices.ts'
 import { estimateTokens } from '../../src/model/estimate.ts'
 import type { ModelRequest } from '../../src/model/provider.ts'
 import { effectOf } from '../helpers/effects.ts'
@@ -288,5 +291,35 @@ describe('a server that says that a request is too long', () => {
     const [refused, accepted] = provider.requests.filter(isForSummary)
     expect(JSON.stringify(refused)).not.toContain('left out')
     expect(JSON.stringify(accepted)).toContain('left out')
+  })
+})
+
+it('a request with more than twice the tokens of the window is not sent, unless there is something to leave out', async () => {
+  const log = createMessageLog()
+  log.addPrompt([textMessage('user', 'x'.repeat(1_000_000))])
+  const shortening = createShortening(undefined, {
+    log,
+    compactAt: undefined,
+    settings: {},
+    offered: () => [],
+    recordedNext: () => undefined,
+    wasAnswered: () => false,
+    send: () => Promise.reject(new Error('nothing is sent')),
+    recordedAs: async (said) => said,
+    emit: () => {},
+    onShorter: () => {},
+    chosen: async () => ({
+      provider: createFakeProvider([]),
+      model: 'claude-haiku-5-5',
+      label: 'own::claude-haiku-5-5',
+      priced: { provider: 'own', baseUrl: 'http://127.0.0.1:1', model: 'gpt-4', isFree: false },
+    }),
+    prices: loadPrices,
+  })
+  await expect(shortening.prepare(undefined as never, false)).rejects.toMatchObject({
+    reason: 'CONTEXT_EXCEEDED',
+    message: expect.stringMatching(
+      /^own::claude-haiku-5-5: the request is too long; .* context window of the model has 8,\d+ tokens/,
+    ),
   })
 })
