@@ -34,7 +34,7 @@ const statusFormats: { readonly [status in RunStatus]: Format } = {
   until_not_met: 'red',
 }
 
-const titles = ['run', 'when', 'status', 'time', 'tasks', 'tokens', 'cost', 'model', 'file'] as const
+const titles = ['run', 'when', 'status', 'time', 'tasks', 'tokens', 'cost', 'file'] as const
 
 /**
  * Runs as a table, one line each. An interrupted or suspended run has its resume command on the next line. `width`:
@@ -77,7 +77,7 @@ export function resumeLine(id: string, paint: Paint): string {
 }
 
 function cellsOf(run: RunSummary, workspace: string): readonly string[] {
-  const { id, started, duration_ms, tokens, cost_usd, calls, models, file } = run
+  const { id, started, duration_ms, tokens, cost_usd, calls, file } = run
   const count = tokens.input + tokens.output
   return [
     id,
@@ -87,18 +87,8 @@ function cellsOf(run: RunSummary, workspace: string): readonly string[] {
     tasksText(run),
     count === 0 ? '' : `${tokens.estimated === true ? '~' : ''}${formatCount(count)}`,
     cost_usd === null && calls > 0 ? '?' : formatCost(cost_usd),
-    modelText(models),
     oneLine(shownTarget(file, workspace)),
   ]
-}
-
-const mostOfModel = 24
-
-/** `gpt-5-mini`, or `gpt-5-mini +2` if there are others; without the provider. */
-function modelText([first, ...others]: readonly string[]): string {
-  if (first === undefined) return ''
-  const name = cutMiddle(oneLine(first.replace(/^[\w-]+::/, '')), mostOfModel)
-  return others.length === 0 ? name : `${name} +${others.length}`
 }
 
 const inPack = /\/(?:\.aipack(?:-base)?\/pack\/(?:installed|custom)|\.baton\/packs)\/([^/]+)\/([^/]+)\/(.+)$/

@@ -52,8 +52,8 @@ it('lists, shows, compares, exports and removes runs', async () => {
   const [bad, second, first] = listed.map(({ id }) => String(id)) as [string, string, string]
 
   const table = (await run('runs', '--status', 'done', '-n', '1')).stdout.split('\n')
-  expect(table[0]).toMatch(/^run +when +status +time +tasks +tokens +cost +model +file$/)
-  expect(table[1]).toMatch(new RegExp(`^${second} +.* done .* small +ask\\.md$`))
+  expect(table[0]).toMatch(/^run +when +status +time +tasks +tokens +cost +file$/)
+  expect(table[1]).toMatch(new RegExp(`^${second} +.* done .* ask\\.md$`))
   expect(table).toHaveLength(3)
 
   const shown = (await run('runs', 'show', first)).stdout
