@@ -19,8 +19,20 @@ export function withMeant(error: unknown, target: string): unknown {
       hint: `If it is the prompt itself, give it with -p: ${promptLine(target)}. ${error.hint ?? ''}`,
     })
   }
-  if (error.code !== 'AGENT_NOT_FOUND' || meant === undefined) return error
+  if (error.code !== 'AGENT_NOT_FOUND') return error
+  const ofAipack = Object.hasOwn(aipackCommands, target) ? aipackCommands[target] : undefined
+  if (ofAipack !== undefined) return rewordError(error, { hint: `For aip ${target}, ${ofAipack}.` })
+  if (meant === undefined) return error
   return rewordError(error, { hint: `Did you mean baton ${meant}? ${error.hint ?? ''}`.trimEnd() })
+}
+
+/** Commands of AIPack that have another name here, or none: what does the same. See docs/coming-from-aipack.md. */
+const aipackCommands: Readonly<Record<string, string>> = {
+  'check-keys': 'use baton doctor, which shows the keys that are set',
+  create: 'use baton new, which writes an agent or a prompt file',
+  'create-gitignore': 'write .gitignore yourself: Baton needs none',
+  self: 'update Baton with npm',
+  xelf: 'update Baton with npm',
 }
 
 function isNotFound({ code, message }: BatonError): boolean {

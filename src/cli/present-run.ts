@@ -91,6 +91,11 @@ export async function presentRun<Report extends RunReport>(
   }
 }
 
+/** A file that a pack keeps for itself: it is undone with the others, but nobody looks for it. */
+function isCache(path: string): boolean {
+  return /^\.(?:aipack|baton)\/(?:.*\/)?\.cache\//.test(path)
+}
+
 /** Prints one line: how many files have changed, how to see the changes, and how to undo them. */
 async function reportChanges({ folder, runId }: RunReport, flags: GlobalFlags, io: CommandIo): Promise<void> {
   if (folder === undefined) return
@@ -100,7 +105,7 @@ async function reportChanges({ folder, runId }: RunReport, flags: GlobalFlags, i
   ])
   // a damaged record is reported by the commands that need it
   const count = await openChanges(folder, noMask).then(
-    ({ changes }) => changedFiles(changes).length,
+    ({ changes }) => changedFiles(changes).filter(({ path }) => !isCache(path)).length,
     () => 0,
   )
   if (count === 0) return

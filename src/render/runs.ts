@@ -88,8 +88,18 @@ function cellsOf(run: RunSummary, workspace: string): readonly string[] {
     tasksText(run),
     count === 0 ? '' : `${tokens.estimated === true ? '~' : ''}${formatCount(count)}`,
     cost_usd === null && calls > 0 ? '?' : formatCost(cost_usd),
-    oneLine(displayPath(workspace, file)),
+    oneLine(shownTarget(file, workspace)),
   ]
+}
+
+const inPack = /\/(?:\.aipack(?:-base)?\/pack\/(?:installed|custom)|\.baton\/packs)\/([^/]+)\/([^/]+)\/(.+)$/
+
+/** The file of a run as it is named: an agent of a pack by its pack, any other one by its path. */
+function shownTarget(file: string, workspace: string): string {
+  const [, namespace = '', pack = '', path = ''] = inPack.exec(file) ?? []
+  if (pack === '') return displayPath(workspace, file)
+  const agent = path.replace(/(?:^|\/)main\.(?:aip|lua|md)$/, '').replace(/\.(?:aip|lua|md)$/, '')
+  return `${namespace}@${pack}${agent === '' ? '' : `/${agent}`}`
 }
 
 function statusText({ status, begun, degraded }: RunSummary): string {
@@ -132,7 +142,7 @@ export function runHeader(run: RunSummary, { paint, workspace }: RunsOptions): s
     .filter(([word, count]) => count > 0 || word === 'done')
     .map(([word, count]) => `${count} ${word}`)
   const facts: readonly (readonly [string, string])[] = [
-    ['file', harmlessName(displayPath(workspace, file))],
+    ['file', harmlessName(shownTarget(file, workspace))],
     [
       'started',
       `${localTime(started)}, active for ${formatDuration(duration_ms)}${asleep > 0 ? `, asleep for ${formatDuration(asleep)}` : ''}${epochs > 1 ? `, in ${epochs} sessions` : ''}`,

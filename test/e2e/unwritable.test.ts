@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { chmodSync, mkdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { root } from '../helpers/baton.ts'
@@ -20,6 +20,7 @@ async function runLocked(
   const cwd = tempTree({ '.git/HEAD': '', ...files })
   const home = tempTree()
   mkdirSync(join(home, 'state'))
+  chmodSync(dirname(cwd), 0o755)
   for (const folder of [cwd, home, join(home, 'state')]) chmodSync(folder, 0o777)
   for (const folder of locked) chmodSync(join(cwd, folder), 0o555)
   onTestFinished(async () => {

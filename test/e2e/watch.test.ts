@@ -401,25 +401,6 @@ describe('a run of --watch that fails', () => {
   })
 })
 
-describe('an answer in --watch on a terminal', () => {
-  it('appears line by line while it comes, and once', async () => {
-    const at = await world({ 'ask.md': prompt('Ask.') }, () => ({
-      chunks: ['One line.\n', 'Another '],
-      stallAfter: 3,
-    }))
-    let isSeen = false
-    const { terminal } = await inTerminal('baton ask.md -w', {
-      ...at,
-      onScreen(screen, type) {
-        if (isSeen || !screen.everything().includes('One line.')) return
-        isSeen = true
-        type('q')
-      },
-    })
-    expect(terminal.everything().filter((line) => line === 'One line.')).toHaveLength(1)
-  })
-})
-
 describe('the keys of --watch', () => {
   it('run again for Enter and r, stop a run for Ctrl-C, and end with 0 for q', async () => {
     const at = await world({ 'ask.md': prompt('Ask.') }, (_request, index) =>
