@@ -138,17 +138,24 @@ export const commandSpecs = {
         kind: 'switch',
         describe: 'also approve later calls of this tool with the same file, command or host in this run',
       },
+      hunks: { kind: 'text', describe: 'approve only these hunks of a change, such as 1,3; the others are rejected' },
+      reason: { kind: 'text', describe: 'with --hunks: the reason for rejecting the others, given to the model' },
       ...answerFlags,
     },
     examples: [
       ['baton approve', 'the only pending call of the only waiting run'],
       ['baton approve 20261122 2 --always', 'call 2 of a run, and later calls like it'],
+      ['baton approve last 1 --hunks 1,3', 'of a change, only its hunks 1 and 3'],
     ],
   },
   reject: {
     summary: 'reject a pending call of a run, and resume the run',
     words: waitingWords,
-    flags: { reason: { kind: 'text', describe: 'reason given to the model, for example "use tabs"' }, ...answerFlags },
+    flags: {
+      reason: { kind: 'text', describe: 'reason given to the model, for example "use tabs"' },
+      hunks: { kind: 'text', describe: 'reject only these hunks of a change, such as 2; the others are approved' },
+      ...answerFlags,
+    },
     examples: [['baton reject 20261122 2 --reason "not in this folder"', 'reject call 2, and tell the model why']],
   },
   runs: {

@@ -4,6 +4,7 @@ import { canonicalJson, type Json } from '../base/json.ts'
 import { type ApprovalView, actionView } from '../event/action-view.ts'
 import type { EventBody } from '../event/event.ts'
 import { type Action, actionText, type Approver, type Decision, type Grant } from '../event/permission.ts'
+import { remarksText, toRecord } from '../event/review.ts'
 import { openerOf, type Place, placeText } from '../event/place.ts'
 import { askUntil } from './ask-until.ts'
 import { grantIn, type PastApprovals } from './grants.ts'
@@ -99,8 +100,9 @@ export function createApprovals({ approver, before, limitMs, events, onWaiting }
             })
           }
           try {
-            const decision = await (until === undefined ? put(signal) : beforeTime(put, signal, { asked, until }))
-            events?.(openerOf(at), { type: 'approval.decided', id, ...decisionFields(decision) })
+            const given = await (until === undefined ? put(signal) : beforeTime(put, signal, { asked, until }))
+            const decision = toRecord(given, action)
+            events?.(openerOf(at), { type: 'approval.decided', id, ...decisionFields(decision, action) })
             return decision
           } catch (error) {
             if (isSuspension(error)) onWaiting?.(view)
@@ -137,8 +139,13 @@ function requested(view: ApprovalView): EventBody {
 
 type Decided = Omit<Extract<EventBody, { readonly type: 'approval.decided' }>, 'type' | 'id'>
 
-function decisionFields(decision: Decision): Decided {
+function decisionFields(decision: Decision, action: Action): Decided {
   if (typeof decision === 'string') return { decision }
+  if ('hunks' in decision) {
+    const [{ hunks }, reason] = [decision, remarksText(decision, action)]
+    const told = reason === '' ? {} : { reason }
+    return hunks.length === 0 ? { decision: 'deny', ...told } : { decision: 'allow', hunks, ...told }
+  }
   if ('always' in decision) return { decision: 'always' }
   if ('remark' in decision) return { decision: 'deny', reason: decision.remark }
   return { decision: 'expired', reason: `nobody has answered for ${decision.expired}` }

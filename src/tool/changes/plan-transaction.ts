@@ -7,6 +7,8 @@ import { sha256 } from '../../base/hash.ts'
 import { defined } from '../../base/json.ts'
 import { part } from '../../event/place.ts'
 import type { FileChange } from '../../event/event.ts'
+import type { HunkRemark } from '../../event/permission.ts'
+import { readDiff, withHunks } from '../../event/hunks.ts'
 import type { OverlayChange } from '../../event/overlay.ts'
 import type { RunStore } from '../../event/context.ts'
 import type { FileCall, FileContext } from '../workspace-files.ts'
@@ -48,8 +50,16 @@ export interface PlanOptions {
   readonly maxBytes?: number
   /** Maps the files on disk to those to plan for; the files on disk if omitted. */
   readonly files?: (disk: Files) => Files
-  /** The diffs that the user approved, in order: anything else is refused. */
-  readonly approved?: readonly string[]
+  /** What the user approved, in order: anything else is refused. */
+  readonly approved?: readonly ApprovedChange[]
+}
+
+/** A change that was shown to the user. `hunks`: only these are made; default: all. */
+export interface ApprovedChange {
+  readonly diff: string
+  readonly hunks?: readonly number[]
+  /** Why the others are rejected. */
+  readonly remarks?: readonly HunkRemark[]
 }
 
 /** Why a set of changes is not applied; plain JSON. Paths are as in `TransactionResult`. */
@@ -100,7 +110,7 @@ async function planIn(
   { context, thread, baseDir, partial, approved, seen, ...others }: PlanOptions & Planning & Sight,
 ): Promise<TransactionPlan> {
   const directives = withoutGuesses(onDisk(asked, baseDir), (path) => isThere(path, space))
-  const steps = (await planChanges(directives, space, thread)).map(acceptUnchanged)
+  let steps: readonly ChangeStep[] = (await planChanges(directives, space, thread)).map(acceptUnchanged)
   const hasFailed = steps.some(({ item }) => !item.isSuccess)
   const isRefused = partial ? hasFailed && steps.every(({ action }) => action === undefined) : hasFailed
   const refused = async (failed: readonly ChangeStep[]): Promise<TransactionPlan> => {
@@ -119,15 +129,48 @@ async function planIn(
       { baseDir, ...(others.files && { files: others.files }) },
       { context, thread },
     )
-    const diffs = shown.map(({ diff }) => diff)
-    if (diffs.length !== approved.length || diffs.some((diff, index) => diff !== approved[index])) {
+    const isAsShown =
+      shown.length === approved.length && shown.every(({ diff }, index) => diff === approved[index]?.diff)
+    const made = isAsShown ? approvedSteps(steps, { shown, approved, files: space.files }) : undefined
+    if (made === undefined) {
       return refused(steps.map(({ item: one }) => ({ item: { ...one, isSuccess: false, error: notApproved } })))
     }
+    steps = made
   }
 
   const kept = measured(directives, steps)
   if (kept.some(({ item }, index) => item !== steps[index]?.item)) return refused(kept)
   return { kind: 'ready', steps }
+}
+
+/** The steps with only the approved hunks; undefined if these do not fit. */
+function approvedSteps(
+  steps: readonly ChangeStep[],
+  {
+    shown,
+    approved,
+    files: present,
+  }: {
+    readonly shown: readonly ShownChange[]
+    readonly approved: readonly ApprovedChange[]
+    readonly files: Files
+  },
+): readonly ChangeStep[] | undefined {
+  let files = present
+  const made: ChangeStep[] = []
+  for (const [index, step] of steps.entries()) {
+    const number = shown.findIndex((change) => change.index === index)
+    const { diff = '', hunks } = approved[number] ?? {}
+    let { action } = step
+    if (action !== undefined && hunks !== undefined) {
+      const content = withHunks(textOf(files, action.path) ?? '', readDiff(diff), hunks)
+      if (content === undefined) return undefined
+      action = { op: 'write', path: action.path, content }
+    }
+    if (action !== undefined) files = filesAfter(files, action)
+    made.push(action === step.action ? step : { ...step, ...defined({ action }) })
+  }
+  return made
 }
 
 const notApproved = 'it would now do something other than what was approved'
