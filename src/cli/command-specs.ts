@@ -138,14 +138,12 @@ export const commandSpecs = {
         kind: 'switch',
         describe: 'also approve later calls of this tool with the same file, command or host in this run',
       },
-      hunks: { kind: 'text', describe: 'approve only these hunks of a change, such as 1,3; the others are rejected' },
-      reason: { kind: 'text', describe: 'with --hunks: the reason for rejecting the others, given to the model' },
+      hunks: { kind: 'text', describe: 'approve only these hunks of a change: 1,3' },
       ...answerFlags,
     },
     examples: [
       ['baton approve', 'the only pending call of the only waiting run'],
       ['baton approve 20261122 2 --always', 'call 2 of a run, and later calls like it'],
-      ['baton approve last 1 --hunks 1,3', 'of a change, only its hunks 1 and 3'],
     ],
   },
   reject: {
@@ -153,7 +151,7 @@ export const commandSpecs = {
     words: waitingWords,
     flags: {
       reason: { kind: 'text', describe: 'reason given to the model, for example "use tabs"' },
-      hunks: { kind: 'text', describe: 'reject only these hunks of a change, such as 2; the others are approved' },
+      hunks: { kind: 'text', describe: 'reject only these hunks of a change: 1,3' },
       ...answerFlags,
     },
     examples: [['baton reject 20261122 2 --reason "not in this folder"', 'reject call 2, and tell the model why']],
@@ -205,6 +203,14 @@ export const commandSpecs = {
       ['baton runs export last run.cassette', 'write the whole run to one file, for --replay'],
       ['baton runs rm --older 30d --dry-run', 'print which runs would be removed'],
     ],
+  },
+  apply: {
+    summary: 'make the file changes that a dry run has shown',
+    words: [{ name: 'words', count: 'any', describe: 'run (default: the newest not applied), then files' }],
+    flags: {
+      'skip-changed': { kind: 'switch', describe: 'leave out what has changed since' },
+      dry: { kind: 'switch', describe: 'only print it' },
+    },
   },
   undo: {
     summary: 'restore the files that a run has changed',

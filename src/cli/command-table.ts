@@ -17,6 +17,7 @@ const runs: { readonly [Name in CommandName]: (flags: Flags<Name>, io: CommandIo
   approve: async (flags, io) => (await import('./commands/approve.ts')).approveCommand(flags, io),
   reject: async (flags, io) => (await import('./commands/approve.ts')).rejectCommand(flags, io),
   runs: async (flags, io) => (await import('./commands/runs.ts')).runsCommand(flags, io),
+  apply: async (flags, io) => (await import('./commands/apply.ts')).applyCommand(flags, io),
   undo: async (flags, io) => (await import('./commands/undo.ts')).undoCommand(flags, io),
   check: async (flags, io) => (await import('./commands/check.ts')).checkCommand(flags, io),
   test: async (flags, io) => (await import('./commands/test.ts')).testCommand(flags, io),

@@ -1,5 +1,4 @@
 import { defined, type Json } from '../base/json.ts'
-import { hunkNumbers } from './review.ts'
 import { runsAfterChange } from './install-scripts.ts'
 import type { Action, ReviewPlace, ToolSubject } from './permission.ts'
 
@@ -68,9 +67,13 @@ export function actionView(action: Action): ActionView {
   }
 }
 
+/** `hunkNumbers` of event/review.ts has the same rule. */
 function countOf(action: Action): Pick<ActionView, 'hunks'> {
-  const { length } = hunkNumbers(action)
-  return length === 0 ? {} : { hunks: length }
+  const isChange = action.kind === 'write' || (action.kind === 'tool' && action.subject?.kind === 'path')
+  const diff = (isChange ? action.diff : undefined) ?? ''
+  const isOne = !/^@@ -[^]*^diff /m.test(diff)
+  const hunks = (diff.match(/^@@ -/gm) ?? []).length
+  return isOne && hunks > 1 ? { hunks } : {}
 }
 
 function runsOf(path: string, diff: string | undefined): Pick<ActionView, 'runs'> {

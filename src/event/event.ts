@@ -401,7 +401,7 @@ const events = {
     /** How many hunks of the diff can be decided one by one. */
     hunks: optional(count),
     /** Of a change of an answer: which of how many, and what the answer says besides its changes. */
-    review: optional(object({ number: ordinal, count: ordinal, explanation: optional(text) })),
+    review: optional(anything),
     until: optional(text),
   },
   /**

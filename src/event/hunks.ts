@@ -19,43 +19,26 @@ export interface FileDiff {
   readonly hunks: readonly Hunk[]
 }
 
-const hunkTitle = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/
+const hunkTitle = /^@@ -(\d+)(?:,(\d+))? /
 
-/** The hunks of a unified diff of one file. A diff that is nothing else, such as one of several files, has none. */
+/**
+ * The hunks of a unified diff of one file. A diff that is nothing else, such as one of several files, has none: content
+ * has a mark before each line, everything else has not.
+ */
 export function readDiff(diff: string): FileDiff {
   const all = diff.replace(/\n$/, '').split('\n')
-  const whole: FileDiff = { head: all, hunks: [] }
-  const first = all.findIndex((line) => hunkTitle.test(line))
-  if (first === -1) return whole
-  const hunks: Hunk[] = []
-  for (let at = first; at < all.length;) {
+  const titles = all.flatMap((line, index) => (hunkTitle.test(line) ? [index] : []))
+  const isOne = !all.slice(titles[0]).some((line) => line.startsWith('diff '))
+  if (titles.length === 0 || !isOne) return { head: all, hunks: [] }
+  const hunks = titles.map((at, index): Hunk => {
     const title = all[at] ?? ''
-    const [found, from = '1', before = '1', , after = '1'] = hunkTitle.exec(title) ?? []
-    if (found === undefined) return whole
-    const end = endOf(all, at + 1, { before: Number(before), after: Number(after) })
-    const lines = all.slice(at + 1, end)
-    const start = Number(from) - (before === '0' ? 0 : 1)
+    const [, from = '1', count] = hunkTitle.exec(title) ?? []
+    const lines = all.slice(at + 1, titles[index + 1])
+    const start = Number(from) - (count === '0' ? 0 : 1)
     const unchanged = lines.findIndex((line) => !line.startsWith(' '))
-    hunks.push({ number: hunks.length + 1, title, start, line: start + Math.max(unchanged, 0) + 1, lines })
-    at = end
-  }
-  return { head: all.slice(0, first), hunks }
-}
-
-function endOf(
-  all: readonly string[],
-  from: number,
-  count: { readonly before: number; readonly after: number },
-): number {
-  let { before, after } = count
-  let at = from
-  for (; at < all.length && (before > 0 || after > 0); at += 1) {
-    const mark = all[at]?.[0]
-    if (mark !== '+' && mark !== '\\') before -= 1
-    if (mark !== '-' && mark !== '\\') after -= 1
-  }
-  while (all[at]?.startsWith('\\') === true) at += 1
-  return at
+    return { number: index + 1, title, start, line: start + Math.max(unchanged, 0) + 1, lines }
+  })
+  return { head: all.slice(0, titles[0]), hunks }
 }
 
 /** Of a hunk, the lines that it removes and adds. */

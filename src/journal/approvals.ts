@@ -4,7 +4,6 @@ import { canonicalJson, type Json } from '../base/json.ts'
 import { type ApprovalView, actionView } from '../event/action-view.ts'
 import type { EventBody } from '../event/event.ts'
 import { type Action, actionText, type Approver, type Decision, type Grant } from '../event/permission.ts'
-import { remarksText, toRecord } from '../event/review.ts'
 import { openerOf, type Place, placeText } from '../event/place.ts'
 import { askUntil } from './ask-until.ts'
 import { grantIn, type PastApprovals } from './grants.ts'
@@ -101,8 +100,10 @@ export function createApprovals({ approver, before, limitMs, events, onWaiting }
           }
           try {
             const given = await (until === undefined ? put(signal) : beforeTime(put, signal, { asked, until }))
+            const { remarksText, toRecord } = await import('../event/review.ts')
             const decision = toRecord(given, action)
-            events?.(openerOf(at), { type: 'approval.decided', id, ...decisionFields(decision, action) })
+            const reason = typeof decision === 'object' && 'hunks' in decision ? remarksText(decision, action) : ''
+            events?.(openerOf(at), { type: 'approval.decided', id, ...decisionFields(decision, reason) })
             return decision
           } catch (error) {
             if (isSuspension(error)) onWaiting?.(view)
@@ -139,10 +140,11 @@ function requested(view: ApprovalView): EventBody {
 
 type Decided = Omit<Extract<EventBody, { readonly type: 'approval.decided' }>, 'type' | 'id'>
 
-function decisionFields(decision: Decision, action: Action): Decided {
+/** `reason`: of the remarks about hunks. */
+function decisionFields(decision: Decision, reason: string): Decided {
   if (typeof decision === 'string') return { decision }
   if ('hunks' in decision) {
-    const [{ hunks }, reason] = [decision, remarksText(decision, action)]
+    const { hunks } = decision
     const told = reason === '' ? {} : { reason }
     return hunks.length === 0 ? { decision: 'deny', ...told } : { decision: 'allow', hunks, ...told }
   }

@@ -29,6 +29,7 @@ export function createTally({ target: given }: { readonly target?: RunResult['ta
   const tasks = new Map<number, 'done' | 'failed' | 'skipped'>()
   let target = given ?? 'prompt'
   let round = ''
+  let hasPlanned = false
   let end: Extract<RunEvent, { readonly type: 'run.completed' | 'run.failed' }> | undefined
 
   function count(wanted: string): number {
@@ -48,6 +49,7 @@ export function createTally({ target: given }: { readonly target?: RunResult['ta
       if (event.type === 'run.started') target = given ?? event.target
       else if (event.type === 'usage') models.add(event.model)
       else if (event.type === 'redo' && event.agent === '') tasks.clear()
+      else if (event.type === 'changes.planned') hasPlanned ||= event.items.some(({ success }) => success)
       else if (isTaskEnd(event)) addTask(event)
       else if (event.type === 'run.completed' || event.type === 'run.failed') end = event
     },
@@ -66,6 +68,7 @@ export function createTally({ target: given }: { readonly target?: RunResult['ta
         cost_usd,
         models: [...models],
         repeated: repeated.length,
+        ...(hasPlanned && { not_applied: true as const }),
         ...(error === undefined ? {} : errorView(error.message, error)),
       }
     },

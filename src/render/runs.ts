@@ -68,7 +68,7 @@ export function runTable(
 
 /** Whether a command can resume such a run and would have something to do. */
 export function isResumed({ target, resumable }: Pick<RunSummary, 'target' | 'resumable'>): boolean {
-  return resumable !== false && target !== 'conversation' && target !== 'undo'
+  return resumable !== false && target !== 'conversation' && target !== 'undo' && target !== 'apply'
 }
 
 /** The command that resumes a run. */
@@ -91,7 +91,8 @@ function cellsOf(run: RunSummary, workspace: string): readonly string[] {
   ]
 }
 
-function statusText({ status, begun }: RunSummary): string {
+function statusText({ status, begun, not_applied: isPlanned }: RunSummary): string {
+  if (isPlanned === true && status === 'done') return 'not applied'
   return begun === false ? 'never begun' : status
 }
 

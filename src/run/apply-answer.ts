@@ -1,7 +1,6 @@
 import { join, resolve } from 'node:path'
 import { modelText } from '../base/model-text.ts'
 import { displayPath, realPath } from '../base/files.ts'
-import { sha256 } from '../base/hash.ts'
 import type { Settings } from '../config/settings.ts'
 import type { ModelResult } from '../event/agent.ts'
 import { below, emit, narrow, type RunContext, type RunFolders, type Sender } from '../event/context.ts'
@@ -13,7 +12,7 @@ import { createTextThread } from '../tool/changes/text-thread.ts'
 import { type AnswerCall, notDone, type PlannedChanges } from '../tool/changes/plan-transaction.ts'
 import { applyTransaction, dryTransaction, type TransactionResult } from '../tool/changes/transaction.ts'
 import { responseOf, type AnswerText, type TaskAnswer, unusableAnswer } from './answer.ts'
-import { loadFiles } from './files.ts'
+import { loadFiles, shownFile } from './files.ts'
 import type { Conversation } from './main-agent.ts'
 import type { Rejected, Reviewed } from './review-changes.ts'
 import { type LoadedFile, quoteFiles, quoteLines } from './messages.ts'
@@ -69,7 +68,9 @@ export async function applyAnswer(
       const back =
         outcome.kind === 'rejected'
           ? { message: rejectedMessage(outcome.remark), editing }
-          : await sendBack(outcome, editing, below(context, part('repair'), item(round)))
+          : await (
+              await import('./review-changes.ts')
+            ).afterReview(outcome, editing, below(context, part('repair'), item(round)))
       answer = await conversation.ask([textMessage('user', back.message)])
       editing = back.editing
       continue
@@ -104,27 +105,6 @@ async function repair(
   }
   const answer = await conversation.ask([textMessage('user', repairMessage(outcome, { present, wasShown }))])
   return { answer, editing: { settings, shown } }
-}
-
-/** What the model gets of a review, and what it has seen after it. */
-async function sendBack(
-  { items, reviewed, baseDir }: Applied & Reviewed,
-  { settings, shown: before }: Editing,
-  context: RunContext,
-): Promise<{ readonly message: string; readonly editing: Editing }> {
-  const { reviewMessage } = await import('./review-changes.ts')
-  const seen = new Set([...(before?.keys() ?? [])].map(realPath))
-  const isSeen = ({ file_path: path, success }: FileChange): boolean =>
-    success && seen.has(realPath(join(baseDir, path)))
-  const paths = items.filter(isSeen).map(({ file_path: path }) => path)
-  const present = loadFiles([...new Set(paths)], settings, context)
-  const partly = new Set(items.filter(({ declined_hunks: left }) => left !== undefined).map((one) => one.file_path))
-  const shown = before && new Map([...before, ...present.map((file) => shownFile(file, settings))])
-  const message = reviewMessage(
-    reviewed,
-    present.filter(({ path }) => partly.has(path)),
-  )
-  return { message, editing: { settings, shown } }
 }
 
 /** Of a record of an earlier version, in which a remark about one change sent all of them back. */
@@ -186,11 +166,6 @@ type Applied = (TransactionResult | PlannedChanges | Rejected | Reviewed) & {
   readonly baseDir: string
   /** All changes in it may be meant as examples. */
   readonly isDoubtful: boolean
-}
-
-/** Hashes of files as shown to a model, by absolute path. */
-export function shownFile({ path, content }: LoadedFile, { base_dir: baseDir }: Settings): readonly [string, string] {
-  return [join(baseDir, path), sha256(content)]
 }
 
 /** Applies the changes in a text; if approval is needed, only the approved ones. A dry run applies none. */

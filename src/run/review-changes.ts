@@ -1,7 +1,8 @@
+import { join } from 'node:path'
 import { mapSiblings } from '../base/concurrency.ts'
 import { cutText } from '../base/cut-text.ts'
 import { isBatonError } from '../base/error.ts'
-import { displayPath } from '../base/files.ts'
+import { displayPath, realPath } from '../base/files.ts'
 import { defined, isObject } from '../base/json.ts'
 import { modelText } from '../base/model-text.ts'
 import type { RunContext } from '../event/context.ts'
@@ -16,6 +17,8 @@ import { applyTransaction, type TransactionOptions, type TransactionResult } fro
 import { askingFirst } from '../tool/permission.ts'
 import { permitWhileWorking } from '../tool/permit.ts'
 import type { FileCall } from '../tool/workspace-files.ts'
+import type { Editing } from './apply-answer.ts'
+import { loadFiles, shownFile } from './files.ts'
 import { type LoadedFile, quoteFiles } from './messages.ts'
 
 /** As earlier versions recorded it: the user wants different changes and described them. Nothing was applied. */
@@ -198,8 +201,28 @@ async function decide(
   }
 }
 
-/** What the model gets: what was decided about each change, with the remarks and the lines that they are about. */
-export function reviewMessage(reviewed: readonly ReviewedChange[], present: readonly LoadedFile[]): string {
+/** What the model gets of a review, and what it has seen after it. */
+export function afterReview(
+  { items, reviewed, baseDir }: Reviewed & { readonly baseDir: string },
+  { settings, shown: before }: Editing,
+  context: RunContext,
+): { readonly message: string; readonly editing: Editing } {
+  const seen = new Set([...(before?.keys() ?? [])].map(realPath))
+  const isSeen = ({ file_path: path, success }: FileChange): boolean =>
+    success && seen.has(realPath(join(baseDir, path)))
+  const paths = items.filter(isSeen).map(({ file_path: path }) => path)
+  const present = loadFiles([...new Set(paths)], settings, context)
+  const partly = new Set(items.filter(({ declined_hunks: left }) => left !== undefined).map((one) => one.file_path))
+  const shown = before && new Map([...before, ...present.map((file) => shownFile(file, settings))])
+  const message = reviewMessage(
+    reviewed,
+    present.filter(({ path }) => partly.has(path)),
+  )
+  return { message, editing: { settings, shown } }
+}
+
+/** What was decided about each change, with the remarks and the lines that they are about. */
+function reviewMessage(reviewed: readonly ReviewedChange[], present: readonly LoadedFile[]): string {
   const decided = reviewed.map(reviewedText).join('\n\n')
   const now =
     present.length === 0 ? '' : modelText`\n\nThese are the current contents of the files:\n\n${quoteFiles(present)}`

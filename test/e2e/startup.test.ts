@@ -63,12 +63,12 @@ describe('start-up', () => {
   it.each([
     // of these six, only the code that prints the version is run
     [['--version'], { files: 1, kilobytes: 6, needed: [] }],
-    [['--help'], { files: 4, kilobytes: 230, needed: ['yargs'] }],
-    [['runs'], { files: 12, kilobytes: 361, needed: [] }],
-    [['run', 'a.aip'], { files: 5, kilobytes: 973, needed: ['the engine of Lua'] }],
+    [['--help'], { files: 4, kilobytes: 231, needed: ['yargs'] }],
+    [['runs'], { files: 12, kilobytes: 363, needed: [] }],
+    [['run', 'a.aip'], { files: 5, kilobytes: 975, needed: ['the engine of Lua'] }],
     [
       ['-p', 'hi', '-m', 'offline::extractive'],
-      { files: 22, kilobytes: 1396, needed: ['zod', 'minisearch', 'answers of prompt files'] },
+      { files: 22, kilobytes: 1398, needed: ['zod', 'minisearch', 'answers of prompt files'] },
     ],
   ] as const)(
     '%j loads few files, and rarely needed ones only if it needs them',

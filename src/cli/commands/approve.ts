@@ -13,17 +13,11 @@ import { withPlace } from '../with-place.ts'
 import { workspaceRuns } from '../runs-folder.ts'
 import { resumeCommand } from './resume.ts'
 
-type Answering = Omit<Flags<'approve'>, 'always' | 'hunks' | 'reason'>
+type Answering = Omit<Flags<'approve'>, 'always' | 'hunks'>
 
 /** `baton approve [RUN] [CALL]`: records the approval, then resumes the run. Returns the exit code of the run. */
-export async function approveCommand(
-  { always, hunks, reason, ...flags }: Flags<'approve'>,
-  io: CommandIo,
-): Promise<number> {
-  if (hunks === undefined && reason !== undefined) {
-    throw usageError('--reason needs --hunks', 'It says why the other hunks are rejected. See baton reject.')
-  }
-  return answer({ kind: 'approve', always, hunks: hunkNumbers(hunks), reason }, flags, io)
+export async function approveCommand({ always, hunks, ...flags }: Flags<'approve'>, io: CommandIo): Promise<number> {
+  return answer({ kind: 'approve', always, hunks: hunkNumbers(hunks) }, flags, io)
 }
 
 /** `baton reject [RUN] [CALL]`: the same for a rejection. */

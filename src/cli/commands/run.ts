@@ -4,7 +4,7 @@ import { findEditor, startDetached } from '../../base/editor.ts'
 import { type StartOptions, startRun } from '../../runner.ts'
 import type { RunReport } from '../../wiring/conduct.ts'
 import { createPerson } from '../approver.ts'
-import { isAttended } from '../confirm.ts'
+import { isAttended, type QuestionIo } from '../confirm.ts'
 import type { Flags } from '../command-specs.ts'
 import { usageError } from '../command.ts'
 import { defined } from '../../base/json.ts'
@@ -59,7 +59,7 @@ async function runTrusted(run: PreparedRun, io: CommandIo): Promise<RunReport> {
   }
 }
 
-async function runOnce({ flags, source, around, said, ...hooks }: PreparedRun, io: CommandIo): Promise<RunReport> {
+async function runOnce({ flags, source, around, said, ...hooks }: PreparedRun, io: QuestionIo): Promise<RunReport> {
   const { input: inputs, onFiles, var: vars, model, dry, outputSchema } = flags
   const { file, text, stdin } = source
   const given = {
@@ -76,8 +76,8 @@ async function runOnce({ flags, source, around, said, ...hooks }: PreparedRun, i
   const process = { signal: io.signal, isAttended: isAttended(flags, io), patienceMs: defaultPatienceMs }
   const options = { ...around, ...given, ...files, ...asking, ...process, ...hooks }
   return presentRun({ flags, around, ...defined({ said }) }, io, async (listener, hold) => {
-    // a watch session reads its own keys
-    const mayAsk = { ...flags, noInput: flags.noInput || flags.watch }
+    // a watch session reads keys, and lends the terminal to questions
+    const mayAsk = { ...flags, noInput: flags.noInput || (flags.watch && io.lend === undefined) }
     const person = createPerson(mayAsk, { ...io, cwd: around.cwd, hold })
     const report = await startRun(file, { ...options, ...person }, listener)
     return { ...report, error: withMeant(report.error, file) }

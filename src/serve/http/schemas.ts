@@ -21,7 +21,7 @@ const run = z
     v: z.literal(1),
     id: text,
     file: text,
-    target: z.enum(['prompt', 'agent', 'undo', 'conversation']),
+    target: z.enum(['prompt', 'agent', 'undo', 'apply', 'conversation']),
     started: text,
     ended: text.nullable(),
     duration_ms: z.number(),

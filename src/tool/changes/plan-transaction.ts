@@ -7,8 +7,7 @@ import { sha256 } from '../../base/hash.ts'
 import { defined } from '../../base/json.ts'
 import { part } from '../../event/place.ts'
 import type { FileChange } from '../../event/event.ts'
-import type { HunkRemark } from '../../event/permission.ts'
-import { readDiff, withHunks } from '../../event/hunks.ts'
+import type { ApprovedChange } from './approved-changes.ts'
 import type { OverlayChange } from '../../event/overlay.ts'
 import type { RunStore } from '../../event/context.ts'
 import type { FileCall, FileContext } from '../workspace-files.ts'
@@ -52,14 +51,6 @@ export interface PlanOptions {
   readonly files?: (disk: Files) => Files
   /** What the user approved, in order: anything else is refused. */
   readonly approved?: readonly ApprovedChange[]
-}
-
-/** A change that was shown to the user. `hunks`: only these are made; default: all. */
-export interface ApprovedChange {
-  readonly diff: string
-  readonly hunks?: readonly number[]
-  /** Why the others are rejected. */
-  readonly remarks?: readonly HunkRemark[]
 }
 
 /** Why a set of changes is not applied; plain JSON. Paths are as in `TransactionResult`. */
@@ -129,9 +120,8 @@ async function planIn(
       { baseDir, ...(others.files && { files: others.files }) },
       { context, thread },
     )
-    const isAsShown =
-      shown.length === approved.length && shown.every(({ diff }, index) => diff === approved[index]?.diff)
-    const made = isAsShown ? approvedSteps(steps, { shown, approved, files: space.files }) : undefined
+    const { approvedSteps } = await import('./approved-changes.ts')
+    const made = approvedSteps(steps, { shown, approved, files: space.files })
     if (made === undefined) {
       return refused(steps.map(({ item: one }) => ({ item: { ...one, isSuccess: false, error: notApproved } })))
     }
@@ -141,36 +131,6 @@ async function planIn(
   const kept = measured(directives, steps)
   if (kept.some(({ item }, index) => item !== steps[index]?.item)) return refused(kept)
   return { kind: 'ready', steps }
-}
-
-/** The steps with only the approved hunks; undefined if these do not fit. */
-function approvedSteps(
-  steps: readonly ChangeStep[],
-  {
-    shown,
-    approved,
-    files: present,
-  }: {
-    readonly shown: readonly ShownChange[]
-    readonly approved: readonly ApprovedChange[]
-    readonly files: Files
-  },
-): readonly ChangeStep[] | undefined {
-  let files = present
-  const made: ChangeStep[] = []
-  for (const [index, step] of steps.entries()) {
-    const number = shown.findIndex((change) => change.index === index)
-    const { diff = '', hunks } = approved[number] ?? {}
-    let { action } = step
-    if (action !== undefined && hunks !== undefined) {
-      const content = withHunks(textOf(files, action.path) ?? '', readDiff(diff), hunks)
-      if (content === undefined) return undefined
-      action = { op: 'write', path: action.path, content }
-    }
-    if (action !== undefined) files = filesAfter(files, action)
-    made.push(action === step.action ? step : { ...step, ...defined({ action }) })
-  }
-  return made
 }
 
 const notApproved = 'it would now do something other than what was approved'
@@ -293,7 +253,7 @@ export function previewTransaction(
   asked: readonly Directive[],
   options: PlanOptions,
   call: AnswerCall,
-  overlay?: (steps: readonly ChangeStep[]) => readonly OverlayChange[],
+  overlay?: (steps: readonly ChangeStep[], files: Files) => readonly OverlayChange[],
 ): Promise<PlannedChanges | RefusedPlan> {
   const { context } = call
   const directives = relativeTo(options.baseDir, asked)
@@ -302,7 +262,14 @@ export function previewTransaction(
     if (plan.kind !== 'ready') return plan
     const items = plan.steps.map(({ item: one }) => reportOf(one))
     const changes = await shownSteps(plan.steps, options, { context, thread })
-    return { kind: 'planned' as const, items, changes, ...(overlay && { overlay: overlay(plan.steps) }) }
+    return {
+      kind: 'planned' as const,
+      items,
+      changes,
+      ...(overlay && {
+        overlay: overlay(plan.steps, (options.files ?? asOnDisk)(diskSpace(options.baseDir, context).files)),
+      }),
+    }
   })
 }
 
@@ -394,7 +361,7 @@ function changeOf(action: ChangeAction, isNew: boolean, name: Sides['name']): Gi
 }
 
 /** Empty for a missing file; undefined if it is not text. */
-function textOf(files: Files, path: string): string | undefined {
+export function textOf(files: Files, path: string): string | undefined {
   if (files.kindAt(path) === undefined) return ''
   try {
     return files.textAt(path)

@@ -21,7 +21,7 @@ import { type HashedFile, hashedFile } from '../hashed-file.ts'
 import { saveFileOver } from '../workspace-files.ts'
 import { statusAt } from '../workspace-reads.ts'
 import { sizeText } from '../../base/size.ts'
-import type { ApprovedChange } from '../changes/plan-transaction.ts'
+import type { ApprovedChange } from '../changes/approved-changes.ts'
 import { type Files, mostPlanned, notePlanned } from '../changes/change-space.ts'
 
 interface EditInput {
