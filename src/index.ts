@@ -71,8 +71,8 @@ export function watch(file: string, options: WatchOptions = {}): WatchSession {
  * already decided
  */
 export async function approve(run: string, options: ApproveOptions = {}): Promise<Decided> {
-  const { always, ...given } = checkedOptions('approve', { run }, options)
-  return answerCalls(run, { kind: 'approve', always }, { ...given, ...placeOf(given) })
+  const { always, hunks, remarks, reason, ...given } = checkedOptions('approve', { run }, options)
+  return answerCalls(run, { kind: 'approve', always, hunks, remarks, reason }, { ...given, ...placeOf(given) })
 }
 
 /**
@@ -81,8 +81,8 @@ export async function approve(run: string, options: ApproveOptions = {}): Promis
  * @throws BatonError USAGE as `approve` does
  */
 export async function reject(run: string, options: RejectOptions = {}): Promise<Decided> {
-  const { reason, ...given } = checkedOptions('reject', { run }, options)
-  return answerCalls(run, { kind: 'reject', reason }, { ...given, ...placeOf(given) })
+  const { reason, hunks, ...given } = checkedOptions('reject', { run }, options)
+  return answerCalls(run, { kind: 'reject', reason, hunks }, { ...given, ...placeOf(given) })
 }
 
 /**

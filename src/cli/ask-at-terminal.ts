@@ -1,7 +1,18 @@
 import { displayPath } from '../base/files.ts'
-import { harmlessName } from '../base/terminal-text.ts'
+import { harmlessLines, harmlessName } from '../base/terminal-text.ts'
+import { isSuspension } from '../base/error.ts'
 import { actionView } from '../event/action-view.ts'
-import { type Action, type Approver, type Decision, grantFor, type Question } from '../event/permission.ts'
+import {
+  type Action,
+  type Approver,
+  type Decision,
+  grantFor,
+  type HunkRemark,
+  type Question,
+  type ReviewPlace,
+} from '../event/permission.ts'
+import { readDiff } from '../event/hunks.ts'
+import { hunkNumbers, hunksOf, partDecision } from '../event/review.ts'
 import { openerOf, placeText } from '../event/place.ts'
 import { waitingForApproval } from '../journal/approvals.ts'
 import { callLines, grantText } from '../render/approval.ts'
@@ -10,29 +21,49 @@ import type { ApproverIo } from './approver.ts'
 import { type AskLine, lineAsker } from './confirm.ts'
 
 /**
- * Asks the user at the terminal, one question at a time; `all` also answers later questions about file changes.
- * Undefined if standard input is not a terminal.
+ * Asks the user at the terminal, one question at a time; `all` also answers later questions about file changes, `none`
+ * those about the same answer. Undefined if standard input is not a terminal.
  */
 export function askAtTerminal(io: ApproverIo): Approver | undefined {
   const askLine = lineAsker(io)
   return askLine === undefined ? undefined : oneByOne(askLine, io)
 }
 
+/** What was said about all further changes of an answer. `place`: of their review. */
+interface Further {
+  readonly place: string
+  readonly kind: 'none' | 'later'
+}
+
 function oneByOne(askLine: AskLine, io: ApproverIo): Approver {
   const paint = createPaint({ env: io.env, isTerminal: io.errIsTerminal })
   let isAll = false
+  let further: Further | undefined
+  let explained: string | undefined
 
   async function ask(action: Action, question: Question): Promise<Decision> {
     question.signal.throwIfAborted()
     if (question.isGranted()) return 'allow'
-    if (action.kind !== 'tool' && isAll) return 'allow'
+    const place = placeText(question.at.slice(0, -1))
+    if (action.kind !== 'tool') {
+      if (isAll) return 'allow'
+      if (further?.place === place && further.kind === 'none') return 'deny'
+      if (further?.place === place) throw waitingForApproval(action)
+    }
     const release = io.hold()
     const put: AskLine = (text) => askLine(text, question.signal)
+    const asking: Asking = { put, paint, io, tell: (lines) => io.err(lines.map((line) => `${line}\n`).join('')) }
     try {
-      if (action.kind === 'tool') return await askAboutTool(action, question, { put, paint, io })
-      const given = await askAboutChange(action, { put, paint, io })
-      isAll = given === 'all'
-      return given === 'all' ? 'allow' : given
+      if (action.kind === 'tool') return await askAboutTool(action, question, asking)
+      if (explained !== place) asking.tell(explanationLines(action.about?.review, paint))
+      explained = place
+      const { decision, rest } = await askAboutChange(action, asking)
+      isAll = rest === 'all'
+      if (rest === 'none') further = { place, kind: 'none' }
+      return decision
+    } catch (error) {
+      if (isSuspension(error)) further = { place, kind: 'later' }
+      throw error
     } finally {
       release()
     }
@@ -45,6 +76,8 @@ interface Asking {
   readonly put: AskLine
   readonly paint: Paint
   readonly io: Pick<ApproverIo, 'cwd' | 'err' | 'span'>
+  /** Writes lines below what is on the terminal. */
+  readonly tell: (lines: readonly string[]) => void
 }
 
 /** Lines and columns of a call that are shown until the user asks for all of it. */
@@ -53,23 +86,27 @@ const shortExtent = { lines: 30, columns: 400 } as const
 async function askAboutTool(
   action: Extract<Action, { readonly kind: 'tool' }>,
   { at }: Question,
-  { put, paint, io }: Asking,
+  asking: Asking,
 ): Promise<Decision> {
+  const { put, paint, io, tell } = asking
+  const hunks = hunkNumbers(action)
   const call = actionView(action)
   const grant = grantFor(action)
-  const tell = (lines: readonly string[]): void => io.err(lines.map((line) => `${line}\n`).join(''))
   const agent = placeText(openerOf(at))
   const { lines, isCut, hides } = callLines(call, paint, shortExtent)
   let isHidden = hides
   const asks = agent === '' ? '' : ` asks to use the tool`
   tell([`${paint('dim', harmlessName(agent))}${asks} ${paint('bold', harmlessName(action.tool))}`.trim(), ...lines])
   const always = grantText(grant, (path) => displayPath(io.cwd, path))
-  const more = isCut ? ', [s]how all' : ''
+  const more = `${hunks.length === 0 ? '' : ', [h]unk by hunk'}${isCut ? ', [s]how all' : ''}`
   for (;;) {
     const line = await put(
       `allow it? [y]es, [n]o (or: no, because …), [a]lways in this ${io.span ?? 'run'}: ${always}${more}: `,
     )
     if (line === undefined) throw waitingForApproval(action)
+    if (hunks.length > 0 && /^\s*h(?:unks?)?\s*$/i.test(line)) {
+      return (await askByHunk(action, { asking, name: harmlessName(action.tool), isOfAnswer: false })).decision
+    }
     const answer = readAnswer(line)
     const isConsent = answer === 'allow' || answer === 'always'
     if (answer === 'show' || (isConsent && isHidden)) {
@@ -101,36 +138,118 @@ function readAnswer(line: string): 'allow' | 'deny' | 'always' | 'show' | { read
   return reason === '' ? undefined : { remark: reason }
 }
 
-async function askAboutChange(
-  action: Exclude<Action, { readonly kind: 'tool' }>,
-  { put, paint, io }: Asking,
-): Promise<'allow' | 'deny' | 'all' | { readonly remark: string }> {
-  const { lines } = callLines({ ...actionView(action), input: {} }, paint)
-  io.err(lines.map((line) => `${line}\n`).join(''))
+type ChangeAction = Exclude<Action, { readonly kind: 'tool' }>
+
+/** A decision, and what was said about everything that follows. */
+interface Said {
+  readonly decision: Decision
+  readonly rest?: 'all' | 'none'
+}
+
+/** What the answer says besides its changes. */
+function explanationLines(review: ReviewPlace | undefined, paint: Paint): readonly string[] {
+  const text = harmlessLines(review?.explanation ?? '')
+  return text === '' ? [] : text.split('\n').map((line) => `${paint('dim', '│')} ${line}`)
+}
+
+async function askAboutChange(action: ChangeAction, asking: Asking): Promise<Said> {
+  const { put, paint, io, tell } = asking
+  const { number = 1, count = 1 } = action.about?.review ?? {}
+  if (count > 1) tell([paint('bold', `${number} of ${count}`)])
+  const name = what(action, io)
+  if (hunkNumbers(action).length > 0) return askByHunk(action, { asking, name, isOfAnswer: true })
+  tell(callLines({ ...actionView(action), input: {} }, paint).lines)
   for (;;) {
-    const line = await put(`${what(action, io)}? [y]es, [n]o, [a]ll, [e]dit: `)
-    switch (line?.trim().toLowerCase()) {
-      case 'y':
-      case 'yes':
-        return 'allow'
-      case 'a':
-      case 'all':
-        return 'all'
-      case 'n':
-      case 'no':
-        return 'deny'
+    const line = await put(`${name}? [y]es, [n]o, [a]ll, n[o]ne, [e]dit: `)
+    if (line === undefined) throw waitingForApproval(action)
+    const answer = await readChangeAnswer(line, put)
+    switch (answer) {
       case undefined:
-        throw waitingForApproval(action)
-      case 'e':
-      case 'edit': {
-        const remark = (await put('what should be different: '))?.trim() ?? ''
-        if (remark !== '') return { remark }
-      }
+      case 'file':
+        continue
+      case 'yes':
+        return { decision: 'allow' }
+      case 'all':
+        return { decision: 'allow', rest: 'all' }
+      case 'no':
+        return { decision: 'deny' }
+      case 'none':
+        return { decision: 'deny', rest: 'none' }
+      default:
+        return { decision: answer }
     }
   }
 }
 
-function what(action: Exclude<Action, { readonly kind: 'tool' }>, { cwd }: Pick<ApproverIo, 'cwd'>): string {
+type ChangeAnswer = 'yes' | 'no' | 'all' | 'none' | 'file' | { readonly remark: string }
+
+/** Undefined if it is not an answer. */
+async function readChangeAnswer(line: string, put: AskLine): Promise<ChangeAnswer | undefined> {
+  const text = line.trim()
+  switch (text.toLowerCase()) {
+    case 'y':
+    case 'yes':
+      return 'yes'
+    case 'a':
+    case 'all':
+      return 'all'
+    case 'n':
+    case 'no':
+      return 'no'
+    case 'o':
+    case 'none':
+      return 'none'
+    case 'f':
+    case 'file':
+      return 'file'
+    case 'e':
+    case 'edit': {
+      const remark = (await put('what should be different: '))?.trim() ?? ''
+      return remark === '' ? undefined : { remark }
+    }
+  }
+  const answer = readAnswer(text)
+  return typeof answer === 'object' ? answer : undefined
+}
+
+interface ByHunk {
+  readonly asking: Asking
+  readonly name: string
+  /** Whether other changes of an answer follow. */
+  readonly isOfAnswer: boolean
+}
+
+/** Asks about one hunk after the other. */
+async function askByHunk(action: Action, { asking: { put, paint, tell }, name, isOfAnswer }: ByHunk): Promise<Said> {
+  const all = hunksOf(action)
+  const view = actionView(action)
+  tell(callLines({ ...view, input: {}, diff: readDiff(view.diff ?? '').head.join('\n') }, paint).lines)
+  const made: number[] = []
+  const remarks: HunkRemark[] = []
+  let rest: 'file' | 'all' | 'none' | undefined
+  for (const { number, title, lines } of all) {
+    if (rest === undefined) tell(callLines({ input: {}, diff: [title, ...lines].join('\n') }, paint).lines)
+    while (rest === undefined) {
+      const others = isOfAnswer ? '[f]ile, [a]ll, n[o]ne' : '[a]ll, n[o]ne'
+      const line = await put(`${name}, hunk ${number} of ${all.length}? [y]es, [n]o, ${others}, [e]dit: `)
+      if (line === undefined) throw waitingForApproval(action)
+      const answer = await readChangeAnswer(line, put)
+      if (answer === undefined) continue
+      if (typeof answer === 'object') remarks.push({ hunk: number, text: answer.remark })
+      else if (answer === 'yes') made.push(number)
+      else if (answer !== 'no') rest = answer
+      break
+    }
+    if (rest === 'file' || rest === 'all') made.push(number)
+  }
+  const decision = partDecision(
+    { kind: 'approve', hunks: made, remarks },
+    all.map(({ number }) => number),
+  )
+  return { decision, ...(isOfAnswer && (rest === 'all' || rest === 'none') && { rest }) }
+}
+
+function what(action: ChangeAction, { cwd }: Pick<ApproverIo, 'cwd'>): string {
   switch (action.kind) {
     case 'read':
     case 'write':

@@ -165,6 +165,7 @@ export const commandSpecs = {
         kind: 'switch',
         describe: 'also approve later calls of this tool with the same file, command or host in this run',
       },
+      hunks: { kind: 'text', describe: 'approve only these hunks of a change: 1,3' },
       ...answerFlags,
     },
     examples: [
@@ -175,7 +176,11 @@ export const commandSpecs = {
   reject: {
     summary: 'reject a pending call of a run, and resume the run',
     words: waitingWords,
-    flags: { reason: { kind: 'text', describe: 'reason given to the model, for example "use tabs"' }, ...answerFlags },
+    flags: {
+      reason: { kind: 'text', describe: 'reason given to the model, for example "use tabs"' },
+      hunks: { kind: 'text', describe: 'reject only these hunks of a change: 1,3' },
+      ...answerFlags,
+    },
     examples: [['baton reject 20261122 2 --reason "not in this folder"', 'reject call 2, and tell the model why']],
   },
   runs: {
@@ -243,6 +248,14 @@ export const commandSpecs = {
       ['baton report', 'the newest run'],
       ['baton report 20261122 --output night.html', 'one HTML file, to send or to open in a browser'],
     ],
+  },
+  apply: {
+    summary: 'make the file changes that a dry run has shown',
+    words: [{ name: 'words', count: 'any', describe: 'run (default: the newest not applied), then files' }],
+    flags: {
+      'skip-changed': { kind: 'switch', describe: 'leave out what has changed since' },
+      dry: { kind: 'switch', describe: 'only print it' },
+    },
   },
   undo: {
     summary: 'restore the files that a run has changed',

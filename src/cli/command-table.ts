@@ -18,6 +18,7 @@ const runs: { readonly [Name in CommandName]: (flags: Flags<Name>, io: CommandIo
   reject: async (flags, io) => (await import('./commands/approve.ts')).rejectCommand(flags, io),
   runs: async (flags, io) => (await import('./commands/runs.ts')).runsCommand(flags, io),
   report: async (flags, io) => (await import('./commands/report.ts')).reportCommand(flags, io),
+  apply: async (flags, io) => (await import('./commands/apply.ts')).applyCommand(flags, io),
   undo: async (flags, io) => (await import('./commands/undo.ts')).undoCommand(flags, io),
   check: async (flags, io) => (await import('./commands/check.ts')).checkCommand(flags, io),
   test: async (flags, io) => (await import('./commands/test.ts')).testCommand(flags, io),

@@ -58,8 +58,10 @@ export async function presentRun<Report extends RunReport>(
   const result = openResult(flags, { ...io, cwd })
   const screen = createScreen({ ...flags, ...view }, { ...io, env, result: result.write })
   let hasChanged = false
+  let hasPlanned = false
   try {
     const listener: Listener = (event, result) => {
+      hasPlanned ||= event.type === 'changes.planned' && event.items.some(({ success }) => success)
       hasChanged ||=
         (event.type === 'file.changed' && event.isolated !== true) ||
         (event.type === 'run.started' && event.resumed === true)
@@ -69,6 +71,10 @@ export async function presentRun<Report extends RunReport>(
     screen.close()
     result.finish(report.exitCode)
     if (hasChanged && flags.level !== 'quiet' && !flags.json) await reportChanges(report, flags, { ...io, env })
+    if (hasPlanned && report.folder !== undefined && flags.level !== 'quiet' && !flags.json) {
+      const paint = createPaint({ env, isTerminal: io.errIsTerminal })
+      io.err(`not applied · ${paint('cyan', 'apply')}: baton ${withPlace(`apply ${report.runId}`, flags)}\n`)
+    }
     if (isChat && isRoundLimit(report.error)) reportStopped(report, { ...io, env })
     else await reportEnd(report, flags, { ...io, env })
     if (!isChat && (flags.report ?? env['GITHUB_STEP_SUMMARY'])) {

@@ -90,7 +90,7 @@ interface RunStart {
   readonly file: string | undefined
 }
 
-/** For an undo, that of the run it undid. */
+/** For an undo, that of the run it undid; for an apply, that of its dry run. */
 async function startOf(run: string, env: Surroundings['env']): Promise<RunStart | undefined> {
   const start = (await readRunState(run))?.start
   const mask = createMask(env, { names: Object.keys(env) })
@@ -98,8 +98,9 @@ async function startOf(run: string, env: Surroundings['env']): Promise<RunStart 
     readValue(field, { folder: run, mask }).catch(() => undefined)
   const [facts, file] = [await read(start?.facts), await read(start?.file)]
   if (!isObject(facts) || typeof facts['workspace'] !== 'string' || typeof file !== 'string') return undefined
-  const { workspace, undoes, text } = facts
-  if (typeof undoes === 'string') return startOf(join(dirname(run), undoes), env)
+  const { workspace, undoes, applies, text } = facts
+  const other = undoes ?? applies
+  if (typeof other === 'string') return startOf(join(dirname(run), other), env)
   const isOfWorkspace = typeof text !== 'string' && isInside(workspace, resolve(workspace, file))
   return { workspace, file: isOfWorkspace ? relative(workspace, resolve(workspace, file)) : undefined }
 }

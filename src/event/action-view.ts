@@ -1,6 +1,6 @@
 import { defined, type Json } from '../base/json.ts'
 import { runsAfterChange } from './install-scripts.ts'
-import type { Action, ToolSubject } from './permission.ts'
+import type { Action, ReviewPlace, ToolSubject } from './permission.ts'
 
 /** An action that needs approval, for display and for programs: a tool call, or its equivalent. */
 export interface ActionView {
@@ -18,6 +18,10 @@ export interface ActionView {
   readonly target?: string
   /** The folder a command line runs in, from the workspace. */
   readonly folder?: string
+  /** How many hunks of the diff can be decided one by one; omitted if there are fewer than two. */
+  readonly hunks?: number
+  /** Of a change of an answer: which of how many, and what the answer says besides. */
+  readonly review?: ReviewPlace
 }
 
 /** A question that is waiting for an answer. */
@@ -36,9 +40,16 @@ export function actionView(action: Action): ActionView {
     case 'read':
     case 'write':
     case 'delete': {
-      const { kind: tool, shown, named, path, diff } = action
+      const { kind: tool, shown, named, path, diff, about } = action
       const target = path === named ? undefined : path
-      return { tool, input: { path: shown ?? named }, ...defined({ diff, target }), ...runsOf(path, diff) }
+      return {
+        tool,
+        input: { path: shown ?? named },
+        ...defined({ diff, target }),
+        ...runsOf(path, diff),
+        ...about,
+        ...countOf(action),
+      }
     }
     case 'command':
       return { tool: action.kind, input: { program: action.program } }
@@ -51,9 +62,18 @@ export function actionView(action: Action): ActionView {
     case 'tool': {
       const { tool, input, diff, subject, about } = action
       const runs = subject?.kind === 'path' ? runsOf(subject.path, diff) : {}
-      return { tool, input, ...defined({ diff }), ...runs, ...commandsOf(subject), ...about }
+      return { tool, input, ...defined({ diff }), ...runs, ...commandsOf(subject), ...about, ...countOf(action) }
     }
   }
+}
+
+/** `hunkNumbers` of event/review.ts has the same rule. */
+function countOf(action: Action): Pick<ActionView, 'hunks'> {
+  const isChange = action.kind === 'write' || (action.kind === 'tool' && action.subject?.kind === 'path')
+  const diff = (isChange ? action.diff : undefined) ?? ''
+  const isOne = !/^@@ -[^]*^diff /m.test(diff)
+  const hunks = (diff.match(/^@@ -/gm) ?? []).length
+  return isOne && hunks > 1 ? { hunks } : {}
 }
 
 function runsOf(path: string, diff: string | undefined): Pick<ActionView, 'runs'> {

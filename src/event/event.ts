@@ -164,6 +164,8 @@ const changeFields = {
   /** An existing file was overwritten as a whole. */
   replaced: optional(always(true)),
   declined: optional(always(true)),
+  /** The user rejected these hunks; the others were made. */
+  declined_hunks: optional(list(ordinal)),
   error_msg: optional(text),
   /** `nearest`: the lines of the file most similar to what the hunk looks for. */
   error_hunks: optional(
@@ -431,10 +433,22 @@ const events = {
     unread: optional(always(true)),
     target: optional(text),
     folder: optional(text),
+    /** How many hunks of the diff can be decided one by one. */
+    hunks: optional(count),
+    /** Of a change of an answer: which of how many, and what the answer says besides its changes. */
+    review: optional(anything),
     until: optional(text),
   },
-  /** The decision, and the reason for a denial. Until this event, the run waits for an answer. */
-  'approval.decided': { id: text, decision: oneOf('allow', 'always', 'deny', 'expired'), reason: optional(text) },
+  /**
+   * The decision, and the reason for a denial. `hunks`: only these of the change are made. Until this event, the run
+   * waits for an answer.
+   */
+  'approval.decided': {
+    id: text,
+    decision: oneOf('allow', 'always', 'deny', 'expired'),
+    hunks: optional(list(ordinal)),
+    reason: optional(text),
+  },
   /** Tokens and price of one model call and of the run so far; a price is null if unknown. */
   usage: { model: text, call: usage, total: usage, cost_usd: amount, total_cost_usd: amount },
   /**

@@ -2,7 +2,15 @@
  * A file change that a run planned but did not make. Paths are absolute. A type, because interfaces do not match
  * `Json`.
  */
-export type OverlayChange =
+export type OverlayChange = OverlayStep & {
+  /**
+   * SHA-256 of the text that the change was planned for: of the file that is written, deleted, moved or copied; null if
+   * there was none. Omitted if it is no text, and in records of earlier versions.
+   */
+  readonly over?: string | null
+}
+
+type OverlayStep =
   /** `hash`: SHA-256 of the content that the file would have. */
   | { readonly op: 'write'; readonly path: string; readonly hash: string }
   | { readonly op: 'copy' | 'move'; readonly from: string; readonly path: string }

@@ -12,6 +12,16 @@ export interface ActionAbout {
   readonly target?: string
   /** The folder a command line runs in, relative to the workspace: `.`, or absolute if it is elsewhere. */
   readonly folder?: string
+  readonly review?: ReviewPlace
+}
+
+/** Where a change stands among those of an answer. */
+export type ReviewPlace = {
+  /** From 1. */
+  readonly number: number
+  readonly count: number
+  /** What the answer says besides its changes. */
+  readonly explanation?: string
 }
 
 /** The action as questions about it are recorded and found again: without what does not identify it. */
@@ -143,7 +153,7 @@ export interface Permission {
 
 /**
  * The user's decision. `always`: allow this and calls with the same subject until the run ends. `remark`: deny, with a
- * reason or what to do differently. `expired`: no answer for this long.
+ * reason or what to do differently. `expired`: no answer for this long. `hunks`: only these of a change.
  */
 export type Decision =
   | 'allow'
@@ -151,6 +161,20 @@ export type Decision =
   | { readonly always: Grant }
   | { readonly remark: string }
   | { readonly expired: string }
+  | PartialDecision
+
+/** Some hunks of a change are made, the others are rejected. */
+export interface PartialDecision {
+  /** Numbers of hunks, from 1, in the order of the diff; empty: nothing of the change is made. */
+  readonly hunks: readonly number[]
+  readonly remarks?: readonly HunkRemark[]
+}
+
+/** Why something of a change is rejected, or what to do differently. `hunk`: omitted if it is about the whole change. */
+export interface HunkRemark {
+  readonly hunk?: number
+  readonly text: string
+}
 
 /**
  * Tool calls that need no further approval: those with the same subject, or all calls of the tool if there is none.
@@ -204,6 +228,8 @@ export interface OpenQuestions {
 /** The user's approval, which satisfies the verdict `ask`. */
 export interface Permit {
   readonly action: Action
+  /** Only these hunks of the change are permitted. */
+  readonly part?: PartialDecision
 }
 
 /** What a pack may do, as in its `[capabilities]`. */

@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { hasBegun } from '../journal/has-begun.ts'
-import { readRunState, type RunState, isConversation, undoneRun } from '../journal/run-state.ts'
+import { readRunState, type RunState, appliedRun, isConversation, undoneRun } from '../journal/run-state.ts'
 import { readIndex } from '../journal/index-file.ts'
 import { startedAt } from '../journal/prune.ts'
 import { segmentFile } from '../journal/segment.ts'
-import { undoneBy } from '../journal/undo-mark.ts'
+import { isApplied, undoneBy } from '../journal/undo-mark.ts'
 import { type RunSummary, statusOf, summaryOf } from '../journal/summary.ts'
 import { createRunTotals, type RunTotals } from './run-totals.ts'
 
@@ -44,6 +44,12 @@ interface SummaryOptions extends Partial<Omit<ListOptions, 'limit'>> {
   readonly known?: RunSummary | undefined
 }
 
+function withApplied(summary: RunSummary, folder: string): RunSummary {
+  if (summary.not_applied !== true || !isApplied(folder)) return summary
+  const { not_applied: _, ...rest } = summary
+  return rest
+}
+
 /** The current state of a run; undefined if it does not fit. */
 export async function readRunSummary(
   folder: string,
@@ -51,7 +57,7 @@ export async function readRunSummary(
 ): Promise<RunSummary | undefined> {
   if (known !== undefined && !existsSync(segmentFile(folder, known.epochs + 1))) {
     kept.forget(folder)
-    return fits(known) ? known : undefined
+    return fits(known) ? withApplied(known, folder) : undefined
   }
   const seen = await readRunState(folder)
   const id = basename(folder)
@@ -83,6 +89,7 @@ export async function readRunSummary(
 
 function targetOf(start: RunState['start'], file: string): RunSummary['target'] {
   if (start !== undefined && undoneRun(start) !== undefined) return 'undo'
+  if (start !== undefined && appliedRun(start) !== undefined) return 'apply'
   if (start !== undefined && isConversation(start)) return 'conversation'
   return /\.(?:aip|lua)$/.test(file) ? 'agent' : 'prompt'
 }

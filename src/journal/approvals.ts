@@ -99,8 +99,11 @@ export function createApprovals({ approver, before, limitMs, events, onWaiting }
             })
           }
           try {
-            const decision = await (until === undefined ? put(signal) : beforeTime(put, signal, { asked, until }))
-            events?.(openerOf(at), { type: 'approval.decided', id, ...decisionFields(decision) })
+            const given = await (until === undefined ? put(signal) : beforeTime(put, signal, { asked, until }))
+            const { remarksText, toRecord } = await import('../event/review.ts')
+            const decision = toRecord(given, action)
+            const reason = typeof decision === 'object' && 'hunks' in decision ? remarksText(decision, action) : ''
+            events?.(openerOf(at), { type: 'approval.decided', id, ...decisionFields(decision, reason) })
             return decision
           } catch (error) {
             if (isSuspension(error)) onWaiting?.(view)
@@ -137,8 +140,14 @@ function requested(view: ApprovalView): EventBody {
 
 type Decided = Omit<Extract<EventBody, { readonly type: 'approval.decided' }>, 'type' | 'id'>
 
-function decisionFields(decision: Decision): Decided {
+/** `reason`: of the remarks about hunks. */
+function decisionFields(decision: Decision, reason: string): Decided {
   if (typeof decision === 'string') return { decision }
+  if ('hunks' in decision) {
+    const { hunks } = decision
+    const told = reason === '' ? {} : { reason }
+    return hunks.length === 0 ? { decision: 'deny', ...told } : { decision: 'allow', hunks, ...told }
+  }
   if ('always' in decision) return { decision: 'always' }
   if ('remark' in decision) return { decision: 'deny', reason: decision.remark }
   return { decision: 'expired', reason: `nobody has answered for ${decision.expired}` }

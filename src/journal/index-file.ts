@@ -4,7 +4,7 @@ import { runIds } from './find-run.ts'
 import { hasBegun } from './has-begun.ts'
 import { BatonError } from '../base/error.ts'
 import { randomName } from '../base/random-name.ts'
-import { readRunState, type RunState, isConversation, undoneRun } from './run-state.ts'
+import { readRunState, type RunState, isConversation, appliedRun, undoneRun } from './run-state.ts'
 import { readSummary, type RunResult, type RunSummary, summaryOf } from './summary.ts'
 
 /** One line per finished run. A cache: anything missing is read from the run folders. */
@@ -120,7 +120,7 @@ export async function unfinishedRun(folder: string): Promise<string> {
 }
 
 function isResumable(start: NonNullable<RunState['start']>): boolean {
-  return undoneRun(start) === undefined && !isConversation(start)
+  return undoneRun(start) === undefined && appliedRun(start) === undefined && !isConversation(start)
 }
 
 /** The end of a run is written before the final sync is confirmed: only the summary knows of a failed sync. */

@@ -28,12 +28,14 @@ export function denialError({ code, reason, hint }: Extract<Verdict, { readonly 
 }
 
 /**
- * The permit from a decided approval.
+ * The permit from a decided approval; of a change perhaps only for some of its hunks.
  * @throws BatonError UNTRUSTED if it was rejected or expired, with the decision as cause
  */
 export function permitOf(action: Action, answer: WorkResult<unknown>): Permit {
   const decision = unwrap(answer) as Decision
   if (decision === 'allow' || (typeof decision === 'object' && 'always' in decision)) return { action }
+  if (typeof decision === 'object' && 'hunks' in decision && decision.hunks.length > 0)
+    return { action, part: decision }
   const isExpired = typeof decision === 'object' && 'expired' in decision
   const what = isExpired ? `is not allowed: nobody has answered for ${decision.expired}` : 'was rejected'
   throw new BatonError('UNTRUSTED', `${actionText(action)} ${what}`, { cause: decision })

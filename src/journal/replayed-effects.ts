@@ -205,7 +205,7 @@ export function createReplayedEffects(options: ReplayOptions): ReplayedEffects {
     const permit = match.kind === 'ended' ? permitOf(action, matcher.recall(match.outcome)) : undefined
     if (permit !== undefined) count('approval', node)
     permissionCheck(permission)(action, undefined, permit)
-    return { action }
+    return permit ?? { action }
   }
 
   const under = (permission: Permission): Effects => ({

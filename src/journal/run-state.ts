@@ -118,6 +118,12 @@ export function isConversation({ facts }: Pick<RecordOf<'run.start'>, 'facts'>):
   return isObject(invocation) && invocation['conversation'] === true
 }
 
+/** The dry run whose planned changes this one has made: a record of `baton apply` can be undone, but not resumed. */
+export function appliedRun({ facts }: Pick<RecordOf<'run.start'>, 'facts'>): string | undefined {
+  const run = isObject(facts) ? facts['applies'] : undefined
+  return typeof run === 'string' ? run : undefined
+}
+
 /** The run whose changes this one has undone: a record of `baton undo` can be undone, but not resumed. */
 export function undoneRun({ facts }: Pick<RecordOf<'run.start'>, 'facts'>): string | undefined {
   const run = isObject(facts) ? facts['undoes'] : undefined

@@ -27,7 +27,7 @@ export interface RunSummary {
   readonly id: string
   /** Absolute; for a run of `-p` text, its name in messages. */
   readonly file: string
-  readonly target: 'prompt' | 'agent' | 'undo' | 'conversation'
+  readonly target: 'prompt' | 'agent' | 'undo' | 'apply' | 'conversation'
   /** ISO 8601, UTC. `ended` is null for a run without an end. */
   readonly started: string
   readonly ended: string | null
@@ -58,6 +58,8 @@ export interface RunSummary {
   readonly degraded?: true
   /** False: its process was killed before it recorded anything, so nothing was done. Omitted otherwise. */
   readonly begun?: false
+  /** It planned changes of files, which `baton apply` has not made. Omitted otherwise. */
+  readonly not_applied?: true
 }
 
 /** `estimated`: partly or wholly, because a server did not report them. */
@@ -94,7 +96,7 @@ export type RunResult = Pick<
   RunSummary,
   'id' | 'target' | 'status' | 'tasks' | 'calls' | 'tokens' | 'cost_usd' | 'models' | 'repeated'
 > & { readonly exit: number } & Partial<ErrorView> &
-  Pick<RunSummary, 'resumable' | 'degraded'>
+  Pick<RunSummary, 'resumable' | 'degraded' | 'not_applied'>
 
 /** What went wrong, for people and programs. */
 export type ErrorView = Pick<RunSummary, 'error' | 'error_place'>
@@ -136,6 +138,7 @@ export function summaryOf(result: RunResult, file: string, times: RunTimes): Run
     error_place: result.error_place ?? null,
     ...(result.resumable === false ? { resumable: false } : {}),
     ...(result.degraded === true ? { degraded: true } : {}),
+    ...(result.not_applied === true ? { not_applied: true } : {}),
   }
 }
 

@@ -30,6 +30,7 @@ export function createTally({ target: given }: { readonly target?: RunResult['ta
   let target = given ?? 'prompt'
   let round = ''
   let isDegraded = false
+  let hasPlanned = false
   let end: Extract<RunEvent, { readonly type: 'run.completed' | 'run.failed' }> | undefined
 
   function count(wanted: string): number {
@@ -52,7 +53,8 @@ export function createTally({ target: given }: { readonly target?: RunResult['ta
       else if (event.type === 'redo' && event.agent === '') {
         tasks.clear()
         isDegraded = false
-      } else if (isTaskEnd(event)) addTask(event)
+      } else if (event.type === 'changes.planned') hasPlanned ||= event.items.some(({ success }) => success)
+      else if (isTaskEnd(event)) addTask(event)
       else if (event.type === 'run.completed' || event.type === 'run.failed') end = event
     },
     addModel: (model) => void models.add(model),
@@ -71,6 +73,7 @@ export function createTally({ target: given }: { readonly target?: RunResult['ta
         models: [...models],
         repeated: repeated.length,
         ...(isDegraded ? { degraded: true } : {}),
+        ...(hasPlanned && { not_applied: true as const }),
         ...(error === undefined ? {} : errorView(error.message, error)),
       }
     },

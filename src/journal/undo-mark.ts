@@ -23,10 +23,28 @@ export async function recordUndo(folder: string, by: string): Promise<void> {
   else rmSync(join(run, markName), { force: true })
 }
 
+/** A file in the folder of a dry run whose changes were all made: the id of the run that did it. */
+const appliedName = 'applied'
+
+/** Records that `by` is about to make everything that the dry run in `folder` has planned. */
+export function recordApplied(folder: string, by: string): void {
+  writeFileAtomic(join(folder, appliedName), by)
+}
+
+/** Whether the changes that a dry run has planned were made, and not undone since. */
+export function isApplied(folder: string): boolean {
+  const by = read(join(folder, appliedName))
+  return by !== undefined && undoneBy(join(folder, '..', by)) === undefined
+}
+
 /** The run that undid the one in `folder`; undefined while its changes are in place. */
 export function undoneBy(folder: string): string | undefined {
+  return read(join(folder, markName))
+}
+
+function read(file: string): string | undefined {
   try {
-    return readFileSync(join(folder, markName), 'utf8')
+    return readFileSync(file, 'utf8')
   } catch {
     return undefined
   }

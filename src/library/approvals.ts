@@ -2,7 +2,15 @@ import { BatonError } from '../base/error.ts'
 import { defined, isObject } from '../base/json.ts'
 import { loadTargetConfig } from '../config/target-config.ts'
 import { type ActionView, actionView } from '../event/action-view.ts'
-import { type Approver, type Decision, grantFor } from '../event/permission.ts'
+import {
+  type Action,
+  type Approver,
+  type Decision,
+  grantFor,
+  type HunkRemark,
+  type PartialDecision,
+} from '../event/permission.ts'
+import { hunkNumbers, partDecision } from '../event/review.ts'
 import { openerOf, placeText } from '../event/place.ts'
 import { findRun } from '../journal/find-run.ts'
 import { runsFolder } from '../journal/run-id.ts'
@@ -23,9 +31,10 @@ export interface ApprovalRequest extends ActionView {
 
 /**
  * `always`: this call, and calls of the same tool about the same target until the end of the run. `suspend`: answer
- * later. `deny` with a text: the model gets the reason.
+ * later. `deny` with a text: the model gets the reason. `hunks`: of a change, only these hunks of its diff are made,
+ * counted from 1; `remarks` say why others are not.
  */
-export type ApprovalAnswer = 'allow' | 'always' | 'deny' | 'suspend' | { readonly deny: string }
+export type ApprovalAnswer = 'allow' | 'always' | 'deny' | 'suspend' | { readonly deny: string } | PartialDecision
 
 /** Answers what needs an approval. */
 export type Approve = (request: ApprovalRequest) => ApprovalAnswer | Promise<ApprovalAnswer>
@@ -38,16 +47,30 @@ export function approverOf(approve: Approve): Approver {
     const answer: unknown = await approve({ ...actionView(action), id, agent, signal, ...defined({ until: limit }) })
     if (answer === 'suspend') throw (await import('../journal/approvals.ts')).waitingForApproval(action)
     if (answer === 'always') return action.kind === 'tool' ? { always: grantFor(action) } : 'allow'
-    return plainAnswer(answer)
+    return plainAnswer(answer, action)
   }
 }
 
-function plainAnswer(answer: unknown): Decision {
+function plainAnswer(answer: unknown, action: Action): Decision {
   if (answer === 'allow' || answer === 'deny') return answer
   if (isObject(answer) && typeof answer['deny'] === 'string') return { remark: answer['deny'] }
-  throw new BatonError('USAGE', 'the option "approve" must return "allow", "always", "deny", "suspend" or { deny }', {
-    hint: 'docs/library.md describes them.',
-  })
+  if (isPartial(answer)) return partDecision({ kind: 'approve', ...answer }, hunkNumbers(action))
+  throw new BatonError(
+    'USAGE',
+    'the option "approve" must return "allow", "always", "deny", "suspend", { deny } or { hunks }',
+    {
+      hint: 'docs/library.md describes them.',
+    },
+  )
+}
+
+function isPartial(answer: unknown): answer is PartialDecision {
+  if (!isObject(answer)) return false
+  const { hunks, remarks = [] } = answer
+  const isNumber = (value: unknown): boolean => Number.isInteger(value)
+  const isRemark = (value: unknown): boolean =>
+    isObject(value) && typeof value['text'] === 'string' && (value['hunk'] === undefined || isNumber(value['hunk']))
+  return Array.isArray(hunks) && hunks.every(isNumber) && Array.isArray(remarks) && remarks.every(isRemark)
 }
 
 /** Selects the calls of a recorded run to answer. */
@@ -61,11 +84,19 @@ export interface AnswerOptions extends PlaceOptions {
 export interface ApproveOptions extends AnswerOptions {
   /** Also approves further calls of the same tool about the same target, until the end of the run. */
   readonly always?: boolean
+  /** Of a change: only these hunks are approved, counted from 1. */
+  readonly hunks?: readonly number[]
+  /** Why other hunks are rejected. */
+  readonly remarks?: readonly HunkRemark[]
+  /** The same for all other hunks. */
+  readonly reason?: string
 }
 
 export interface RejectOptions extends AnswerOptions {
   /** The reason that the model gets. */
   readonly reason?: string
+  /** Of a change: only these hunks are rejected, counted from 1. */
+  readonly hunks?: readonly number[]
 }
 
 /** Records decisions about pending calls of a recorded run. */

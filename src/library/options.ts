@@ -64,6 +64,16 @@ const texts: Check = {
   fits: (value) => Array.isArray(value) && value.every((item) => typeof item === 'string'),
   expected: 'a list of strings',
 }
+const numbers: Check = {
+  fits: (value) => Array.isArray(value) && value.every((item) => Number.isInteger(item) && item > 0),
+  expected: 'a list of numbers from 1',
+}
+const remarkList: Check = {
+  fits: (value) =>
+    Array.isArray(value) &&
+    value.every((one) => isObject(one) && typeof one['text'] === 'string' && one['text'] !== ''),
+  expected: 'a list of { hunk, text }',
+}
 const table: Check = { fits: (value) => isObject(value) && !Array.isArray(value), expected: 'an object' }
 const flag: Check = { fits: (value) => typeof value === 'boolean', expected: 'true or false' }
 const count: Check = { fits: (value) => typeof value === 'number' && value >= 0, expected: 'a number of at least 0' }
@@ -138,8 +148,14 @@ export const optionChecks = {
     ...ofRuns,
     onMessage: { fits: (value) => typeof value === 'function', expected: 'a function' },
   } satisfies Checks<WatchOptions>,
-  approve: { ...answering, always: flag } satisfies Checks<ApproveOptions>,
-  reject: { ...answering, reason: text } satisfies Checks<RejectOptions>,
+  approve: {
+    ...answering,
+    always: flag,
+    hunks: numbers,
+    remarks: remarkList,
+    reason: text,
+  } satisfies Checks<ApproveOptions>,
+  reject: { ...answering, reason: text, hunks: numbers } satisfies Checks<RejectOptions>,
 } as const
 
 /**

@@ -1,8 +1,9 @@
 import { isJsonObject, type Json } from '../base/json.ts'
-import { harmlessName } from '../base/terminal-text.ts'
+import { harmlessLines, harmlessName } from '../base/terminal-text.ts'
 import type { ApprovalView, ActionView } from '../event/action-view.ts'
 import { agentOf } from '../event/sub-agents.ts'
-import type { Grant } from '../event/permission.ts'
+import type { Grant, ReviewPlace } from '../event/permission.ts'
+import { readDiff } from '../event/hunks.ts'
 import { type Paint, paintDiff } from './style.ts'
 
 /** How much of a call is shown: of its lines, and of each. Default: all of it. */
@@ -151,19 +152,38 @@ function ofAgent(place: string): string {
   return agent === undefined ? '' : `of ${harmlessName(agent)}  `
 }
 
+/** Which change of how many it is, and above the first one what the answer says besides. */
+function reviewLines(review: ReviewPlace | undefined, before: ReviewPlace | undefined): readonly string[] {
+  if (review === undefined) return []
+  const { number, count, explanation = '' } = review
+  const said = explanation === '' || explanation === before?.explanation ? [] : harmlessLines(explanation).split('\n')
+  return [...said.map((line) => `${indent}│ ${line}`), ...(count > 1 ? [`${indent}${number} of ${count}`] : [])]
+}
+
+/** With the number of each hunk behind its place. */
+function withNumbers<Call extends Pick<ActionView, 'diff'>>(call: Call): Call {
+  const { head, hunks } = readDiff(call.diff ?? '')
+  const lines = hunks.flatMap(({ number, title, lines: own }) => [`${title} hunk ${number}`, ...own])
+  return { ...call, diff: [...head, ...lines].join('\n') }
+}
+
 /** Pending approvals, each with its whole input and, given `command`, the commands that answer it. */
 export function approvalLines(
   approvals: readonly ApprovalView[],
   { paint, command }: { readonly paint: Paint; readonly command?: ((words: string) => string) | undefined },
 ): readonly string[] {
-  return approvals.flatMap(({ id, tool, place, until, ...call }) => [
+  return approvals.flatMap(({ id, tool, place, until, review, hunks, ...call }, index) => [
     `${paint('yellow', id)}  ${paint('bold', harmlessName(tool))}  ${ofAgent(place)}${paint('dim', harmlessName(place))}`,
-    ...callLines(call, paint).lines,
+    ...reviewLines(review, approvals[index - 1]?.review),
+    ...callLines(hunks === undefined ? call : withNumbers(call), paint).lines,
     ...(until === undefined ? [] : [`${indent}${paint('dim', `expires at ${until}`)}`]),
     ...(command === undefined
       ? []
       : [
           `${indent}${paint('cyan', 'approve')}: ${command(`approve RUN ${id}`)}`,
+          ...(hunks === undefined
+            ? []
+            : [`${indent}${paint('cyan', 'in part')}: ${command(`approve RUN ${id}`)} --hunks 1`]),
           `${indent}${paint('cyan', 'reject')}:  ${command(`reject RUN ${id}`)} --reason "…"`,
         ]),
   ])

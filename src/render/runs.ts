@@ -69,7 +69,7 @@ export function runTable(
 
 /** Whether a command can resume such a run and would have something to do. */
 export function isResumed({ target, resumable }: Pick<RunSummary, 'target' | 'resumable'>): boolean {
-  return resumable !== false && target !== 'conversation' && target !== 'undo'
+  return resumable !== false && target !== 'conversation' && target !== 'undo' && target !== 'apply'
 }
 
 /** The command that resumes a run. */
@@ -102,7 +102,8 @@ function shownTarget(file: string, workspace: string): string {
   return `${namespace}@${pack}${agent === '' ? '' : `/${agent}`}`
 }
 
-function statusText({ status, begun, degraded }: RunSummary): string {
+function statusText({ status, begun, degraded, not_applied: isPlanned }: RunSummary): string {
+  if (isPlanned === true && status === 'done') return 'not applied'
   if (begun === false) return 'never begun'
   return degraded === true ? `${status}, degraded` : status
 }

@@ -337,13 +337,17 @@ interface Naming {
 
 /** `new      src/a.ts`, `replaced src/a.ts`, `rename   a.ts to b.ts`; with the reason if the change failed. */
 function changeLine(change: FileChange, { paint, name }: Naming): string {
-  const { file_path: path, from_path: from, kind, success, replaced, declined } = change
+  const { file_path: path, from_path: from, kind, success, replaced, declined, declined_hunks: hunks } = change
   if (declined === true) return `${paint('yellow', 'declined')} ${name(path)}`
   if (!success) return `${paint('red', 'failed'.padEnd(8))} ${changeFailureText({ ...change, file_path: name(path) })}`
   const verb = replaced === true && kind === 'New' ? 'replaced' : kind.toLowerCase()
   const names = from === undefined ? name(path) : `${name(from)} to ${name(path)}`
   const over = replaced === true && from !== undefined ? ' (replaced)' : ''
-  return `${paint('green', verb.padEnd(8))} ${names}${over}`
+  const left =
+    hunks === undefined
+      ? ''
+      : ` ${paint('yellow', `without ${hunks.length === 1 ? 'hunk' : 'hunks'} ${hunks.join(', ')}`)}`
+  return `${paint('green', verb.padEnd(8))} ${names}${over}${left}`
 }
 
 /** Undefined if nothing was counted, as for the offline model. */

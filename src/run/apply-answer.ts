@@ -1,39 +1,24 @@
-import type { FileCall } from '../tool/workspace-files.ts'
 import { join, resolve } from 'node:path'
 import { modelText } from '../base/model-text.ts'
 import { displayPath, realPath } from '../base/files.ts'
-import { sha256 } from '../base/hash.ts'
 import type { Settings } from '../config/settings.ts'
 import type { ModelResult } from '../event/agent.ts'
 import { below, emit, narrow, type RunContext, type RunFolders, type Sender } from '../event/context.ts'
 import { textMessage } from '../event/message.ts'
-import type { Action, Protection } from '../event/permission.ts'
+import type { Protection } from '../event/permission.ts'
 import { item, part } from '../event/place.ts'
 import { type Directive, namesNoFile } from '../tool/changes/directive.ts'
 import { createTextThread } from '../tool/changes/text-thread.ts'
-import {
-  type AnswerCall,
-  notDone,
-  type PlannedChanges,
-  previewTransaction,
-  type ShownChange,
-} from '../tool/changes/plan-transaction.ts'
-import {
-  applyTransaction,
-  dryTransaction,
-  type TransactionOptions,
-  type TransactionResult,
-} from '../tool/changes/transaction.ts'
+import { type AnswerCall, notDone, type PlannedChanges } from '../tool/changes/plan-transaction.ts'
+import { applyTransaction, dryTransaction, type TransactionResult } from '../tool/changes/transaction.ts'
 import { responseOf, type AnswerText, type TaskAnswer, unusableAnswer } from './answer.ts'
-import { loadFiles } from './files.ts'
+import { loadFiles, shownFile } from './files.ts'
 import type { Conversation } from './main-agent.ts'
+import type { Rejected, Reviewed } from './review-changes.ts'
 import { type LoadedFile, quoteFiles, quoteLines } from './messages.ts'
-import { BatonError, isBatonError } from '../base/error.ts'
+import { BatonError } from '../base/error.ts'
 import { type MarkdownFence, nextMarkdownFence } from '../prompt/lines.ts'
-import { isObject } from '../base/json.ts'
 import type { FileChange } from '../event/event.ts'
-import { askingFirst } from '../tool/permission.ts'
-import { permitWhileWorking } from '../tool/permit.ts'
 import { changeFailureText } from '../event/error-info.ts'
 
 export interface Editing {
@@ -45,7 +30,8 @@ export interface Editing {
 /**
  * Applies the file changes of an answer, all or nothing. If they cannot be applied, or would replace content that the
  * model has not seen, it gets the problems and sends the changes again, at most `changes.repair` times. With `partial`,
- * the applicable ones of its last changes are applied.
+ * the applicable ones of its last changes are applied. What the user accepts of a review is applied, whatever else is
+ * rejected; the model gets the remarks, and sends those changes again.
  * @throws BatonError CHANGES_FAILED
  */
 export async function applyAnswer(
@@ -57,6 +43,11 @@ export async function applyAnswer(
   let editing: Editing = { settings, shown }
   let before: Extract<Applied, Refused> | undefined
   let remarks = 0
+  const accepted: FileChange[] = []
+  const end = (outcome: Applied): TaskAnswer => {
+    const last = answered(outcome, conversation, context.scope.folders)
+    return accepted.length === 0 ? last : { ...last, fileChanges: [...accepted, ...last.fileChanges] }
+  }
   for (let round = 0; ; round += 1) {
     refuseTruncated(answer, settings)
     // the next answer would have even less room, because the conversation is longer
@@ -69,17 +60,25 @@ export async function applyAnswer(
       const again = isPartial
         ? await applyText(before.answer, { ...editing, isPartial }, below(at, part('before')))
         : undefined
-      return answered(again ?? before, conversation, context.scope.folders)
+      return end(again ?? before)
     }
-    if (outcome.kind === 'rejected') {
+    if (outcome.kind === 'rejected' || outcome.kind === 'reviewed') {
       remarks += 1
       before = undefined
-      answer = await conversation.ask([textMessage('user', remarkMessage(outcome.remark))])
+      if (outcome.kind === 'reviewed') accepted.push(...outcome.items.filter(({ success }) => success))
+      const back =
+        outcome.kind === 'rejected'
+          ? { message: rejectedMessage(outcome.remark), editing }
+          : await (
+              await import('./review-changes.ts')
+            ).afterReview(outcome, editing, below(context, part('repair'), item(round)))
+      answer = await conversation.ask([textMessage('user', back.message)])
+      editing = back.editing
       continue
     }
     if (isLast || outcome.kind === 'applied' || outcome.kind === 'planned' || outcome.kind === 'rolled_back') {
-      if (isEmpty(outcome)) warnOfUnusedCode(answer.text, settings, context)
-      return answered(outcome, conversation, context.scope.folders)
+      if (isEmpty(outcome) && accepted.length === 0) warnOfUnusedCode(answer.text, settings, context)
+      return end(outcome)
     }
     before = outcome
     const repaired = await repair(outcome, { conversation, editing }, below(context, part('repair'), item(round)))
@@ -110,7 +109,8 @@ async function repair(
   return { answer, editing: { settings, shown } }
 }
 
-function remarkMessage(remark: string): string {
+/** Of a record of an earlier version, in which a remark about one change sent all of them back. */
+function rejectedMessage(remark: string): string {
   return modelText`The user reviewed your file changes, and none of them were applied. They say:
 
 ${remark}
@@ -184,17 +184,12 @@ export function warnOfSkippedChanges(
 }
 
 /** The outcome of applying the changes of `answer`. */
-type Applied = (TransactionResult | PlannedChanges | Rejected) & {
+type Applied = (TransactionResult | PlannedChanges | Rejected | Reviewed) & {
   readonly answer: AnswerText
   readonly text: string
   readonly baseDir: string
   /** All changes in it may be meant as examples. */
   readonly isDoubtful: boolean
-}
-
-/** Hashes of files as shown to a model, by absolute path. */
-export function shownFile({ path, content }: LoadedFile, { base_dir: baseDir }: Settings): readonly [string, string] {
-  return [join(baseDir, path), sha256(content)]
 }
 
 /** Applies the changes in a text; if approval is needed, only the approved ones. A dry run applies none. */
@@ -211,13 +206,15 @@ export async function applyText(
   const { made: isMade, inTurn } = context.services.sources
   const options = { baseDir, partial: isPartial, shown, isMade, allow, inTurn, maxBytes }
   const { dry, rights } = context.scope
-  const carryOut =
-    dry === 'changes'
-      ? dryTransaction
-      : rights.asks === true || settings.write_mode === 'ask'
-        ? applyApproved
-        : applyTransaction
-  const result = await carryOut(directives, options, { context: held, at: context.scope.at })
+  const call = { context: held, at: context.scope.at }
+  const carryOut = async (): Promise<TransactionResult | PlannedChanges | Rejected | Reviewed> => {
+    if (dry === 'changes') return dryTransaction(directives, options, call)
+    const isReviewed = rights.asks === true || settings.write_mode === 'ask'
+    if (!isReviewed) return applyTransaction(directives, options, call)
+    const { applyReviewed } = await import('./review-changes.ts')
+    return applyReviewed({ directives, explanation: text }, options, call)
+  }
+  const result = await carryOut()
   report(result, baseDir, context)
   const isUnnamed = (index: number): boolean =>
     result.kind === 'refused' && result.items[index]?.error_msg === namesNoFile
@@ -226,11 +223,12 @@ export async function applyText(
 }
 
 function report(
-  result: TransactionResult | PlannedChanges | Rejected,
+  result: TransactionResult | PlannedChanges | Rejected | Reviewed,
   baseDir: string,
   context: AnswerCall['context'],
 ): void {
-  if ((result.kind !== 'applied' && result.kind !== 'planned') || result.items.length === 0) return
+  const isDone = result.kind === 'applied' || result.kind === 'planned' || result.kind === 'reviewed'
+  if (!isDone || result.items.length === 0) return
   const { items } = result
   const shownBase = displayPath(context.scope.folders.workspace, baseDir)
   const base = shownBase === '.' ? {} : { base_dir: shownBase }
@@ -254,10 +252,12 @@ export function answered(
   conversation: Pick<Conversation, 'spent' | 'calls'>,
   folders: Pick<RunFolders, 'workspace'>,
 ): TaskAnswer {
-  if (outcome.kind === 'rejected') {
+  // without a conversation, what was accepted is applied, and the rest is declined
+  const isReviewed = outcome.kind === 'reviewed' && outcome.items.some(({ success }) => success)
+  if (outcome.kind === 'rejected' || (outcome.kind === 'reviewed' && !isReviewed)) {
     throw unusableAnswer(changesFailed(`they were sent back: ${outcome.remark}`, nothingApplied))
   }
-  if (outcome.kind !== 'applied' && outcome.kind !== 'planned') {
+  if (outcome.kind !== 'applied' && outcome.kind !== 'planned' && outcome.kind !== 'reviewed') {
     throw notApplied(outcome, namesIn(outcome.baseDir, folders))
   }
   const diff = outcome.kind === 'planned' ? diffOf(outcome) : ''
@@ -265,72 +265,6 @@ export function answered(
   const { reasoning } = outcome.answer
   const [spent, calls] = [conversation.spent(), conversation.calls()]
   return { text, response: responseOf({ text, reasoning, calls }, spent), fileChanges: outcome.items, spent }
-}
-
-/** The user wants different changes and described them. Nothing was applied. */
-interface Rejected {
-  readonly kind: 'rejected'
-  readonly remark: string
-}
-
-/**
- * Shows each change of a set to the user and applies the approved ones. Each question is an approval below the place of
- * the call, recorded with the diff that was shown; a change whose diff has become a different one is refused.
- * @throws BatonError NEEDS_INPUT if nobody can be asked, WAITING_FOR_APPROVAL if the answer is to be given later
- */
-async function applyApproved(
-  directives: readonly Directive[],
-  options: TransactionOptions,
-  call: FileCall<RunContext>,
-): Promise<TransactionResult | Rejected> {
-  const planned = await previewTransaction(directives, options, call)
-  if (planned.kind !== 'planned') return planned
-  const approved: ShownChange[] = []
-  for (const change of planned.changes) {
-    const decision = await decide(change, call)
-    if (typeof decision === 'object') return { kind: 'rejected', remark: decision.remark }
-    if (decision === 'allow') approved.push(change)
-  }
-  const shown = new Set(planned.changes.map(({ index }) => index))
-  const agreed = new Set(approved.map(({ index }) => index))
-  const isDeclined = (index: number): boolean => shown.has(index) && !agreed.has(index)
-  const kept = directives.filter((_, index) => !isDeclined(index))
-  const result = await applyTransaction(
-    kept,
-    { ...options, approved: approved.map(({ diff }) => diff) },
-    { context: call.context, at: [...call.at, part('approval')] },
-  )
-  if (result.kind !== 'applied') return result
-  const done = [...result.items]
-  const declined = (report: FileChange): FileChange => ({
-    ...report,
-    success: false,
-    declined: true,
-    error_msg: 'declined',
-  })
-  const items = planned.items.map((report, index) => (isDeclined(index) ? declined(report) : (done.shift() ?? report)))
-  return { ...result, items }
-}
-
-async function decide(
-  { path, isDeletion, diff, index }: ShownChange,
-  { context, at }: FileCall<RunContext>,
-): Promise<'allow' | 'deny' | { readonly remark: string }> {
-  const { effects, permission } = context.services
-  const shown = displayPath(context.scope.folders.workspace, path)
-  const action: Action = { kind: isDeletion ? 'delete' : 'write', path, named: path, shown, diff }
-  try {
-    await permitWhileWorking(context, {
-      effects: effects.under(askingFirst(permission)),
-      at: [...at, item(index)],
-      action,
-    })
-    return 'allow'
-  } catch (error) {
-    if (!isBatonError(error) || error.code !== 'UNTRUSTED') throw error
-    const { cause } = error
-    return isObject(cause) && typeof cause['remark'] === 'string' ? { remark: cause['remark'] } : 'deny'
-  }
 }
 
 /** Changes of an answer that were not applied. */

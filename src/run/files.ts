@@ -4,6 +4,7 @@ import { isUtf8 } from 'node:buffer'
 import { pathHere } from '../tool/worktree/tree-paths.ts'
 import { BatonError, hasSystemCode, isBatonError, messageOf, rewordError } from '../base/error.ts'
 import { displayPath, realPath } from '../base/files.ts'
+import { sha256 } from '../base/hash.ts'
 import { readRegularFile } from '../base/regular-file.ts'
 import { type ListedFile, listSteps } from '../base/glob.ts'
 import { finishInTurns, finishSteps, type Steps } from '../base/concurrency.ts'
@@ -423,4 +424,9 @@ async function isOpened({ file, real, rule }: Closed, source: Source, listing: L
       hint: `Remove it there, ${trusting}or allow it in your own config.toml: [permission.read] ${JSON.stringify(shown)} = "allow".`,
     })
   }
+}
+
+/** Hashes of files as shown to a model, by absolute path. */
+export function shownFile({ path, content }: LoadedFile, { base_dir: baseDir }: Settings): readonly [string, string] {
+  return [join(baseDir, path), sha256(content)]
 }

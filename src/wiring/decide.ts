@@ -3,7 +3,8 @@ import { readlinkSync } from 'node:fs'
 import { BatonError, exitCodes } from '../base/error.ts'
 import { defined } from '../base/json.ts'
 import type { ApprovalView } from '../event/action-view.ts'
-import { withoutDetails, type Decision, grantFor } from '../event/permission.ts'
+import { withoutDetails, type Decision, grantFor, type HunkRemark } from '../event/permission.ts'
+import { hunkNumbers, partDecision, toRecord } from '../event/review.ts'
 import { readRunState } from '../journal/run-state.ts'
 import type { RunJournal } from '../journal/journal.ts'
 import { decidedApproval, findApproval, type OpenApproval, openApprovals } from '../journal/open-approvals.ts'
@@ -18,10 +19,19 @@ import { openRun } from '../journal/store.ts'
 import { refuseUndone } from './resume.ts'
 import { type Owner, processOwners } from '../journal/owner.ts'
 
-/** What the user decides about a call that a run waits for. `reason`: sent to the model. */
+/**
+ * What the user decides about a call that a run waits for. `reason` and `remarks`: sent to the model. `hunks`: of a
+ * change, only these are approved, or only these are rejected.
+ */
 export type Verdict =
-  | { readonly kind: 'approve'; readonly always?: boolean | undefined }
-  | { readonly kind: 'reject'; readonly reason?: string | undefined }
+  | {
+      readonly kind: 'approve'
+      readonly always?: boolean | undefined
+      readonly hunks?: readonly number[] | undefined
+      readonly remarks?: readonly HunkRemark[] | undefined
+      readonly reason?: string | undefined
+    }
+  | { readonly kind: 'reject'; readonly reason?: string | undefined; readonly hunks?: readonly number[] | undefined }
 
 export interface DecideOptions {
   /** The folder of the run; see `findRun`. */
@@ -59,9 +69,10 @@ export async function decide({ folder, env, home, call, verdict }: DecideOptions
     const open = openApprovals(index)
     const chosen = chosenCalls(call, { open, index, folder })
     if (verdict.kind === 'approve') for (const one of chosen) refuseExpired(one, folder)
-    isRefused = false
     const { mask } = createMask(env, { names: Object.keys(env) })
-    for (const one of chosen) await record(one, decisionOf(verdict, one, mask), journal)
+    const decisions = chosen.map((one) => decisionOf(verdict, one, mask))
+    isRefused = false
+    for (const [index, one] of chosen.entries()) await record(one, decisions[index] ?? 'deny', journal)
     const left = open.filter((one) => !chosen.includes(one))
     copyEnd(index, journal, left.length > 0)
     await journal.flush()
@@ -125,7 +136,7 @@ function chosenCalls(call: DecideOptions['call'], { open, index, folder }: Choos
 
 function decisionText(decision: Decision): string {
   if (typeof decision === 'string') return decision === 'allow' ? 'approved' : 'rejected'
-  if ('always' in decision) return 'approved'
+  if ('always' in decision || ('hunks' in decision && decision.hunks.length > 0)) return 'approved'
   return 'expired' in decision ? 'nobody answered in time' : 'rejected'
 }
 
@@ -137,11 +148,20 @@ function refuseExpired({ view: { id, until } }: OpenApproval, folder: string): v
   })
 }
 
+/**
+ * The decision of a verdict, with secrets by name.
+ * @throws BatonError USAGE for hunks that the change does not have
+ */
 function decisionOf(verdict: Verdict, { action }: OpenApproval, mask: (text: string) => string): Decision {
-  if (verdict.kind === 'reject') {
-    const reason = verdict.reason?.trim() ?? ''
-    return reason === '' ? 'deny' : { remark: mask(reason) }
+  const { hunks, reason: given = '' } = verdict
+  const reason = mask(given.trim())
+  if (hunks !== undefined) {
+    const all = hunkNumbers(action)
+    if (verdict.kind === 'reject') return toRecord(partDecision({ kind: 'reject', hunks, reason }, all), action)
+    const remarks = verdict.remarks?.map(({ text, ...one }) => ({ ...one, text: mask(text) }))
+    return toRecord(partDecision({ kind: 'approve', hunks, reason, remarks }, all), action)
   }
+  if (verdict.kind === 'reject') return reason === '' ? 'deny' : toRecord({ remark: reason }, action)
   // file changes are always approved one by one
   return verdict.always === true && action.kind === 'tool' ? { always: grantFor(action) } : 'allow'
 }

@@ -27,8 +27,8 @@ export function readOlderEpochs(
     madeFiles: index.madeFiles,
     async planned() {
       // only needed by runs that change no files
-      const { earlierPlannedChanges } = await import('./earlier-planned-changes.ts')
-      return earlierPlannedChanges(index)
+      const { plannedChanges } = await import('../journal/planned-changes.ts')
+      return plannedChanges(index)
     },
     approvals: index.approvals,
     spentBelow: (place) => costBelow(index, place),

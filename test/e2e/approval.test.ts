@@ -41,9 +41,11 @@ const several = (names: readonly string[], to: string): string =>
   `Done.\n\n<FILE_CHANGES>\n${names.map((name) => `<FILE_PATCH file_path="${name}.txt">\n@@\n-${name} one\n+${name} ${to}\n</FILE_PATCH>\n`).join('')}</FILE_CHANGES>`
 
 /** Each question on the terminal gets the next of the answers. */
-async function onTerminal(answers: readonly string[]) {
+async function onTerminal(answers: readonly string[], later = ['a', 'b', 'c']) {
   const names = ['a', 'b', 'c']
-  const server = await startModelServer((_, index) => ({ text: several(names, index === 0 ? 'two' : 'three') }))
+  const server = await startModelServer((_, index) => ({
+    text: index === 0 ? several(names, 'two') : several(later, 'three'),
+  }))
   onTestFinished(() => server.close())
   const texts = Object.fromEntries(names.map((name) => [`${name}.txt`, `${name} one\n`]))
   const cwd = tempTree({ ...files, ...texts })
@@ -72,22 +74,91 @@ async function onTerminal(answers: readonly string[]) {
 it('on a terminal each change is shown with its diff, and is decided by yes, no or all', async () => {
   const { code, given, text, texts } = await onTerminal(['what?', 'n', 'y', 'ALL'])
   expect([code, given, texts]).toEqual([0, 4, 'a one\nb two\nc two\n'])
-  expect(text).toContain('-a one\n+a two\nwrite a.txt? [y]es, [n]o, [a]ll, [e]dit: what?\n')
-  expect(text).toContain('-c one\n+c two\nwrite c.txt? [y]es, [n]o, [a]ll, [e]dit: ALL\n')
+  expect(text).toContain('-a one\n+a two\nwrite a.txt? [y]es, [n]o, [a]ll, n[o]ne, [e]dit: what?\n')
+  expect(text).toContain('-c one\n+c two\nwrite c.txt? [y]es, [n]o, [a]ll, n[o]ne, [e]dit: ALL\n')
   expect(text).toContain('declined a.txt\n')
 
   expect(await onTerminal(['a'])).toMatchObject({ code: 0, given: 1, texts: 'a two\nb two\nc two\n' })
   expect(await onTerminal(['no', 'no', 'no'])).toMatchObject({ code: 0, given: 3, texts: 'a one\nb one\nc one\n' })
 })
 
-it('on a terminal a remark is returned to the model, and its new changes are asked about', async () => {
-  const { code, texts, said } = await onTerminal(['y', 'e', 'write three', 'a'])
-  expect([code, texts]).toEqual([0, 'a three\nb three\nc three\n'])
-  expect(said).toContain('They say:\n\nwrite three\n')
+it('on a terminal a remark is returned to the model, and what was accepted is kept', async () => {
+  const { code, text, texts, said } = await onTerminal(['y', 'e', 'write three', 'none', 'a'], ['b'])
+  expect([code, texts]).toEqual([0, 'a two\nb three\nc one\n'])
+  // the explanation first, once
+  expect(text).toMatch(/│ Done\.\n1 of 3\n[^]*2 of 3\n[^]*3 of 3\n/)
+  expect(said).toContain(
+    '- a.txt: applied.\n\n- b.txt: rejected.\n\nThey say:\n\nwrite three\n\n- c.txt: rejected, without a remark.',
+  )
+})
+
+const long = Array.from({ length: 30 }, (_, index) => `line ${index + 1}\n`).join('')
+const parts = `Two places.\n\n<FILE_CHANGES>\n<FILE_PATCH file_path="a.txt">\n@@\n-line 2\n+two\n@@\n-line 28\n+28\n</FILE_PATCH>\n</FILE_CHANGES>`
+
+async function longWorld() {
+  const server = await startModelServer((_, index) => ({ text: index === 0 ? parts : 'As you like.' }))
+  onTestFinished(() => server.close())
+  const cwd = tempTree({ ...files, 'a.txt': long })
+  const env = { BATON_GATEWAY_URL: server.url, BATON_HOME: tempTree() }
+  const said = () => server.requests.at(-1)?.body?.messages.at(-1)?.content ?? ''
+  return { cwd, env, said, read: () => readFileSync(join(cwd, 'a.txt'), 'utf8') }
+}
+
+it('on a terminal a file is decided hunk by hunk, and a remark about one reaches the model with its lines', async () => {
+  const { cwd, env, said, read } = await longWorld()
+  let given = 0
+  const answers = ['y', 'no, because it is a name']
+  const { code, output } = await inTerminal('baton ask.md', {
+    cwd,
+    env,
+    onScreen: (terminal, type) => {
+      const asked =
+        terminal
+          .everything()
+          .join('\n')
+          .match(/\[e\]dit:/g)?.length ?? 0
+      for (; given < Math.min(asked, answers.length); given += 1) type(`${answers[given]}\n`)
+    },
+  })
+  expect([code, given, read()]).toEqual([0, 2, long.replace('line 2\n', 'two\n')])
+  expect(stripVTControlCharacters(output)).toContain(
+    'write a.txt, hunk 2 of 2? [y]es, [n]o, [f]ile, [a]ll, n[o]ne, [e]dit: ',
+  )
+  expect(said()).toContain(
+    '- a.txt: hunk 1 of 2 applied, the rest rejected.\n\nRejected: a.txt:28\n\n-line 28\n+28\n\nThey say:\n\nit is a name',
+  )
+})
+
+it('from another terminal a file is approved in part, after which the run goes on', async () => {
+  const { cwd, env, said, read } = await longWorld()
+  expect((await baton(['ask.md', '--on-ask', 'suspend'], { cwd, env })).code).toBe(5)
+  const wrong = await baton(['approve', '--hunks', '3'], { cwd, env })
+  expect([wrong.code, wrong.stderr]).toEqual([
+    2,
+    expect.stringContaining('there is no hunk 3 to decide: the change has 2 hunks'),
+  ])
+  const { code, stderr } = await baton(['reject', '--hunks', '1', '--reason', 'keep it'], { cwd, env })
+  expect([code, read()]).toEqual([0, long.replace('line 28\n', '28\n')])
+  expect(stderr).toContain('patch    a.txt without hunk 1\n')
+  expect(said()).toContain('Rejected: a.txt:2\n\n-line 2\n+two\n\nThey say:\n\nkeep it')
+})
+
+it('from another terminal what was approved is kept when another change is rejected with a reason', async () => {
+  const server = await startModelServer((_, index) => ({ text: index === 0 ? several(['a', 'b'], 'two') : 'Good.' }))
+  onTestFinished(() => server.close())
+  const cwd = tempTree({ ...files, 'a.txt': 'a one\n', 'b.txt': 'b one\n' })
+  const env = { BATON_GATEWAY_URL: server.url, BATON_HOME: tempTree() }
+  const suspended = await baton(['ask.md', '--on-ask', 'suspend'], { cwd, env })
+  expect(suspended.stderr).toContain('waiting for approval: 2 calls\n')
+  await baton(['approve', '1', '--no-resume'], { cwd, env })
+  const { code } = await baton(['reject', '2', '--reason', 'not b'], { cwd, env })
+  const read = (name: string): string => readFileSync(join(cwd, name), 'utf8')
+  expect([code, read('a.txt'), read('b.txt')]).toEqual([0, 'a two\n', 'b one\n'])
 })
 
 it('a terminal that is closed instead of an answer suspends the run', async () => {
   const { code, text, texts } = await onTerminal(['y', '\u0004'])
+  // the rest of the review is left open as well, without a question
   expect([code, texts]).toEqual([5, 'a one\nb one\nc one\n'])
-  expect(text).toMatch(/waiting for approval: 1 call\n[^]*path: b\.txt\n[^]*baton resume /)
+  expect(text).toMatch(/waiting for approval: 2 calls\n[^]*path: b\.txt\n[^]*path: c\.txt\n[^]*baton resume /)
 })

@@ -7,10 +7,13 @@ import { type HttpServed, serveTree } from '../helpers/http-served.ts'
 import type { ModelScript } from '../helpers/model-server.ts'
 import { callsTools, startToolModel } from '../helpers/tool-model.ts'
 
+const long = Array.from({ length: 30 }, (_, index) => `line ${index + 1}\n`).join('')
 const files = {
   'baton.toml': 'model = "m"\n',
   'ask.md': 'What is this?\n',
   'write.md': '+++\ntools = ["write"]\nwrite_mode = true\n+++\nMake it.\n',
+  'review.md': '+++\nwrite_mode = "ask"\ncontext_globs = ["long.txt"]\n+++\nChange it.\n',
+  'long.txt': long,
   'plan.md': '+++\ntools = ["todo"]\n+++\nPlan it.\n',
 }
 const page = join(root, 'dist/bin/page')
@@ -139,6 +142,34 @@ it.skipIf(!hasChromium)('a question is approved by a button, and the run goes on
   await view.getByRole('article', { name: 'Answer for plan.md' }).getByText('Planned.').waitFor()
   expect(problems).toEqual([])
 })
+
+it.skipIf(!hasChromium)(
+  'the changes of an answer are reviewed beside what it says, by keys and hunk by hunk (needs chromium)',
+  async () => {
+    const text = `First the **file**.\n\n<FILE_CHANGES>\n<FILE_PATCH file_path="long.txt">\n@@\n-line 2\n+two\n@@\n-line 28\n+28\n</FILE_PATCH>\n<FILE_NEW file_path="new.txt">\nnew\n</FILE_NEW>\n</FILE_CHANGES>`
+    const served = await world([{ text }, { text: 'Then not.' }])
+    const { page: view, problems } = await openPage(served, { route: '#/files/review.md' })
+    await view.getByRole('button', { name: 'Run', exact: true }).click()
+    const [first, second] = [1, 2].map((id) => view.getByRole('article', { name: `Approve call ${id} of write?` }))
+    await first?.getByText('1 of 2', { exact: true }).waitFor()
+    await second?.getByText('2 of 2', { exact: true }).waitFor()
+    expect(
+      await view.getByRole('complementary', { name: 'What the answer says' }).locator('strong').textContent(),
+    ).toBe('file')
+    await first?.getByLabel('hunk 2 of 2, line 28').uncheck()
+    await first?.getByLabel('Remark about hunk 2 (optional)').fill('Keep it.')
+    await first?.getByRole('button', { name: 'Approve 1 of 2 hunks' }).click()
+    await first?.waitFor({ state: 'detached' })
+    // the first key only selects
+    await view.locator('body').press('y')
+    expect(await second?.count()).toBe(1)
+    await view.keyboard.press('y')
+    await view.getByRole('article', { name: 'Answer for review.md' }).getByText('Then not.').waitFor()
+    expect(readFileSync(join(served.folder, 'long.txt'), 'utf8')).toBe(long.replace('line 2\n', 'two\n'))
+    expect(readFileSync(join(served.folder, 'new.txt'), 'utf8')).toBe('new\n')
+    expect(problems).toEqual([])
+  },
+)
 
 it.skipIf(!hasChromium)(
   'a long question can be approved once all of it is shown, also what cannot be seen (needs chromium)',

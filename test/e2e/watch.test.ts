@@ -426,6 +426,32 @@ describe('the keys of --watch', () => {
     expect(terminal.cursorShown).toBe(true)
   })
 
+  it('are lent to a question, which takes only what is typed after it, and work again afterwards', async () => {
+    const change = (text: string) => ({
+      text: `Why not.\n\n<FILE_CHANGES>\n<FILE_NEW file_path="new.txt">\n${text}\n</FILE_NEW>\n</FILE_CHANGES>`,
+    })
+    const at = await world({ 'ask.md': prompt('Ask.', 'write_mode = "ask"\n') }, () => change('made'))
+    let [asked, rests, isEarly] = [0, 0, false]
+    const { code, terminal } = await inTerminal('baton ask.md -w', {
+      ...at,
+      onScreen(screen, type) {
+        const text = screen.everything().join('\n')
+        if (!isEarly && at.server.requests.length === 1) {
+          isEarly = true
+          type('x')
+        }
+        const questions = text.split('[e]dit:').length - 1
+        // the second run is asked about once more
+        while (asked < questions) type(['n\n', 'y\n'][(asked += 1) - 1] ?? 'n\n')
+        const count = text.split('press r or Enter to rerun, q to quit').length - 1
+        while (rests < count) type(['r', 'q'][(rests += 1) - 1] ?? '')
+      },
+    })
+    expect([code, asked, at.server.requests.length]).toEqual([0, 2, 2])
+    expect(terminal.everything().join('\n')).toContain('│ Why not.\n')
+    expect(read(at, 'new.txt')).toBe('made\n')
+  })
+
   it('end with 130 for Ctrl-C while no run is going, and leave the terminal as it was', async () => {
     const at = await world({ 'ask.md': prompt('Ask.') })
     let isTyped = false

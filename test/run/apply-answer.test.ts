@@ -8,7 +8,8 @@ import { sha256 } from '../../src/base/hash.ts'
 import type { JsonObject } from '../../src/base/json.ts'
 import type { ModelResult } from '../../src/event/agent.ts'
 import { withServices } from '../../src/event/context.ts'
-import type { Approver } from '../../src/event/permission.ts'
+import { type ActionView, actionView } from '../../src/event/action-view.ts'
+import type { Approver, Decision } from '../../src/event/permission.ts'
 import { type Message, textOf } from '../../src/event/message.ts'
 import { nothingSpent } from '../../src/event/meter.ts'
 import { applyAnswer } from '../../src/run/apply-answer.ts'
@@ -335,7 +336,7 @@ describe('write_mode = "ask"', () => {
   })
 
   it('returns a remark to the model, which does not count as a correction', async () => {
-    const said = [{ remark: 'Write AA.' }, 'allow', 'allow'] as const
+    const said = [{ remark: 'Write AA.' }, 'deny', 'allow', 'allow'] as const
     let count = 0
     const approver: Approver = async () => said[count++] ?? 'deny'
     const better = changes(patch('a.js', '-a\n+AA'), patch('b.js', '-b\n+B'))
@@ -346,8 +347,87 @@ describe('write_mode = "ask"', () => {
       approver,
     })
     expect(asked).toHaveLength(1)
-    expect(asked[0]).toContain('They say:\n\nWrite AA.\n')
+    expect(asked[0]).toContain('- a.js: rejected.\n\nThey say:\n\nWrite AA.\n')
     expect(tree).toEqual({ 'a.js': 'AA\n', 'b.js': 'B\n' })
+  })
+
+  it('keeps what was accepted if another change is rejected with a remark, and tells the model which', async () => {
+    const said = ['allow', { remark: 'Not b.' }, 'allow'] as const
+    const views: ActionView[] = []
+    const approver: Approver = async (action) => {
+      views.push(actionView(action))
+      return said[views.length - 1] ?? 'deny'
+    }
+    const { answer, asked, tree } = await attempt({
+      files,
+      answers: [`First a, then b.\n\n${both}`, changes(patch('b.js', '-b\n+BB'))],
+      settings,
+      approver,
+    })
+    expect(asked).toHaveLength(1)
+    expect(asked[0]).toContain('- a.js: applied.\n\n- b.js: rejected.\n\nThey say:\n\nNot b.\n')
+    expect(tree).toEqual({ 'a.js': 'A\n', 'b.js': 'BB\n' })
+    expect(answer?.fileChanges).toMatchObject([{ file_path: 'a.js' }, { file_path: 'b.js' }])
+    const explanation = 'First a, then b.'
+    expect(views.slice(0, 2).map(({ review }) => review)).toEqual([
+      { number: 1, count: 2, explanation },
+      { number: 2, count: 2, explanation },
+    ])
+  })
+
+  it('keeps it if the model then sends no change, and if its new file is rejected too', async () => {
+    const said: Decision[] = ['allow', { remark: 'Not b.' }]
+    const { error, tree } = await attempt({
+      files,
+      answers: [both, 'I leave it.'],
+      settings,
+      approver: async () => said.shift() ?? 'deny',
+    })
+    expect([error, tree]).toEqual([undefined, { 'a.js': 'A\n', 'b.js': 'b\n' }])
+    const again: Decision[] = ['allow', { remark: 'Not b.' }, 'deny']
+    const second = await attempt({
+      files,
+      answers: [both, both],
+      settings,
+      approver: async () => again.shift() ?? 'deny',
+    })
+    expect(second.tree).toMatchObject({ 'a.js': 'A\n' })
+  })
+
+  it('makes exactly the accepted hunks of a file, and returns the others with their lines and remarks', async () => {
+    const long = Array.from({ length: 30 }, (_, index) => `line ${index + 1}`)
+    const wide = { 'a.js': `${long.join('\n')}\n`, 'b.js': 'b\n' }
+    const three = `<FILE_PATCH file_path="a.js">\n@@\n-line 2\n+two\n@@\n-line 15\n+fifteen\n@@\n-line 29\n+twenty-nine\n</FILE_PATCH>`
+    const said: Decision[] = [{ hunks: [1, 3], remarks: [{ hunk: 2, text: 'Use 15.' }] }, 'allow', 'allow']
+    const { answer, asked, tree } = await attempt({
+      files: wide,
+      answers: [changes(three, patch('b.js', '-b\n+B')), changes(patch('a.js', '-line 15\n+15'))],
+      settings,
+      approver: async () => said.shift() ?? 'deny',
+    })
+    expect(asked[0]).toContain(
+      '- a.js: hunks 1 and 3 of 3 applied, the rest rejected.\n\nRejected: a.js:15\n\n-line 15\n+fifteen\n\nThey say:\n\nUse 15.\n\n- b.js: applied.',
+    )
+    // what it now has
+    expect(asked[0]).toContain('<file path="a.js" lines="30">\nline 1\ntwo\nline 3\n')
+    const expected = wide['a.js']
+      .replace('line 2\n', 'two\n')
+      .replace('line 15\n', '15\n')
+      .replace('line 29\n', 'twenty-nine\n')
+    expect(tree).toEqual({ 'a.js': expected, 'b.js': 'B\n' })
+    expect(answer?.fileChanges).toMatchObject([{ declined_hunks: [2] }, { file_path: 'b.js' }, { file_path: 'a.js' }])
+  })
+
+  it('leaves out a change of a file of which an earlier change was rejected, whatever was said about it', async () => {
+    const append = `<FILE_APPEND file_path="a.js">\nmore\n</FILE_APPEND>`
+    const said: Decision[] = ['deny', 'allow', 'allow']
+    const { tree } = await attempt({
+      files,
+      answers: [changes(patch('a.js', '-a\n+A'), append, patch('b.js', '-b\n+B'))],
+      settings,
+      approver: async () => said.shift() ?? 'deny',
+    })
+    expect(tree).toEqual({ 'a.js': 'a\n', 'b.js': 'B\n' })
   })
 
   it('does not make a change that differs by then', async () => {

@@ -1,5 +1,7 @@
 import { basename, join } from 'node:path'
+import { defined } from '../../base/json.ts'
 import { harmlessName } from '../../base/terminal-text.ts'
+import { hunkNames } from '../../event/review.ts'
 import { approvalsIn, waitingRuns } from '../../history/pending.ts'
 import { findAnyRun } from '../../journal/find-run.ts'
 import { approvalLines } from '../../render/approval.ts'
@@ -11,16 +13,24 @@ import { withPlace } from '../with-place.ts'
 import { workspaceRuns } from '../runs-folder.ts'
 import { resumeCommand } from './resume.ts'
 
-type Answering = Omit<Flags<'approve'>, 'always'>
+type Answering = Omit<Flags<'approve'>, 'always' | 'hunks'>
 
 /** `baton approve [RUN] [CALL]`: records the approval, then resumes the run. Returns the exit code of the run. */
-export function approveCommand({ always, ...flags }: Flags<'approve'>, io: CommandIo): Promise<number> {
-  return answer({ kind: 'approve', always }, flags, io)
+export async function approveCommand({ always, hunks, ...flags }: Flags<'approve'>, io: CommandIo): Promise<number> {
+  return answer({ kind: 'approve', always, hunks: hunkNumbers(hunks) }, flags, io)
 }
 
 /** `baton reject [RUN] [CALL]`: the same for a rejection. */
-export function rejectCommand({ reason, ...flags }: Flags<'reject'>, io: CommandIo): Promise<number> {
-  return answer({ kind: 'reject', reason }, flags, io)
+export async function rejectCommand({ reason, hunks, ...flags }: Flags<'reject'>, io: CommandIo): Promise<number> {
+  return answer({ kind: 'reject', reason, hunks: hunkNumbers(hunks) }, flags, io)
+}
+
+/** `1,3`. @throws BatonError USAGE */
+function hunkNumbers(text: string | undefined): readonly number[] | undefined {
+  if (text === undefined) return undefined
+  const words = text.split(',').map((word) => word.trim())
+  if (words.every((word) => /^[1-9]\d{0,5}$/.test(word))) return words.map(Number)
+  throw usageError(`--hunks takes numbers, not "${text}"`, 'They count from 1, in the order of the diff: --hunks 1,3')
 }
 
 async function answer(verdict: Verdict, flags: Answering, io: CommandIo): Promise<number> {
@@ -28,6 +38,8 @@ async function answer(verdict: Verdict, flags: Answering, io: CommandIo): Promis
   const { env, home } = workplace
   const { folder: runs } = await workspaceRuns(flags, workplace)
   const { run, call } = readWords(flags)
+  if (flags.all && verdict.hunks !== undefined)
+    throw usageError('--all and --hunks cannot be combined', 'Name one call.')
   if (call !== undefined && flags.all) throw usageError('--all and a call cannot be combined', 'Leave one of them out.')
   const folder = run === undefined ? await onlyWaitingRun(runs) : findAnyRun(runs, run)
   if (flags.ids) {
@@ -72,11 +84,15 @@ function tell({ decided, open }: Decided, { verdict, flags, folder, workplace }:
   const word = verdict.kind === 'approve' ? 'approved' : 'rejected'
   const lines = decided.map(({ id, tool, place }) => {
     const what = `${id}  ${harmlessName(tool)}  ${paint('dim', harmlessName(place))}`
-    return `${paint(verdict.kind === 'approve' ? 'green' : 'yellow', word)} ${what}\n`
+    const part = verdict.hunks === undefined ? '' : `  ${hunkNames(verdict.hunks)}`
+    return `${paint(verdict.kind === 'approve' ? 'green' : 'yellow', word)} ${what}${part}\n`
   })
   // a program reads the events of the resumed run
   if (!flags.noResume) return note(lines.join(''))
-  print({ run, decision: verdict.kind, decided, open }, () => (flags.level === 'quiet' ? '' : lines.join('')))
+  const { hunks } = verdict
+  print({ run, decision: verdict.kind, ...defined({ hunks }), decided, open }, () =>
+    flags.level === 'quiet' ? '' : lines.join(''),
+  )
   const command = (words: string): string => `baton ${withPlace(words.replace('RUN', run), flags)}`
   if (open.length > 0) note(`still pending:\n${approvalLines(open, { paint, command }).join('\n')}\n`)
   note(`${paint('cyan', 'resume')}: ${command('resume RUN')}\n`)

@@ -4,7 +4,7 @@ import { findEditor, startDetached } from '../../base/editor.ts'
 import { type StartOptions, startRun } from '../../runner.ts'
 import type { RunReport } from '../../wiring/conduct.ts'
 import { createPerson } from '../approver.ts'
-import { isAttended } from '../confirm.ts'
+import { isAttended, type QuestionIo } from '../confirm.ts'
 import type { Flags } from '../command-specs.ts'
 import { usageError } from '../command.ts'
 import { defined } from '../../base/json.ts'
@@ -67,7 +67,7 @@ async function isLeftAlone(around: Surroundings): Promise<boolean> {
   return own.some(({ path, value }) => path.join('.') === 'run.unattended' && value === true)
 }
 
-async function runOnce({ flags, source, around, said, ...hooks }: PreparedRun, io: CommandIo): Promise<RunReport> {
+async function runOnce({ flags, source, around, said, ...hooks }: PreparedRun, io: QuestionIo): Promise<RunReport> {
   const { input: inputs, onFiles, var: vars, model, dry, outputSchema } = flags
   const { file, text, stdin } = source
   const given = {
@@ -86,8 +86,8 @@ async function runOnce({ flags, source, around, said, ...hooks }: PreparedRun, i
   const streams = flags.watch && io.outIsTerminal && dry !== 'changes'
   const answers = streams ? (await import('../../render/streamed-answer.ts')).createStreamedAnswer : undefined
   return presentRun({ flags, around, ...defined({ said, answers }) }, io, async (listener, hold) => {
-    // a watch session reads its own keys
-    const mayAsk = { ...flags, noInput: flags.noInput || flags.watch }
+    // a watch session reads keys, and lends the terminal to questions
+    const mayAsk = { ...flags, noInput: flags.noInput || (flags.watch && io.lend === undefined) }
     const person = createPerson(mayAsk, { ...io, cwd: around.cwd, hold })
     const report = await startRun(file, { ...options, ...person }, listener)
     return { ...report, error: withMeant(report.error, file) }

@@ -256,6 +256,12 @@ export async function showFileDiffs(
     note(`not in the workspace (${reason}):\n`)
     print({ run, kind: 'left_out', place, reason, diff }, painted(diff))
   }
+  const planned = count > 0 ? [] : await (await import('../../journal/planned-changes.ts')).plannedDiffs(folder)
+  for (const diff of planned) {
+    if (count === 0) note(`planned, not made; apply: baton apply ${run}\n`)
+    count += 1
+    print({ run, kind: 'planned', diff }, painted(diff))
+  }
   if (count === 0) note(`run ${run} changed no files\n`)
   return 0
 }

@@ -9,14 +9,15 @@ import type { SessionTotal, WatchEnd, WatchMessage } from '../../watch/session.t
 import type { RunReport } from '../../wiring/conduct.ts'
 import { type WatchedOptions, watchRuns } from '../../wiring/watch-runs.ts'
 import type { Flags } from '../command-specs.ts'
+import type { QuestionIo } from '../confirm.ts'
 import { type CommandIo, surroundings } from '../io.ts'
 import { describeError } from '../report.ts'
-import { deliverTyped, isTerminal } from '../typed-ahead.ts'
+import { deliverTyped, discardTyped, isTerminal } from '../typed-ahead.ts'
 
 /** Runs once and shows the run. */
 export type RunEach = (
   options: WatchedOptions,
-  io: CommandIo,
+  io: QuestionIo,
 ) => Promise<Pick<RunReport, 'error' | 'exitCode' | 'usage' | 'costUsd'>>
 
 /**
@@ -26,7 +27,7 @@ export type RunEach = (
 export async function watchCommand(flags: Flags<'run'>, io: CommandIo, runEach: RunEach): Promise<number> {
   const around = surroundings(flags, io)
   const paint = createPaint({ env: around.env, isTerminal: io.errIsTerminal })
-  let endKeys: (() => void) | undefined
+  let keys: Keys | undefined
   let endInterrupts: (() => void) | undefined
   try {
     const end = await watchRuns({
@@ -35,19 +36,19 @@ export async function watchCommand(flags: Flags<'run'>, io: CommandIo, runEach: 
         for (const written of [flags.output, flags.report]) {
           if (written !== undefined) options.log.changed(resolve(around.cwd, written))
         }
-        return runEach(options, { ...io, signal })
+        return runEach(options, { ...io, signal, lend: keys?.lend })
       },
       onError: (error) => io.err(describeError(error, { cwd: io.cwd, paint })),
-      say: (message) => io.err(describeWatch(message, { flags, cwd: io.cwd, paint, hasKeys: endKeys !== undefined })),
+      say: (message) => io.err(describeWatch(message, { flags, cwd: io.cwd, paint, hasKeys: keys !== undefined })),
       signal: io.signal,
       start({ key, interrupt }) {
         endInterrupts = io.onInterrupt(interrupt)
-        if (flags.file !== '-') endKeys = readKeys(io.input(), { ...io, onKey: key })
+        if (flags.file !== '-') keys = readKeys(io.input(), { ...io, onKey: key })
       },
     })
     return exitCodeFor(end, io.signal)
   } finally {
-    endKeys?.()
+    keys?.end()
     endInterrupts?.()
   }
 }
@@ -70,12 +71,19 @@ interface KeyHandlers extends Pick<CommandIo, 'interrupt' | 'suspend' | 'onConti
 const controlC = '\u0003'
 const controlZ = '\u001a'
 
+interface Keys {
+  readonly end: () => void
+  /** Hands the terminal over for a question: what is typed meanwhile is no key. */
+  readonly lend: () => Promise<() => void>
+}
+
 /**
- * Passes on each key that is pressed from now on; in raw mode, Ctrl-C and Ctrl-Z are keys, too. Returns the function
- * that ends this; undefined if the stream is not a terminal.
+ * Passes on each key that is pressed from now on; in raw mode, Ctrl-C and Ctrl-Z are keys, too. Undefined if the stream
+ * is not a terminal.
  */
-function readKeys(input: Readable, { onKey, interrupt, suspend, onContinue }: KeyHandlers): (() => void) | undefined {
+function readKeys(input: Readable, { onKey, interrupt, suspend, onContinue }: KeyHandlers): Keys | undefined {
   if (!isTerminal(input)) return undefined
+  let isLent = false
   // what was typed before the session was not meant for it
   let isTypedBefore = true
   const onData = (bytes: Buffer): void => {
@@ -88,17 +96,31 @@ function readKeys(input: Readable, { onKey, interrupt, suspend, onContinue }: Ke
     }
   }
   // the shell has changed the mode of the terminal in the meantime
-  const endContinue = onContinue(() => void input.setRawMode(true))
+  const endContinue = onContinue(() => {
+    if (!isLent) input.setRawMode(true)
+  })
   // losing the terminal is reported by a signal
   const onError = (): void => undefined
   input.setRawMode(true)
   input.on('data', onData).on('error', onError)
   void deliverTyped(input).then(() => (isTypedBefore = false))
-  return () => {
-    endContinue()
-    input.off('data', onData).off('error', onError)
-    input.setRawMode(false)
-    input.pause()
+  return {
+    end() {
+      endContinue()
+      input.off('data', onData).off('error', onError)
+      input.setRawMode(false)
+      input.pause()
+    },
+    async lend() {
+      isLent = true
+      input.off('data', onData)
+      await discardTyped(input, { interrupt })
+      return () => {
+        isLent = false
+        input.setRawMode(true)
+        input.on('data', onData).resume()
+      }
+    },
   }
 }
 

@@ -1,6 +1,8 @@
 import type { RunFilter } from '../data/run-list.ts'
 import { fetchSigned } from './session.ts'
+import type { PartialDecision } from '../../event/permission.ts'
 import type {
+  ApprovalView,
   BegunPrompt,
   BegunRun,
   Comparison,
@@ -104,14 +106,23 @@ export async function undoRun(id: string, paths?: readonly string[]): Promise<Be
   return post(`${runPath(id)}/undo`, paths === undefined ? {} : { paths })
 }
 
-/** Answers an approval request of a run. @param reason for the model; may be empty */
+/** Answers an approval request of a run; returns how many are left. @param reason for the model; may be empty */
 export async function decide(
   id: string,
   call: string,
-  decision: { readonly verdict: 'approve' | 'reject'; readonly reason: string },
-): Promise<void> {
-  const { verdict, reason } = decision
-  await post(`${runPath(id)}/approvals/${encodeURIComponent(call)}/${verdict}`, reason === '' ? {} : { reason })
+  decision: Pick<PartialDecision, 'remarks'> & {
+    readonly verdict: 'approve' | 'reject'
+    readonly reason: string
+    readonly hunks?: readonly number[]
+  },
+): Promise<number> {
+  const { verdict, reason, ...part } = decision
+  const body = { ...part, ...(reason !== '' && { reason }) }
+  const { open } = await post<{ readonly open: readonly ApprovalView[] }>(
+    `${runPath(id)}/approvals/${encodeURIComponent(call)}/${verdict}`,
+    body,
+  )
+  return open.length
 }
 
 async function get<Body>(path: string): Promise<Body> {

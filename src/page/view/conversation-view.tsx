@@ -6,7 +6,7 @@ import { useLoaded } from '../live/use-loaded.ts'
 import { useRun } from '../live/use-run.ts'
 import type { ConversationMessage } from '../live/wire.ts'
 import { hashOf, type Route } from '../route.ts'
-import { ApprovalCard } from './approval-card.tsx'
+import { Approvals } from './approvals.tsx'
 import { Composer } from './composer.tsx'
 import { Loading } from './loading.tsx'
 import { LongText } from './long-text.tsx'
@@ -109,9 +109,7 @@ function Writing({ id, onEnded }: { readonly id: string; readonly onEnded: () =>
   }, [status, onEnded])
   return (
     <div aria-live="polite">
-      {(detail?.approvals ?? []).map((approval) => (
-        <ApprovalCard key={approval.id} run={id} approval={approval} onDecided={reload} />
-      ))}
+      <Approvals run={id} approvals={detail?.approvals ?? []} onDecided={reload} />
       {texts.size === 0 ? (
         <p class="about">Working…</p>
       ) : (

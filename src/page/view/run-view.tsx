@@ -3,7 +3,7 @@ import { useMemo, useState } from 'preact/hooks'
 import { resumeRun } from '../live/api.ts'
 import { useRun } from '../live/use-run.ts'
 import type { Route } from '../route.ts'
-import { ApprovalCard } from './approval-card.tsx'
+import { Approvals } from './approvals.tsx'
 import { ConnectionBanner } from './connection-banner.tsx'
 import { useNotice } from './notice.tsx'
 import { PlacePanel } from './place-panel.tsx'
@@ -31,8 +31,8 @@ export function RunView({ id, tab, go }: RunViewProps): VNode {
   const chosen = runTabs.find((one) => one.id === tab) ?? firstTab
 
   /** A suspended run is resumed after its last approval is answered; an active run continues automatically. */
-  const decided = (): void => {
-    if (detail === undefined || detail.run.status === 'running' || detail.approvals.length > 1) live.reload()
+  const decided = (left: number): void => {
+    if (detail === undefined || detail.run.status === 'running' || left > 0) live.reload()
     else resumeRun(id).then(live.follow, complain)
   }
 
@@ -53,11 +53,7 @@ export function RunView({ id, tab, go }: RunViewProps): VNode {
     <section class="view run" aria-label={`Run ${id}`}>
       <ConnectionBanner stream={live.stream} />
       <RunHeader detail={detail} now={now} reload={live.reload} follow={live.follow} go={go} />
-      <div class="approvals" role="region" aria-label="Pending approvals" aria-live="polite">
-        {detail.approvals.map((approval) => (
-          <ApprovalCard key={approval.id} run={id} approval={approval} onDecided={decided} />
-        ))}
-      </div>
+      <Approvals run={id} approvals={detail.approvals} onDecided={decided} />
       <TabBar tabs={shown} chosen={chosen} onChoose={(to) => go({ kind: 'run', id, tab: to.id })} />
       <div class="split">
         <div class="panel" role="tabpanel" id={`panel-${chosen.id}`} aria-labelledby={`tab-${chosen.id}`}>

@@ -32,7 +32,7 @@ export interface ActiveRuns {
   /** Returns false if the run is not held here. */
   readonly cancel: (id: string) => boolean
   /** Answers an approval request by its number; returns false if it is not pending here. */
-  readonly answer: (id: string, call: string, answer: ApprovalAnswer) => boolean
+  readonly answer: (id: string, call: string, answer: (request: ApprovalRequest) => ApprovalAnswer) => boolean
   readonly listenToDeltas: (id: string) => ListenToDeltas
   /** Stops all runs, like Ctrl-C. Never rejects. */
   readonly close: () => Promise<void>
@@ -45,7 +45,10 @@ interface Resumed {
 
 interface HeldRun {
   readonly stop: AbortController
-  readonly questions: Map<string, (answer: ApprovalAnswer) => void>
+  readonly questions: Map<
+    string,
+    { readonly request: ApprovalRequest; readonly settle: (answer: ApprovalAnswer) => void }
+  >
   readonly listeners: Set<(delta: Delta) => void>
 }
 
@@ -109,9 +112,9 @@ export function createActiveRuns({ most, runs: folder }: ActiveRunsOptions): Act
       return held !== undefined
     },
     answer(id, call, answer) {
-      const settle = runs.get(id)?.questions.get(call)
-      settle?.(answer)
-      return settle !== undefined
+      const question = runs.get(id)?.questions.get(call)
+      question?.settle(answer(question.request))
+      return question !== undefined
     },
     listenToDeltas: (id) => (listener) => {
       const held = runs.get(id)
@@ -130,9 +133,10 @@ function stopped(): BatonError {
   return new BatonError('ABORTED', 'the run was stopped', { hint: 'It can be resumed.' })
 }
 
-function ask({ id, signal }: ApprovalRequest, { questions }: HeldRun): Promise<ApprovalAnswer> {
-  return new Promise<ApprovalAnswer>((resolve, reject) => {
-    questions.set(id, resolve)
+function ask(request: ApprovalRequest, { questions }: HeldRun): Promise<ApprovalAnswer> {
+  const { id, signal } = request
+  return new Promise<ApprovalAnswer>((settle, reject) => {
+    questions.set(id, { request, settle })
     signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
   }).finally(() => questions.delete(id))
 }

@@ -8,7 +8,8 @@ import { readRunState } from '../../journal/run-state.ts'
 import { nodeFiles } from '../../journal/file-port.ts'
 import { epochsIn } from '../../journal/segment.ts'
 import { openSigningKey } from '../../journal/signing.ts'
-import { type ApprovalAnswer, answerCalls } from '../../library/approvals.ts'
+import { partDecision } from '../../event/review.ts'
+import { type ApprovalAnswer, type ApprovalRequest, answerCalls } from '../../library/approvals.ts'
 import { beginResume, beginRun } from '../../library/runs.ts'
 import { undoRun } from '../../undo/run.ts'
 import type { Verdict } from '../../wiring/decide.ts'
@@ -91,7 +92,7 @@ export function createRunActions(served: ServedWorkspace, held: ActiveRuns): Run
     async decide(id, call, verdict) {
       const folder = folderOf(served, id)
       if (held.isHeld(id)) {
-        if (!held.answer(id, call, answerOf(verdict)))
+        if (!held.answer(id, call, (request) => answerOf(verdict, request)))
           throw new Refusal(409, `run ${id} is not waiting for approval of call ${call}`)
         return (await approvalsIn(folder)).filter((one) => one.id !== call)
       }
@@ -111,7 +112,14 @@ function amount(usd: number): string {
   return usd.toFixed(12).replace(/\.?0+$/, '')
 }
 
-function answerOf(verdict: Verdict): ApprovalAnswer {
+/** @throws BatonError USAGE for hunks that the change does not have */
+function answerOf(verdict: Verdict, { hunks: count = 0 }: ApprovalRequest): ApprovalAnswer {
+  const { hunks } = verdict
+  if (hunks !== undefined) {
+    const all = Array.from({ length: count }, (_, index) => index + 1)
+    const decision = partDecision({ ...verdict, hunks }, all)
+    if (typeof decision === 'string' || 'hunks' in decision) return decision
+  }
   if (verdict.kind === 'approve') return verdict.always === true ? 'always' : 'allow'
   const reason = verdict.reason?.trim() ?? ''
   return reason === '' ? 'deny' : { deny: reason }

@@ -31,8 +31,8 @@ export function conversationRoutes({ conversations, actions }: ConversationRoute
         gives: schemas.decided,
         status: 200,
       },
-      async ({ params: { id = '' }, body: { call, always } }) => ({
-        open: await actions.decide(id, await callOf(id, call), { kind: 'approve', always }),
+      async ({ params: { id = '' }, body: { call, ...body } }) => ({
+        open: await actions.decide(id, await callOf(id, call), { kind: 'approve', ...body }),
       }),
     ),
     post(
@@ -43,8 +43,8 @@ export function conversationRoutes({ conversations, actions }: ConversationRoute
         gives: schemas.decided,
         status: 200,
       },
-      async ({ params: { id = '' }, body: { call, reason } }) => ({
-        open: await actions.decide(id, await callOf(id, call), { kind: 'reject', reason }),
+      async ({ params: { id = '' }, body: { call, ...body } }) => ({
+        open: await actions.decide(id, await callOf(id, call), { kind: 'reject', ...body }),
       }),
     ),
     get(

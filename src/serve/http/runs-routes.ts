@@ -147,8 +147,8 @@ export function runsRoutes({ served, held, comparison: limits, ...parts }: RunsR
         gives: schemas.decided,
         status: 200,
       },
-      async ({ params, body: { always } }) => ({
-        open: await actions.decide(idOf(params), params['call'] ?? '', { kind: 'approve', always }),
+      async ({ params, body }) => ({
+        open: await actions.decide(idOf(params), params['call'] ?? '', { kind: 'approve', ...body }),
       }),
     ),
     post(
@@ -159,8 +159,8 @@ export function runsRoutes({ served, held, comparison: limits, ...parts }: RunsR
         gives: schemas.decided,
         status: 200,
       },
-      async ({ params, body: { reason } }) => ({
-        open: await actions.decide(idOf(params), params['call'] ?? '', { kind: 'reject', reason }),
+      async ({ params, body }) => ({
+        open: await actions.decide(idOf(params), params['call'] ?? '', { kind: 'reject', ...body }),
       }),
     ),
   ]

@@ -21,7 +21,7 @@ const run = z
     v: z.literal(1),
     id: text,
     file: text,
-    target: z.enum(['prompt', 'agent', 'undo', 'conversation']),
+    target: z.enum(['prompt', 'agent', 'undo', 'apply', 'conversation']),
     started: text,
     ended: text.nullable(),
     duration_ms: z.number(),
@@ -70,6 +70,11 @@ const approval = z
     tool: text,
     input: z.unknown(),
     diff: z.optional(text),
+    hunks: z.optional(count).describe('How many hunks of the diff can be decided one by one.'),
+    review: z
+      .object({ number: count, count, explanation: z.optional(text) })
+      .optional()
+      .describe('Of a change of an answer: which of how many, and what the answer says besides.'),
     asked: text,
     until: z.optional(text),
   })
@@ -171,15 +176,23 @@ export const undoBody = z.strictObject({
     .optional()
     .describe('Relative to the workspace. Default: all files that the run has changed.'),
 })
+const hunks = z.array(z.number().int().min(1)).max(10_000).optional()
 export const approveBody = z.strictObject({
   always: z
     .boolean()
     .optional()
     .describe('Also approves later calls of the same tool with the same subject in this run.'),
-  reason: z.string().max(10_000).optional(),
+  hunks: hunks.describe('Of a change, only these hunks are approved, counted from 1.'),
+  remarks: z
+    .array(z.strictObject({ hunk: z.number().int().min(1), text: z.string().min(1).max(10_000) }))
+    .max(1_000)
+    .optional()
+    .describe('Why other hunks are rejected; passed on to the model.'),
+  reason: z.string().max(10_000).optional().describe('The same for each hunk without a remark. Only with hunks.'),
 })
 export const rejectBody = z.strictObject({
   reason: z.string().max(10_000).optional().describe('Passed on to the model.'),
+  hunks: hunks.describe('Of a change, only these hunks are rejected, counted from 1.'),
 })
 export const noBody = z.looseObject({})
 

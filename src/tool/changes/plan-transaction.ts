@@ -7,6 +7,7 @@ import { sha256 } from '../../base/hash.ts'
 import { defined } from '../../base/json.ts'
 import { part } from '../../event/place.ts'
 import type { FileChange } from '../../event/event.ts'
+import type { ApprovedChange } from './approved-changes.ts'
 import type { OverlayChange } from '../../event/overlay.ts'
 import type { RunStore } from '../../event/context.ts'
 import type { FileCall, FileContext } from '../workspace-files.ts'
@@ -48,8 +49,8 @@ export interface PlanOptions {
   readonly maxBytes?: number
   /** Maps the files on disk to those to plan for; the files on disk if omitted. */
   readonly files?: (disk: Files) => Files
-  /** The diffs that the user approved, in order: anything else is refused. */
-  readonly approved?: readonly string[]
+  /** What the user approved, in order: anything else is refused. */
+  readonly approved?: readonly ApprovedChange[]
 }
 
 /** Why a set of changes is not applied; plain JSON. Paths are as in `TransactionResult`. */
@@ -100,7 +101,7 @@ async function planIn(
   { context, thread, baseDir, partial, approved, seen, ...others }: PlanOptions & Planning & Sight,
 ): Promise<TransactionPlan> {
   const directives = withoutGuesses(onDisk(asked, baseDir), (path) => isThere(path, space))
-  const steps = (await planChanges(directives, space, thread)).map(acceptUnchanged)
+  let steps: readonly ChangeStep[] = (await planChanges(directives, space, thread)).map(acceptUnchanged)
   const hasFailed = steps.some(({ item }) => !item.isSuccess)
   const isRefused = partial ? hasFailed && steps.every(({ action }) => action === undefined) : hasFailed
   const refused = async (failed: readonly ChangeStep[]): Promise<TransactionPlan> => {
@@ -119,10 +120,12 @@ async function planIn(
       { baseDir, ...(others.files && { files: others.files }) },
       { context, thread },
     )
-    const diffs = shown.map(({ diff }) => diff)
-    if (diffs.length !== approved.length || diffs.some((diff, index) => diff !== approved[index])) {
+    const { approvedSteps } = await import('./approved-changes.ts')
+    const made = approvedSteps(steps, { shown, approved, files: space.files })
+    if (made === undefined) {
       return refused(steps.map(({ item: one }) => ({ item: { ...one, isSuccess: false, error: notApproved } })))
     }
+    steps = made
   }
 
   const kept = measured(directives, steps)
@@ -250,7 +253,7 @@ export function previewTransaction(
   asked: readonly Directive[],
   options: PlanOptions,
   call: AnswerCall,
-  overlay?: (steps: readonly ChangeStep[]) => readonly OverlayChange[],
+  overlay?: (steps: readonly ChangeStep[], files: Files) => readonly OverlayChange[],
 ): Promise<PlannedChanges | RefusedPlan> {
   const { context } = call
   const directives = relativeTo(options.baseDir, asked)
@@ -259,7 +262,14 @@ export function previewTransaction(
     if (plan.kind !== 'ready') return plan
     const items = plan.steps.map(({ item: one }) => reportOf(one))
     const changes = await shownSteps(plan.steps, options, { context, thread })
-    return { kind: 'planned' as const, items, changes, ...(overlay && { overlay: overlay(plan.steps) }) }
+    return {
+      kind: 'planned' as const,
+      items,
+      changes,
+      ...(overlay && {
+        overlay: overlay(plan.steps, (options.files ?? asOnDisk)(diskSpace(options.baseDir, context).files)),
+      }),
+    }
   })
 }
 
@@ -351,7 +361,7 @@ function changeOf(action: ChangeAction, isNew: boolean, name: Sides['name']): Gi
 }
 
 /** Empty for a missing file; undefined if it is not text. */
-function textOf(files: Files, path: string): string | undefined {
+export function textOf(files: Files, path: string): string | undefined {
   if (files.kindAt(path) === undefined) return ''
   try {
     return files.textAt(path)

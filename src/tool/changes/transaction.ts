@@ -17,7 +17,8 @@ import {
 import { sha256 } from '../../base/hash.ts'
 import { sizeText } from '../../base/size.ts'
 import type { OverlayChange } from '../../event/overlay.ts'
-import { mostPlanned, notePlanned, overlaid } from './change-space.ts'
+import { type Files, filesAfter, mostPlanned, notePlanned, overlaid } from './change-space.ts'
+import { isBatonError } from '../../base/error.ts'
 
 export interface TransactionOptions extends PlanOptions {
   /** The queue in which the sets of a run wait for each other. */
@@ -133,9 +134,15 @@ export async function dryTransaction(
   const work = async (): Promise<PlannedChanges | RefusedPlan> => {
     const texts = new Map<string, string>()
     let isNew = false
-    const overlayOf = (steps: readonly ChangeStep[]): readonly OverlayChange[] => {
+    const overlayOf = (steps: readonly ChangeStep[], present: Files): readonly OverlayChange[] => {
       isNew = true
-      const changes = steps.flatMap(({ action }) => (action === undefined ? [] : [changeOf(action, texts)]))
+      let files = present
+      const changes = steps.flatMap(({ action }) => {
+        if (action === undefined) return []
+        const over = hashAt('from' in action ? action.from : action.path, files)
+        files = filesAfter(files, action)
+        return [{ ...changeOf(action, texts), ...(over !== undefined && { over }) }]
+      })
       for (const text of texts.values()) services.texts?.keep(text)
       return changes
     }
@@ -150,6 +157,18 @@ export async function dryTransaction(
     return result
   }
   return inTurn === undefined ? work() : inTurn.run(work, services.signal)
+}
+
+/** Null if there is no file; undefined for what is no text. */
+function hashAt(path: string, files: Files): string | null | undefined {
+  const kind = files.kindAt(path)
+  if (kind === undefined) return null
+  try {
+    return kind === 'file' ? sha256(files.textAt(path)) : undefined
+  } catch (error) {
+    if (isBatonError(error) && error.code === 'FILE_FAILED') return undefined
+    throw error
+  }
 }
 
 function changeOf(action: NonNullable<ChangeStep['action']>, texts: Map<string, string>): OverlayChange {

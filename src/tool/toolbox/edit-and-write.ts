@@ -21,6 +21,7 @@ import { type HashedFile, hashedFile } from '../hashed-file.ts'
 import { saveFileOver } from '../workspace-files.ts'
 import { statusAt } from '../workspace-reads.ts'
 import { sizeText } from '../../base/size.ts'
+import type { ApprovedChange } from '../changes/approved-changes.ts'
 import { type Files, mostPlanned, notePlanned } from '../changes/change-space.ts'
 
 interface EditInput {
@@ -110,8 +111,9 @@ async function tryChange(directive: FileDirective, call: ToolCall, count: number
   const { context, box } = call
   const { effects, signal } = context.services
   const at = [...call.at, item(count)]
-  const { action } = call.permit
-  const approved = action.kind === 'tool' ? action.diff : undefined
+  const { action, part: accepted } = call.permit
+  const diff = action.kind === 'tool' ? action.diff : undefined
+  const approved = diff === undefined ? undefined : { diff, ...accepted }
   const asked = { name: 'file_changes', args: [[directive.kind, directive.filePath]] }
   let worked: PlannedFileChange | undefined
   const plan = await effects.observeAsync([...at, part('plan')], asked, async () => {
@@ -133,7 +135,7 @@ async function tryChange(directive: FileDirective, call: ToolCall, count: number
     const dry = `This is a dry run: ${change.file_path} is unchanged on disk, but read, edit and write see this change.`
     return { text: `${text}\n${dry}`, seen, planned: { path: realPath(plan.path), diff: plan.dry.whole } }
   }
-  const content = worked?.content ?? (await contentAgain(plan, directive, call))
+  const content = worked?.content ?? (await contentAgain(plan, { directive, approved }, call))
   // a replay has no files to compare; if the content cannot be produced again, the file no longer exists
   const isAnswered = effects.answers(at)
   const over = content === undefined ? noFile : isAnswered ? undefined : plan.over
@@ -179,7 +181,7 @@ async function readAhead(
 /** The content that a recorded plan writes; undefined if it can no longer be produced. */
 async function contentAgain(
   { after }: ReadyPlan,
-  directive: FileDirective,
+  { directive, approved }: { readonly directive: FileDirective; readonly approved: ApprovedChange | undefined },
   call: ToolCall,
 ): Promise<Buffer | undefined> {
   const fits = (content: Buffer | undefined): content is Buffer => content !== undefined && sha256(content) === after
@@ -189,7 +191,7 @@ async function contentAgain(
   const kept = found === undefined ? undefined : Buffer.from(found)
   if (fits(kept)) return kept
   try {
-    const { content } = await planFileChange(directive, call)
+    const { content } = await planFileChange(directive, call, approved)
     return fits(content) ? content : undefined
   } catch (error) {
     if (isBatonError(error)) return undefined
@@ -200,12 +202,13 @@ async function contentAgain(
 /** The diffs of a change that a dry run only plans. `approved`: the diff that the user has approved. */
 async function dryDiffs(
   path: string,
-  { worked, approved }: { readonly worked: PlannedFileChange; readonly approved: string | undefined },
+  { worked, approved }: { readonly worked: PlannedFileChange; readonly approved: ApprovedChange | undefined },
   call: ChangeCall,
 ): Promise<DryDiffs> {
   const { box } = call
   const real = realPath(path)
-  const diff = approved ?? (await workDiff(worked, call))
+  const diff =
+    approved?.hunks === undefined ? (approved?.diff ?? (await workDiff(worked, call))) : await workDiff(worked, call)
   if (isFirst(real, call)) return { diff, whole: diff }
   const { steps } = worked
   const first = box.first.get(real)

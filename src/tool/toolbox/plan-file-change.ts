@@ -6,9 +6,12 @@ import { hashInSlices } from '../../base/slow-hash.ts'
 import { sizeText } from '../../base/size.ts'
 import type { FileChange } from '../../event/event.ts'
 import type { Place } from '../../event/place.ts'
+import { readDiff } from '../../event/hunks.ts'
+import { hunkNames, rejectedText } from '../../event/review.ts'
 import { type ChangeStep, reportOf } from '../changes/plan.ts'
 import { type ContentDirective, type Directive, relativeTo, type ReplaceDirective } from '../changes/directive.ts'
 import { diskSpace, type Files, overlaid } from '../changes/change-space.ts'
+import type { ApprovedChange } from '../changes/approved-changes.ts'
 import { planTransaction, type RefusedPlan, shownSteps } from '../changes/plan-transaction.ts'
 import { createTextThread } from '../changes/text-thread.ts'
 import { presentHash } from '../workspace-files.ts'
@@ -65,14 +68,14 @@ export interface PlannedFileChange {
 export type ChangeCall = Omit<ToolCall, 'permit'>
 
 /**
- * Plans a change for the current content of its file, without writing anything. `approved`: the diff that the user has
+ * Plans a change for the current content of its file, without writing anything. `approved`: what the user has
  * approved. Large files are read, changed and hashed in slices or in a thread.
  * @throws BatonError OUTSIDE_WORKSPACE, FILE_FAILED
  */
 export async function planFileChange(
   asked: FileDirective,
   call: ChangeCall,
-  approved?: string,
+  approved?: ApprovedChange,
 ): Promise<PlannedFileChange> {
   const { box, context } = call
   const { baseDir, seen, limits } = box
@@ -110,7 +113,8 @@ export async function planFileChange(
   }
   const { content } = step.action
   if (content.length > mostBytes) return refused(`${named} would have more than ${sizeText(mostBytes)}`)
-  const isKnown = asked.kind === 'New' || before === null || seen.files().hashOf(path) === before
+  const isPart = approved?.hunks !== undefined
+  const isKnown = isPart ? false : asked.kind === 'New' || before === null || seen.files().hashOf(path) === before
   const worked = { steps: result.steps, files }
   await thread.pause()
   const bytes = Buffer.from(content)
@@ -124,14 +128,16 @@ export async function planFileChange(
       path,
       over: before,
       after,
-      text: changedText(named, {
-        isNew: before === null,
-        content,
-        places: step.places,
-        placeCount: step.placeCount,
-        isShown: isKnown || seen.knows(path),
-        at: call.at,
-      }),
+      text: isPart
+        ? partText(named, approved)
+        : changedText(named, {
+            isNew: before === null,
+            content,
+            places: step.places,
+            placeCount: step.placeCount,
+            isShown: isKnown || seen.knows(path),
+            at: call.at,
+          }),
       change: reportOf(step.item),
       seen: isKnown ? known(after) : [],
     },
@@ -268,6 +274,13 @@ function whyNot(result: RefusedPlan, { path, named, call }: Refusal): [string, (
   return [
     `${reason}${changed}. The nearest place is:\n${excerptLines(nearest.text.split('\n'), nearest.line, call.at)}`,
   ]
+}
+
+/** The text for the model after a change of which the user accepted some hunks. */
+function partText(file: string, { diff, hunks = [], remarks = [] }: ApprovedChange): string {
+  const all = readDiff(diff).hunks
+  const rest = rejectedText(file, all, { hunks, remarks })
+  return modelText`Changed ${file} only in part: the user accepted ${hunkNames(hunks)} of ${all.length}.\n\n${rest}`
 }
 
 /** Context lines shown before and after a place. */

@@ -1,0 +1,229 @@
+import type { VNode } from 'preact'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { harmlessLines, harmlessName } from '../../base/terminal-text.ts'
+import { readDiff } from '../../event/hunks.ts'
+import { decide } from '../live/api.ts'
+import type { ApprovalView } from '../live/wire.ts'
+import { DiffTable } from './diff-table.tsx'
+import { LongText } from './long-text.tsx'
+import { Markdown } from './markdown.tsx'
+import { useNotice } from './notice.tsx'
+
+interface ApprovalsProps {
+  readonly run: string
+  readonly approvals: readonly ApprovalView[]
+  /** Called after each decision with the number of calls that the run still waits for. */
+  readonly onDecided: (left: number) => void
+}
+
+/**
+ * The calls of a run that wait for approval, beside what the answer says about them. Keys: `y` and `n` decide about the
+ * selected call, `a` approves all that are shown as a whole. The first key only selects, because it may have been meant
+ * for something else.
+ */
+export function Approvals({ run, approvals, onDecided }: ApprovalsProps): VNode {
+  const box = useRef<HTMLDivElement>(null)
+  const last = useRef<Promise<void>>(Promise.resolve())
+  const isEmpty = approvals.length === 0
+
+  useEffect(() => {
+    if (isEmpty) return undefined
+    const onKey = (event: KeyboardEvent): void => {
+      if (!['y', 'n', 'a'].includes(event.key) || !isPlain(event)) return
+      const cards = [...(box.current?.querySelectorAll<HTMLElement>('.approval') ?? [])]
+      const at = cards.findIndex((card) => card.contains(document.activeElement))
+      event.preventDefault()
+      if (at === -1) return select(cards[0])
+      const chosen = event.key === 'a' ? cards : cards.slice(at, at + 1)
+      for (const card of chosen)
+        card.querySelector<HTMLButtonElement>(event.key === 'n' ? '.danger' : '.primary')?.click()
+      select(cards[at + 1])
+    }
+    addEventListener('keydown', onKey)
+    return () => removeEventListener('keydown', onKey)
+  }, [isEmpty])
+
+  /** Answers one after the other: each is recorded by itself. */
+  const inTurn = (work: () => Promise<void>): Promise<void> => (last.current = last.current.then(work))
+  const explanations = [...new Set(approvals.flatMap(({ review }) => review?.explanation ?? []))]
+
+  return (
+    <div
+      ref={box}
+      class={explanations.length === 0 ? 'approvals' : 'approvals explained'}
+      role="region"
+      aria-label="Pending approvals"
+      aria-live="polite"
+    >
+      {explanations.length > 0 && (
+        <aside aria-label="What the answer says">
+          {explanations.map((text) => (
+            <Markdown key={text} text={text} />
+          ))}
+        </aside>
+      )}
+      <div class="calls">
+        {approvals.length > 1 && <p class="about keys">y approves the selected call, n rejects it, a approves all</p>}
+        {approvals.map((approval) => (
+          <ApprovalCard key={approval.id} run={run} approval={approval} onDecided={onDecided} inTurn={inTurn} />
+        ))}
+      </div>
+    </div>
+  )
+}
+
+function select(card: HTMLElement | undefined): void {
+  card?.focus()
+  card?.scrollIntoView({ block: 'nearest' })
+}
+
+/** Whether a key was pressed once, alone, and not to type text. */
+function isPlain({ repeat, ctrlKey, metaKey, altKey, target }: KeyboardEvent): boolean {
+  const isTyped = target instanceof HTMLElement && target.matches('input:not([type=checkbox]), textarea, select')
+  return !repeat && !ctrlKey && !metaKey && !altKey && !isTyped
+}
+
+interface ApprovalCardProps {
+  readonly run: string
+  readonly approval: ApprovalView
+  readonly onDecided: (left: number) => void
+  /** Runs work after what was started before. */
+  readonly inTurn: (work: () => Promise<void>) => Promise<void>
+}
+
+/** A call that waits for approval, with buttons to approve or reject it. */
+function ApprovalCard({ run, approval, onDecided, inTurn }: ApprovalCardProps): VNode {
+  const { id, tool, input, diff, place, until, target, folder, commands = [], runs = [], unread } = approval
+  const { review, hunks: count = 0 } = approval
+  const { head, hunks } = useMemo(() => (count === 0 ? { head: [], hunks: [] } : readDiff(diff ?? '')), [diff, count])
+  const [rejected, setRejected] = useState<ReadonlyMap<number, string>>(new Map())
+  const [shown, setShown] = useState<ReadonlySet<number>>(new Set())
+  const [reason, setReason] = useState('')
+  const [isSending, setSending] = useState(false)
+  const [isAllShown, setWhole] = useState(false)
+  const isWhole = isAllShown || (hunks.length > 0 && hunks.every(({ number }) => shown.has(number)))
+  const { say, complain } = useNotice()
+
+  async function send(verdict: 'approve' | 'reject'): Promise<void> {
+    setSending(true)
+    try {
+      const isPart = verdict === 'approve' && rejected.size > 0
+      const numbers = hunks.map(({ number }) => number).filter((number) => !rejected.has(number))
+      const remarks = [...rejected].flatMap(([hunk, text]) => (text.trim() === '' ? [] : [{ hunk, text: text.trim() }]))
+      const part = isPart ? { hunks: numbers, ...(remarks.length > 0 && { remarks }) } : {}
+      const left = await decide(run, id, { verdict, reason: reason.trim(), ...part })
+      say(verdict === 'approve' ? `Call ${id} approved${isPart ? ' in part' : ''}.` : `Call ${id} rejected.`)
+      onDecided(left)
+    } catch (error) {
+      complain(error)
+    }
+    setSending(false)
+  }
+
+  return (
+    <article class="approval" aria-label={`Approve call ${id} of ${tool}?`} tabIndex={-1}>
+      <h2>
+        {review !== undefined && review.count > 1 && (
+          <span class="about">
+            {review.number} of {review.count}{' '}
+          </span>
+        )}
+        <span class="tag">{harmlessName(tool)}</span> {harmlessName(aboutText(input))}
+      </h2>
+      <p class="about">
+        requested by <code>{harmlessName(place)}</code>
+        {folder !== undefined && folder !== '.' && (
+          <>
+            , in the folder <code>{harmlessName(folder)}</code>
+          </>
+        )}
+        {until !== undefined && `, expires at ${new Date(until).toLocaleTimeString()}`}
+      </p>
+      {target !== undefined && (
+        <p>
+          The path leads through a link to <code>{harmlessName(target)}</code>
+        </p>
+      )}
+      {diff === undefined ? (
+        <LongText text={harmlessLines(JSON.stringify(input, undefined, 2))} onWhole={() => setWhole(true)} />
+      ) : hunks.length === 0 ? (
+        <DiffTable diff={diff} onWhole={() => setWhole(true)} />
+      ) : (
+        hunks.map(({ number, line, title, lines }) => (
+          <div key={number} class={rejected.has(number) ? 'hunk rejected' : 'hunk'}>
+            <label>
+              <input
+                type="checkbox"
+                checked={!rejected.has(number)}
+                onChange={() => setRejected(toggled(rejected, number))}
+              />{' '}
+              hunk {number} of {hunks.length}, line {line}
+            </label>
+            {rejected.has(number) && (
+              <input
+                type="text"
+                aria-label={`Remark about hunk ${number} (optional)`}
+                placeholder="What should be different (optional)"
+                value={rejected.get(number) ?? ''}
+                onInput={({ currentTarget }) => setRejected(new Map([...rejected, [number, currentTarget.value]]))}
+              />
+            )}
+            <DiffTable
+              diff={[...head, title, ...lines].join('\n')}
+              onWhole={() => setShown((before) => new Set([...before, number]))}
+            />
+          </div>
+        ))
+      )}
+      {runs.length > 0 && (
+        <p>
+          Package managers then run by themselves: <code>{runs.map(harmlessName).join(', ')}</code>
+        </p>
+      )}
+      {commands.length > 0 && (
+        <>
+          <p class="about">commands in it{unread === true && ', and others that are known only when it runs'}</p>
+          <pre class="text" tabIndex={0}>
+            {commands.map((command) => harmlessName(command)).join('\n')}
+          </pre>
+        </>
+      )}
+      {!isWhole && <p class="about">To approve it, show all of it first.</p>}
+      <div class="decision">
+        <input
+          type="text"
+          aria-label="Reason for the model (optional)"
+          placeholder="Reason (optional)"
+          value={reason}
+          onInput={({ currentTarget }) => setReason(currentTarget.value)}
+        />
+        <button
+          type="button"
+          class="primary"
+          disabled={isSending || !isWhole}
+          onClick={() => void inTurn(() => send('approve'))}
+        >
+          {rejected.size > 0 ? `Approve ${hunks.length - rejected.size} of ${hunks.length} hunks` : 'Approve'}
+        </button>
+        <button type="button" class="danger" disabled={isSending} onClick={() => void inTurn(() => send('reject'))}>
+          Reject
+        </button>
+      </div>
+    </article>
+  )
+}
+
+/** With the hunk among the rejected ones, or not. */
+function toggled(rejected: ReadonlyMap<number, string>, hunk: number): ReadonlyMap<number, string> {
+  const others = [...rejected].filter(([number]) => number !== hunk)
+  return new Map(rejected.has(hunk) ? others : [...others, [hunk, '']])
+}
+
+/** The command, path or URL in an input, or its first text. */
+function aboutText(input: ApprovalView['input']): string {
+  if (typeof input === 'string') return input
+  if (typeof input !== 'object' || input === null) return ''
+  const named = Object.entries(input).filter(([name]) => ['command', 'path', 'url'].includes(name))
+  const first = [...named.map(([, value]) => value), ...Object.values(input)].find((value) => typeof value === 'string')
+  return typeof first === 'string' ? first.slice(0, 200) : ''
+}
