@@ -55,6 +55,7 @@ export async function turns({ library, folder }) {
     retry: { policy: defaultRetryPolicy, patienceMs: 0, outageMs: 0, clock: systemClock },
     coolDown: createCoolDown({ clock: systemClock }),
     limitsCost: () => false,
+    prices: async () => ({ windowOf: () => undefined }),
   })
   const context = {
     scope: {

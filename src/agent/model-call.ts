@@ -80,7 +80,7 @@ export async function askModels(question: Question, parts: AgentParts, context: 
 }
 
 /** The result of a model call. It is recorded, so it is plain JSON. */
-export interface Answer extends Omit<ModelAnswer, 'costUsd'> {
+interface Answer extends Omit<ModelAnswer, 'costUsd'> {
   /** Null if the price of the model is not known. */
   readonly costUsd: number | null
   /** The duration, including all attempts. */

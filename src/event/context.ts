@@ -247,7 +247,7 @@ export interface Approver {
 }
 
 /** Sends model calls of several pieces of work together. */
-export interface Batching {
+interface Batching {
   /** Omitted: each call is made at once. */
   readonly batches?: Batches
   /** The piece that this is part of; omitted: its calls are made at once. */

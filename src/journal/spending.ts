@@ -23,7 +23,7 @@ export function periodAround(period: Period, time: number): { readonly start: nu
 }
 
 /** US dollars that runs have cost since a time: of all workspaces, and of each by its id. */
-export interface Spending {
+interface Spending {
   readonly all: number
   readonly workspaces: ReadonlyMap<string, number>
 }

@@ -69,9 +69,11 @@ export async function applyAnswer(
       const back =
         outcome.kind === 'rejected'
           ? { message: rejectedMessage(outcome.remark), editing }
-          : await (
-              await import('./review-changes.ts')
-            ).afterReview(outcome, editing, below(context, part('repair'), item(round)))
+          : (await import('./review-changes.ts')).afterReview(
+              outcome,
+              editing,
+              below(context, part('repair'), item(round)),
+            )
       answer = await conversation.ask([textMessage('user', back.message)])
       editing = back.editing
       continue

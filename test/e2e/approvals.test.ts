@@ -204,7 +204,9 @@ it('an approved change that would be different by now is not made: the new one i
   const env = { BATON_GATEWAY_URL: server.url, BATON_HOME: tempTree() }
   const run = (...args: readonly string[]): Promise<BatonResult> => baton(args, { cwd, env })
   const waits = await run('ask.md', '--on-ask', 'suspend')
-  expect(waits.stderr).toMatch(/^1 {2}write .*\n {2}path: a\.txt\n(?:.*\n)* zero\n-one\n\+two\n {2}approve:/m)
+  expect(waits.stderr).toMatch(
+    /^1 {2}write .*\n {2}│ Done\.\n {2}path: a\.txt\n(?:.*\n)* zero\n-one\n\+two\n {2}approve:/m,
+  )
   await run('approve', '--no-resume')
   writeFileSync(join(cwd, 'a.txt'), 'other\none\n')
   const again = await run('resume', '--last', '--on-ask', 'suspend')

@@ -523,12 +523,14 @@ Say.
     expect(blocks[2]).toContain('\n\nfine\n')
   })
 
-  it('is unchanged by a run without an answer', async () => {
+  it('has the failure of a run without an answer in place of the old answer', async () => {
     const { run, read } = await world({ 'ask.md': ask, 'say.lua': '' }, [
       { status: 401, body: { error: { message: 'no' } } },
     ])
     expect((await run('ask.md')).code).toBe(3)
-    expect(read('ask.md')).toBe(ask)
+    const [prompt, block] = read('ask.md').split('====\n')
+    expect(prompt).toBe(ask.split('====\n')[0])
+    expect(block).toMatch(/^> .* · ask\.md · .*\n\nerror: coder: .* refused the key \(status 401\): no\n$/)
   })
 
   it('keeps an answer whose changes could not be applied', async () => {

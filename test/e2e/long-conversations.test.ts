@@ -103,9 +103,9 @@ it('the next message of a chat gets what was left of the conversation', async ()
     'Read all files.',
     'I have read some files.',
     undefined,
-    '401→some words to read',
+    '401\tsome words to read',
     undefined,
-    '401→some words to read',
+    '401\tsome words to read',
     'All are read.',
     'Thank you.',
   ])

@@ -169,7 +169,7 @@ it('has long outputs truncated, which read returns in parts (R190)', async () =>
   const replies = [callsTools(['shout', { text }]), callsTools(['read', { path: id, offset: 2999 }]), { text: 'Done.' }]
   const { model, run } = await world({ 'a.md': prompt('tools = ["shout", "read"]') }, { config: allowed, replies })
   expect(await run('a.md')).toMatchObject({ code: 0, stdout: 'Done.\n' })
-  expect(JSON.stringify(model.requests[1]?.body)).toContain(`for the rest, read \\"${id}\\" from offset `)
+  expect(JSON.stringify(model.requests[1]?.body)).toContain(`to see them, read \\"${id}\\" from offset `)
   expect(model.results()).toEqual([
     'LINE 2999 OF WHAT IS SAID\nLINE 3000 OF WHAT IS SAID\n[lines 2999 to 3000 of 3000]',
   ])

@@ -63,12 +63,12 @@ describe('start-up', () => {
   it.each([
     // of these six, only the code that prints the version is run
     [['--version'], { files: 1, kilobytes: 6, needed: [] }],
-    [['--help'], { files: 4, kilobytes: 240, needed: ['yargs'] }],
-    [['runs'], { files: 12, kilobytes: 380, needed: [] }],
-    [['run', 'a.aip'], { files: 5, kilobytes: 1100, needed: ['the engine of Lua'] }],
+    [['--help'], { files: 4, kilobytes: 238, needed: ['yargs'] }],
+    [['runs'], { files: 12, kilobytes: 378, needed: [] }],
+    [['run', 'a.aip'], { files: 5, kilobytes: 998, needed: ['the engine of Lua'] }],
     [
       ['-p', 'hi', '-m', 'offline::extractive'],
-      { files: 22, kilobytes: 1600, needed: ['zod', 'minisearch', 'answers of prompt files'] },
+      { files: 22, kilobytes: 1431, needed: ['zod', 'minisearch', 'answers of prompt files'] },
     ],
   ] as const)(
     '%j loads few files, and rarely needed ones only if it needs them',

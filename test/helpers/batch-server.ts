@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 
 /** What a batch does with one of its requests; text: the answer. */
-export type Fate =
+type Fate =
   | string
   | { readonly error: string }
   | { readonly tool: string; readonly input: string }

@@ -21,14 +21,14 @@ export interface BatchApi {
   readonly results: (state: EndedBatch, signal: AbortSignal) => AsyncIterable<BatchResult>
 }
 
-export interface NewBatch {
+interface NewBatch {
   readonly entries: readonly string[]
   /** Identifies it, if the host keeps such a text. */
   readonly mark: string
   readonly model: string
 }
 
-export interface LostBatch {
+interface LostBatch {
   readonly mark: string
   /** Milliseconds since 1970: it was not created before. */
   readonly since: number

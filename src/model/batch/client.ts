@@ -14,7 +14,7 @@ export interface BatchHost extends Omit<SendOptions, 'apiKey'> {
 }
 
 /** What is asked of a batch API besides model calls. */
-export interface Errand {
+interface Errand {
   readonly method: 'GET' | 'POST'
   /** Below the base URL. */
   readonly path: string

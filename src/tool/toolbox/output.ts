@@ -94,7 +94,7 @@ function countWithin(lines: readonly string[], most: number): number {
  * The lines of an output with their line feeds; joined, they are the text. Long lines are split, never within a
  * character.
  */
-export function outputLines(text: string): readonly string[] {
+function outputLines(text: string): readonly string[] {
   return text.match(linePieces) ?? []
 }
 

@@ -192,7 +192,7 @@ describe.concurrent('a program that fails', () => {
   it('to answer is reported', async () => {
     expect(await failure(['nothing'])).toMatchObject({
       code: 'AGENT_FAILED',
-      reason: undefined,
+      reason: 'EMPTY_ANSWER',
       message: 'agent "helper" gave no answer',
     })
   })
