@@ -29,6 +29,8 @@ export interface ModelFault {
   readonly isUnreached?: boolean
   /** The server ended the answer, so that the network is not what fails. */
   readonly isEnded?: boolean
+  /** The connection broke within the answer, which may be paid for. */
+  readonly isBroken?: boolean
   /** The request does not fit into the context of the model. */
   readonly isTooLong?: boolean
   /** How long the host asks to wait, in milliseconds. */
@@ -49,6 +51,7 @@ export interface ModelFailure {
   /** As in `ModelFault`. */
   readonly isUnreached?: boolean
   readonly isEnded?: boolean
+  readonly isBroken?: boolean
   readonly status?: number
   /** How long the host asks to wait, in milliseconds. */
   readonly retryAfterMs?: number
@@ -104,8 +107,8 @@ export function keyMissing(keyName: string, call: { readonly model: string; read
 }
 
 function failure(fault: Omit<ModelFault, 'what' | 'detail' | 'hint' | 'isTooLong'>): ModelFailure {
-  const { retryable, isOverload = false, isUnreached, isEnded, status, retryAfterMs } = fault
-  const more = defined({ isUnreached, isEnded, status, retryAfterMs })
+  const { retryable, isOverload = false, isUnreached, isEnded, isBroken, status, retryAfterMs } = fault
+  const more = defined({ isUnreached, isEnded, isBroken, status, retryAfterMs })
   return { kind: 'model-failure', class: fault.class, retryable, isOverload, ...more }
 }
 

@@ -372,6 +372,7 @@ const brokenInTheMiddle: ModelFault = {
   retryable: true,
   what: 'closed the connection during the answer',
   hint: partialHint,
+  isBroken: true,
 }
 
 /** A stream that was ended by the server, but before its end mark: it may do so each time. */

@@ -71,6 +71,9 @@ export async function callWithRetries<T>(call: (attempt: number) => Promise<T>, 
 /** The waits for a host that cannot be reached or fails, after those of `[retry]`. */
 const outagePolicy: RetryPolicy = { ...defaultRetryPolicy, initialBackoffMs: 500, maxBackoffMs: 30_000 }
 
+/** Answers of one call that may break off before it fails, however much patience is left: each may be paid for. */
+const mostBroken = 10
+
 /** The failures of one call, other than overloads, and how long they may go on. */
 interface Outage {
   /** Makes the call, and counts it if it fails. */
@@ -90,9 +93,10 @@ function createOutage({ outageMs, patienceMs, clock }: CallRetryOptions): Outage
   let time: Stopwatch | undefined
   let failures = 0
   let waits = 0
+  let broken = 0
   const lastedMs = (): number => time?.elapsedMs() ?? 0
   const leftMs = (error: unknown): number | undefined =>
-    outageMs > 0 && isOutage(error) ? Math.max(0, outageMs - lastedMs()) : undefined
+    outageMs > 0 && isOutage(error) && broken < mostBroken ? Math.max(0, outageMs - lastedMs()) : undefined
   const end = (): void => {
     time?.end()
     time = undefined
@@ -111,6 +115,7 @@ function createOutage({ outageMs, patienceMs, clock }: CallRetryOptions): Outage
         if (patienceMs > 0 && modelFailureOf(error)?.isOverload === true) end()
         else {
           failures += 1
+          if (modelFailureOf(error)?.isBroken === true) broken += 1
           time ??= clock.startStopwatch()
         }
         throw error
@@ -159,12 +164,12 @@ function tooLong(error: unknown, { patienceMs, leavesOverloads, clock }: CallRet
   return outOfPatience(error, { patienceMs, waits: 0, waitedMs: 0, askedMs, now: clock.now() })
 }
 
-function exhausted(error: unknown, { failures, outageMs, lastedMs }: Outage): unknown {
+function exhausted(error: unknown, { failures, outageMs, lastedMs, leftMs }: Outage): unknown {
   if (!isBatonError(error)) return error
   const { code, hint, place, cause } = error
   const count = failures()
   const calls = `${count} ${count === 1 ? 'attempt' : 'attempts'}`
-  if (outageMs === 0 || !isOutage(error)) {
+  if (leftMs(error) === undefined) {
     return new BatonError(code, `${error.message} (after ${calls})`, { ...defined({ hint, place }), cause })
   }
   const longer = `To have it tried for longer, raise retry.patience, for example with -c retry.patience=1h; it is ${durationText(outageMs)}.`

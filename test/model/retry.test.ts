@@ -288,6 +288,15 @@ describe('in an outage', () => {
     },
   )
 
+  it('ends after ten answers that broke off, each of which may be paid for', async () => {
+    const cut = failure({ class: 'network', isBroken: true })
+    const { calls, error } = await run(endlessly(cut), { outageMs: 480 * minutes })
+    expect(calls).toHaveLength(10)
+    expect(error).toMatchObject({ message: 'm: host failed (after 10 attempts)', hint: 'Look there.' })
+    const between = [refused, cut, refused, refused, cut]
+    expect((await run(between, { outageMs: 480 * minutes })).value).toBe('answer')
+  })
+
   it('reports with each wait how much longer it continues', async () => {
     const { notices } = await run([refused, refused, refused], { outageMs: 30_000 })
     expect(notices).toEqual([
