@@ -1,5 +1,6 @@
 import { BatonError } from '../../base/error.ts'
 import { receiversOf, sendTest } from '../../config/deliver-notice.ts'
+import { userConfigFile } from '../../config/locate.ts'
 import type { Flags } from '../command-specs.ts'
 import { type CommandIo, openWorkplace } from '../io.ts'
 import { workspaceRuns } from '../runs-folder.ts'
@@ -15,7 +16,7 @@ export async function notifyCommand(flags: Flags<'notify'>, io: CommandIo): Prom
       'USAGE',
       'nobody is to be told: your config file has no [notify] with a command or a webhook',
       {
-        hint: 'Add it to your config file, for example [notify] command = "notify-send \\"$BATON_NOTIFY_TEXT\\"".',
+        hint: `Add it to ${userConfigFile({ env, home })}, for example [notify] command = 'notify-send "$BATON_NOTIFY_TEXT"'.`,
       },
     )
   }
