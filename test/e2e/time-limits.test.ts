@@ -121,7 +121,8 @@ Date.now = () => real() + (existsSync(file) ? ${ms} : 0)
       expect(stderr).toContain(message)
       expect(stderr.includes('asleep: 3 h, which do not count as work\n')).toBe(asleep !== undefined)
       const [run] = jsonLines((await baton(['runs', '--json'], { cwd, env: home })).stdout)
-      expect(run?.['asleep_ms']).toBe(asleep)
+      // the clocks are read one after the other
+      expect(Math.round(Number(run?.['asleep_ms'] ?? 0) / 1_000)).toBe((asleep ?? 0) / 1_000)
       expect(stderr).toContain('time limit reached')
       expect(server.requests.length).toBeGreaterThan(1)
     },
