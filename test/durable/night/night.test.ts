@@ -52,8 +52,9 @@ describe('a night of iterations with outages, sleep, a clock that is set, and ki
     // killed, or out of room, and at its end
     expect(codes.at(-1)).toBe(0)
     expect(codes.slice(0, -1).filter((code) => code !== null && code !== 1)).toEqual([])
-    // of a call that was answered while the disk was full, there is no record
-    expect([...answered.values()].reduce((sum, times) => sum + times - 1, 0)).toBeLessThanOrEqual(night.full.length)
+    // there is no record of an answer that arrives in the moment of a kill, or while the disk is full
+    const again = [...answered.values()].reduce((sum, times) => sum + times - 1, 0)
+    expect(again).toBeLessThan(codes.length)
     expect(lines).toHaveLength(answered.size)
     expect(new Set(lines).size).toBe(lines.length)
     expect(last).toMatchObject({ status: 'done', exit: 0 })
