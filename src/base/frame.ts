@@ -1,4 +1,5 @@
 import { sha256 } from './hash.ts'
+import { escapeMarkup } from './markup.ts'
 
 /*
  * Frames around texts shown to a model: no text can close its own frame. agents/lua/quote.lua makes the same frames for
@@ -22,9 +23,7 @@ export function framed(tag: string, attributes: string, body: string): string {
 
 /** Escapes a text so that it stays in its attribute and on its line. */
 export function attribute(text: string): string {
-  return withoutControls(
-    text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;').replaceAll('>', '&gt;'),
-  )
+  return withoutControls(escapeMarkup(text))
 }
 
 /** Replaces line breaks, control characters and text direction marks by entities, so that a name stays on its line. */

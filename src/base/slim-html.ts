@@ -1,4 +1,5 @@
 import { type HtmlElement, type HtmlNode, isElement, parseHtml } from './html.ts'
+import { escapeMarkup } from './markup.ts'
 
 const words = (text: string): ReadonlySet<string> => new Set(text.split(' '))
 
@@ -90,19 +91,13 @@ function printAttributes({ name, attribs }: HtmlElement, inHead: boolean): strin
     inHead ? name === 'meta' && (key === 'property' || key === 'content') : keptAttributes.has(key)
   return Object.entries(attribs)
     .filter(([key]) => isKept(key))
-    .map(([key, value]) => ` ${key}="${escapeAttribute(value)}"`)
+    .map(([key, value]) => ` ${key}="${escapeMarkup(value)}"`)
     .join('')
-}
-
-const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
-
-function escapeAttribute(value: string): string {
-  return value.replaceAll(/[&<>"]/g, (character) => entities[character] ?? character)
 }
 
 /** Escapes only what would be read as a tag or an entity. */
 function escapeText(text: string): string {
-  return text.replaceAll(/<(?=[a-zA-Z/!?])|&(?=#\d|#[xX][\da-fA-F]|[a-zA-Z][a-zA-Z\d]*;)/g, escapeAttribute)
+  return text.replaceAll(/<(?=[a-zA-Z/!?])|&(?=#\d|#[xX][\da-fA-F]|[a-zA-Z][a-zA-Z\d]*;)/g, escapeMarkup)
 }
 
 function isRaw({ parent }: HtmlNode): boolean {

@@ -201,6 +201,16 @@ function othersIn(holds: string, run: string): readonly Held[] {
 const staleMs = 10_000
 const lockPollMs = 20
 
+/** Whether the process that has the lock was killed. It is created before it names its process. */
+function isLeft(file: string): boolean {
+  try {
+    const pid = Number(readFileSync(file, 'utf8'))
+    return pid > 0 ? !isRunning(pid) : Date.now() - statSync(file).mtimeMs > staleMs
+  } catch {
+    return false
+  }
+}
+
 /** Only one process at a time compares and reserves. */
 async function lock(holds: string, signal: AbortSignal): Promise<() => void> {
   const file = join(holds, 'lock')
@@ -211,9 +221,7 @@ async function lock(holds: string, signal: AbortSignal): Promise<() => void> {
       return () => rmSync(file, { force: true })
     } catch (error) {
       if (!hasSystemCode(error, 'EEXIST')) return () => undefined
-      const status = statSync(file, { throwIfNoEntry: false })
-      // its process was killed
-      if (status !== undefined && Date.now() - status.mtimeMs > staleMs) rmSync(file, { force: true })
+      if (isLeft(file)) rmSync(file, { force: true })
     }
     await wait(lockPollMs, undefined, { signal }).catch(() => signal.throwIfAborted())
   }

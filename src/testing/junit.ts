@@ -1,4 +1,5 @@
 import { displayPath } from '../base/files.ts'
+import { escapeMarkup } from '../base/markup.ts'
 import type { TestFailure, TestResult } from './run-test.ts'
 
 /** One file of a test run: its results, or why it is invalid. */
@@ -58,14 +59,8 @@ function attributes(values: { readonly [name: string]: string | number | undefin
     .join('')
 }
 
-const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
-
 /** Characters that XML does not allow are replaced with the replacement character. */
 function escaped(text: string): string {
-  return (
-    text
-      // oxlint-disable-next-line no-control-regex
-      .replaceAll(/[\u0000-\u0008\u000B\u000C\u000E-\u001F\uD800-\uDFFF\uFFFE\uFFFF]/gu, '\uFFFD')
-      .replaceAll(/[&<>"]/g, (one) => entities[one] ?? one)
-  )
+  // oxlint-disable-next-line no-control-regex
+  return escapeMarkup(text.replaceAll(/[\u0000-\u0008\u000B\u000C\u000E-\u001F\uD800-\uDFFF\uFFFE\uFFFF]/gu, '\uFFFD'))
 }

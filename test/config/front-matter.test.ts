@@ -181,6 +181,14 @@ describe('[params]', () => {
       const { params, values, issues: errors, warnings } = await check(`sub_agents = ["a"]\n${toml}`)
       return [params, values['watch'], errors.length, warnings.map(line)]
     }
+    for (const key of ['batch', 'compact_at']) {
+      const { params, issues: errors, warnings } = await check(`sub_agents = ["a"]\n${key} = ["src"]`)
+      expect([params, errors, warnings.map(({ message }) => message)]).toEqual([
+        { [key]: ['src'] },
+        [],
+        [`"${key}" is a setting now, and this is none of its values: it is passed as a parameter`],
+      ])
+    }
     expect(await found('watch = "prompt"')).toEqual([{}, 'prompt', 0, []])
     expect(await found('[params]\nwatch = ["src"]')).toEqual([{ watch: ['src'] }, undefined, 0, []])
     expect(await found('watch = ["src"]')).toEqual([

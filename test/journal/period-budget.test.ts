@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { finishHistory } from '../../src/journal/index-file.ts'
@@ -168,6 +168,24 @@ describe('a limit of a day', () => {
     const waiting = call(budget, { signal: stop.signal })
     stop.abort(new Error('stopped'))
     await expect(waiting).rejects.toThrow('stopped')
+  })
+
+  it('waits while another process compares, however long that takes, and not for one that was killed', async () => {
+    const { root, open } = world()
+    const lock = join(root, '../held/lock')
+    mkdirSync(join(root, '../held'), { recursive: true })
+    const budget = await open({ day: { max_cost: 1 } })
+    writeFileSync(lock, String(2 ** 22 + 1))
+    const granted = await call(budget)
+    granted.settle({ calls: 1, tokens: 1, usd: 0.01 })
+
+    writeFileSync(lock, String(process.pid))
+    utimesSync(lock, 0, 0)
+    const stop = new AbortController()
+    const waiting = call(budget, { signal: stop.signal })
+    stop.abort(new Error('stopped'))
+    await expect(waiting).rejects.toThrow('stopped')
+    expect(readFileSync(lock, 'utf8')).toBe(String(process.pid))
   })
 
   it('refuses calls without a known price, unless they are allowed', async () => {

@@ -1,3 +1,4 @@
+import { escapeMarkup } from '../../base/markup.ts'
 import { harmless } from '../../base/terminal-text.ts'
 import { countOf, formatDuration } from '../format.ts'
 import { chartSvg, scoreSummary } from './chart.ts'
@@ -163,17 +164,5 @@ function list(title: string, lines: readonly string[]): readonly string[] {
 }
 
 function shown(text: string): string {
-  return escapedHtml(harmless(text))
-}
-
-const entities: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
-
-function escapedHtml(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (one) => entities[one] ?? one)
+  return escapeMarkup(harmless(text))
 }

@@ -3,6 +3,7 @@ import { Hono } from 'hono'
 import * as z from 'zod'
 import { readdirSync, readFileSync } from 'node:fs'
 import { defined, isObject } from '../../base/json.ts'
+import { escapeMarkup } from '../../base/markup.ts'
 import { packageRoot } from '../../package-root.ts'
 import { type Limits, listenLocally, newSecret } from '../listen.ts'
 import { createRunActions } from './change-runs.ts'
@@ -237,7 +238,7 @@ function openApiPage({ paths, components }: ReturnType<typeof openApiOf>): strin
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, { summary, parameters, requestBody, responses }]) => {
       const takes = { parameters, body: requestBody?.content['application/json'].schema }
-      const heading = `<h2><code>${method.toUpperCase()} ${escaped(path)}</code></h2><p>${escaped(summary)}.</p>`
+      const heading = `<h2><code>${method.toUpperCase()} ${escapeMarkup(path)}</code></h2><p>${escapeMarkup(summary)}.</p>`
       return `<section>${heading}${details('Request', takes)}${details('Responses', responses)}</section>`
     }),
   )
@@ -250,11 +251,7 @@ function openApiPage({ paths, components }: ReturnType<typeof openApiOf>): strin
 }
 
 function details(title: string, data: unknown): string {
-  return `<details><summary>${title}</summary><pre>${escaped(JSON.stringify(data, undefined, 2))}</pre></details>`
-}
-
-function escaped(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+  return `<details><summary>${title}</summary><pre>${escapeMarkup(JSON.stringify(data, undefined, 2))}</pre></details>`
 }
 
 const contentTypes: Readonly<Record<string, string>> = {
