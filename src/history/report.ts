@@ -1,6 +1,7 @@
 import { isObject } from '../base/json.ts'
 import { scoreIn } from '../base/score.ts'
 import type { ApprovalView } from '../event/action-view.ts'
+import { parsePlace } from '../event/place.ts'
 import type { RunSummary } from '../journal/summary.ts'
 import { boundaryAt, type IterationFacts } from './boundary-kinds.ts'
 import { endedOf, endOf, labelOf, type PartStatus, type PartView, viewBelow } from './node-view.ts'
@@ -93,13 +94,13 @@ function rowsOf(part: PartView, around: Around & { readonly depth: number }): re
   if (kind === undefined) return inside(depth)
   const node = nodes.get(place)
   const end = node && endOf(node, view.source)
-  const label = kind === 'iteration' ? '' : ((node && labelOf(node, view.source)) ?? part.text)
+  const text = kind === 'iteration' ? '' : ((node && labelOf(node, view.source)) ?? part.text)
   const { changed = [], commit }: Partial<IterationFacts> = end?.iteration ?? {}
   const row: ReportRow = {
     place,
     depth,
     kind,
-    label: kind === 'item' && label === '' ? `item ${place.slice(place.lastIndexOf('/') + 1)}` : label,
+    label: rowLabel({ place, kind, text }),
     status,
     duration_ms,
     calls,
@@ -109,6 +110,22 @@ function rowsOf(part: PartView, around: Around & { readonly depth: number }): re
     commit: commit ?? null,
   }
   return kind === 'iteration' ? [row] : [row, ...inside(depth + 1)]
+}
+
+/** Steps and members have names; which agent works on them says less. */
+function rowLabel({
+  place,
+  kind,
+  text,
+}: {
+  readonly place: string
+  readonly kind: ReportRow['kind']
+  readonly text: string
+}): string {
+  const last = parsePlace(place).at(-1)
+  if (last?.kind === 'workflow_step') return last.id
+  if (last?.kind === 'member') return last.name
+  return kind === 'item' && text === '' ? `item ${place.slice(place.lastIndexOf('/') + 1)}` : text
 }
 
 /** Undefined for what is no work of its own: a call, a section, a sub-agent of a chain. */

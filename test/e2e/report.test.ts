@@ -81,6 +81,28 @@ Make a file.
   expect(json.rows.map(({ files }) => files)).toEqual([['made/0.txt'], ['made/1.txt']])
 })
 
+it('names the steps of a workflow, and its items by what they are', async () => {
+  const flow = `+++
+model = "gpt-5"
+[params]
+files = ["a.ts", "b.ts"]
+[[workflow.step]]
+id = "look"
+for_each = "params.files"
+instructions = "Look at {{item}}."
+[[workflow.step]]
+id = "sum_up"
+needs = ["look"]
+instructions = "Sum up."
++++
+Work.
+`
+  const { run } = await world({ 'flow.md': flow }, () => ({ text: 'Fine.' }))
+  expect((await run(['flow.md', '-q'])).code).toBe(0)
+  const { stdout } = await run(['report'])
+  expect(stdout).toMatch(/\n +flow\.md +done.*\n +look +done.*\n +a\.ts +done.*\n +b\.ts +done.*\n +sum_up +done/)
+})
+
 it('reports a run that waits, one that failed and one that was killed, each with the command that goes on', async () => {
   const ask = '+++\nmodel = "gpt-5"\nwrite_mode = "ask"\n+++\nMake it.\n'
   const fails = '+++\nmodel = "gpt-5"\ntemplate = true\n+++\nSay {{input}}\n'
