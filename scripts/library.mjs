@@ -1,5 +1,6 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { build } from 'esbuild'
+import { build, transform } from 'esbuild'
 import { tidyChunks } from './chunks.mjs'
 import { checkLoadOrder } from './load-order.mjs'
 import { layeredChunks } from './layers.mjs'
@@ -69,6 +70,24 @@ export async function buildLibrary(root, folder) {
   await checkLoadOrder(chunked, join(folder, 'load-order'))
   const { metafile } = await build({ ...chunked, metafile: true })
   tidyChunks(metafile.outputs, root)
+  await shortenNames(Object.keys(metafile.outputs).map((file) => join(root, file)))
+}
+
+/** Shortens the names within each file, last: the steps before read them. */
+async function shortenNames(files) {
+  for (const file of files.filter((name) => name.endsWith('.js') && existsSync(name))) {
+    const { code } = await transform(readFileSync(file, 'utf8'), {
+      format: 'esm',
+      target: 'node20.19',
+      minifyIdentifiers: true,
+      minifySyntax: true,
+      minifyWhitespace: true,
+      // errors and stack traces show them
+      keepNames: true,
+      lineLimit: 160,
+    })
+    writeFileSync(file, code)
+  }
 }
 
 /** The modules that can be loaded without a package that is not common, except the entry files. */
