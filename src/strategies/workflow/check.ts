@@ -65,9 +65,20 @@ async function templateProblems(
   return namedProblems(paths(given.text), given, at)
 }
 
+/** A template of one path. As Lua it is a table in a table: one item, and always true. */
+const templateOnly = /(?<=^\s*)\{\{\s*([A-Za-z_][\w.]*)\s*\}\}(?=\s*$)/
+
 async function luaProblems(given: StepText, options: CheckOptions): Promise<readonly BatonError[]> {
   const { step, key, text } = given
   const at = await written(given, options)
+  const [whole, path = ''] = templateOnly.exec(text) ?? []
+  if (whole !== undefined) {
+    const message = `workflow step "${step.id}": ${key} is a Lua expression, not a template: ${whole} is a table that holds ${path}`
+    const hint = `Write ${key} = "${path}".`
+    return [
+      new BatonError('CONFIG_INVALID', message, { hint, place: placeInText(at, text.indexOf(whole), whole.length) }),
+    ]
+  }
   const compiler = await options.compiler()
   const error = await compiler.compile({ name: key, text: chunkOf(text) })
   if (error === undefined) return namedProblems(namesInLua(text), given, at)

@@ -120,6 +120,16 @@ describe('an invalid workflow is reported before anything runs', () => {
     ],
     ['a statement', steps('a', 'b:a;when = "x = 1"'), '11:9 workflow step "b": when is not a Lua expression'],
     [
+      'a template as a list',
+      steps('a', 'b:a;for_each = "{{ steps.a.output }}"'),
+      '11:13 workflow step "b": for_each is a Lua expression, not a template: {{ steps.a.output }} is a table that holds steps.a.output | Write for_each = "steps.a.output".',
+    ],
+    [
+      'a template as a condition',
+      steps('a;when = "{{params.x}}"'),
+      '7:9 workflow step "a": when is a Lua expression, not a template',
+    ],
+    [
       'a template that is none',
       steps('a', 'b:a;input = "x {{#if}}"'),
       '11:12 workflow step "b": input: the template cannot be rendered: {{#if}} is not closed',
