@@ -6,15 +6,15 @@ import { defineConfig } from 'vitest/config'
 
 // Started before others of their project, so that none of them runs alone at the end. Without a cache of durations, as in CI, nothing else is known.
 const longest = [
-  'test/e2e/docs.test.ts',
-  'test/e2e/page.test.ts',
-  'test/e2e/reworded.test.ts',
+  'test/slow/docs.test.ts',
+  'test/slow/page.test.ts',
+  'test/slow/reworded.test.ts',
   'test/run/reuse.test.ts',
   'test/e2e/iterate-git.test.ts',
   'test/script/ways-out.test.ts',
-  'test/e2e/iterate-kills.test.ts',
+  'test/slow/iterate-kills.test.ts',
   'test/e2e/iterate-tasks.test.ts',
-  'test/e2e/record-faults.test.ts',
+  'test/slow/record-faults.test.ts',
   'test/e2e/watch.test.ts',
   'test/e2e/chat.test.ts',
   'test/e2e/golden-runs.test.ts',
@@ -29,7 +29,7 @@ const longest = [
   'test/e2e/iterate-again.test.ts',
   'test/e2e/time-limits.test.ts',
   'test/e2e/tree-kills.test.ts',
-  'test/e2e/recipes.test.ts',
+  'test/slow/recipes.test.ts',
   'test/e2e/undo-git.test.ts',
   'test/strategies/ensemble/run.test.ts',
 ]
@@ -84,7 +84,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/e2e/**', 'test/content/**', 'test/attack/**'],
+          exclude: ['test/e2e/**', 'test/slow/**', 'test/content/**', 'test/attack/**'],
           pool: small,
           globalSetup: ['test/helpers/clean-temp.ts'],
           isolate: false,
@@ -95,7 +95,7 @@ export default defineConfig({
       {
         test: {
           name: 'e2e',
-          include: ['test/e2e/**/*.test.ts', 'test/content/**/*.test.ts', 'test/attack/**/*.test.ts'],
+          include: ['e2e', 'slow', 'content', 'attack'].map((folder) => `test/${folder}/**/*.test.ts`),
           pool: small,
           isolate: false,
           globalSetup: ['test/helpers/clean-temp.ts'],

@@ -25,7 +25,7 @@ for (const name of goldenRunNames()) {
       expect(await viewsOf(name, { golden })).toEqual(golden.views)
     })
 
-    it.each(isWhole ? cutsOf(name, golden) : someCutsOf(name, golden, 2))('continues after $at', async (cut) => {
+    it.each(isWhole ? cutsOf(name, golden) : someCutsOf(name, golden, 1))('continues after $at', async (cut) => {
       const { result, calls, unpaid, said } = await resumeAt(name, cut, { golden })
       expect(result, said).toEqual(golden.result)
       if (isRace === true) expect(calls, said).toBeLessThanOrEqual(unpaid)
