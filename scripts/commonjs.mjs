@@ -61,8 +61,14 @@ async function converted(text) {
     },
   )
   if (warnings.length > 0) throw new Error(warnings.map((warning) => warning.text).join('\n'))
-  const plain = withPlainExports(code)
+  const plain = await withShortNames(withPlainExports(code))
   return inAscii(/\bmonotonicMs\b/.test(plain) ? clock.code + plain : plain)
+}
+
+/** Shortens names within functions. Those of the module itself stay: stacks of errors show them. */
+async function withShortNames(code) {
+  const short = await transform(code, { minifyIdentifiers: true, minifyWhitespace: true, target: 'node20.19' })
+  return short.code.trimEnd()
 }
 
 /**

@@ -1,4 +1,7 @@
-import { basename } from 'node:path'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { BatonError } from './error.ts'
+import { makeTemporaryFolder } from './temporary-folder.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -33,6 +36,21 @@ export function findEditor(env: Environment): Editor | undefined {
   if (around !== undefined) return editor([around], env)
   const named = [env['VISUAL'], env['EDITOR']].map((command) => words(command ?? ''))
   return editor(named.find((command) => command.length > 0) ?? [], env)
+}
+
+/** Editors that return at once, and the flag with which they wait until the file is closed. */
+const waitFlags: Readonly<Record<string, string>> = { code: '--wait', subl: '--wait', zed: '--wait', atom: '--wait' }
+
+/** The editor that is waited for: `VISUAL`, else `EDITOR`, else the one whose terminal this is. */
+function waitingEditor(env: Environment): Editor | undefined {
+  const named = [env['VISUAL'], env['EDITOR']]
+    .map((command) => words(command ?? ''))
+    .find((command) => command.length > 0)
+  const around = editorAround(env)
+  const [command, ...args] = named ?? (around === undefined ? [] : [around])
+  const flag = waitFlags[basename(command ?? '')]
+  const waits = flag === undefined || args.includes(flag) || args.includes('-w')
+  return editor(command === undefined ? [] : [command, ...(waits ? [] : [flag]), ...args], env)
 }
 
 function editorAround(env: Environment): string | undefined {
@@ -86,4 +104,55 @@ export async function startDetached({ command, args, cwd, env }: DetachedProgram
     child.on('error', () => resolve(false))
     child.unref()
   })
+}
+
+export interface EditorIo {
+  readonly env: Environment
+  readonly cwd: string
+  /** Calls a function on every Ctrl-C, which stops nothing if it returns true. Returns what removes it. */
+  readonly onInterrupt: (first: () => boolean) => () => void
+}
+
+/**
+ * Lets the user edit a text in the editor of `VISUAL` or `EDITOR`, and resolves to what was saved once the editor is
+ * closed. `name`: the file that the text is for, which tells the editor its language. Undefined: no editor is set.
+ * @throws BatonError USAGE if the editor cannot be started or fails
+ */
+export async function editText(text: string, name: string, io: EditorIo): Promise<string | undefined> {
+  const editor = waitingEditor(io.env)
+  if (editor === undefined) return undefined
+  const folder = makeTemporaryFolder('baton-edit-')
+  try {
+    const file = join(folder.path, basename(name))
+    writeFileSync(file, text)
+    const problem = await runEditor(editor, file, io)
+    if (problem === undefined) return readFileSync(file, 'utf8')
+    throw new BatonError('USAGE', `the editor ${editor.command} ${problem}`, {
+      hint: 'Set VISUAL or EDITOR to another one.',
+    })
+  } finally {
+    folder.remove()
+  }
+}
+
+/** Resolves to what went wrong. */
+async function runEditor(
+  { command, args }: Editor,
+  file: string,
+  { env, cwd, onInterrupt }: EditorIo,
+): Promise<string | undefined> {
+  const { spawn } = await import('node:child_process')
+  // Ctrl-C is the editor's
+  const release = onInterrupt(() => true)
+  try {
+    return await new Promise((resolve) => {
+      const child = spawn(command, [...args, file], { cwd, env, stdio: 'inherit' })
+      child.once('error', (error) => resolve(`cannot be started: ${error.message}`))
+      child.once('exit', (code, signal) => {
+        resolve(code === 0 ? undefined : `ended with ${signal ?? `exit code ${code}`}`)
+      })
+    })
+  } finally {
+    release()
+  }
 }

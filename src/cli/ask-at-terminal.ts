@@ -1,17 +1,19 @@
+import { editText } from '../base/editor.ts'
 import { displayPath } from '../base/files.ts'
 import { harmlessLines, harmlessName } from '../base/terminal-text.ts'
-import { isSuspension } from '../base/error.ts'
+import { isBatonError, isSuspension } from '../base/error.ts'
 import { actionView } from '../event/action-view.ts'
 import {
   type Action,
   type Approver,
   type Decision,
   grantFor,
+  type HunkEdit,
   type HunkRemark,
   type Question,
   type ReviewPlace,
 } from '../event/permission.ts'
-import { readDiff } from '../event/hunks.ts'
+import { type Hunk, hunkText, readDiff } from '../event/hunks.ts'
 import { hunkNumbers, hunksOf, partDecision } from '../event/review.ts'
 import { openerOf, placeText } from '../event/place.ts'
 import { waitingForApproval } from '../journal/approvals.ts'
@@ -52,7 +54,8 @@ function oneByOne(askLine: AskLine, io: ApproverIo): Approver {
     }
     const release = io.hold()
     const put: AskLine = (text) => askLine(text, question.signal)
-    const asking: Asking = { put, paint, io, tell: (lines) => io.err(lines.map((line) => `${line}\n`).join('')) }
+    const tell: Asking['tell'] = (lines) => io.err(lines.map((line) => `${line}\n`).join(''))
+    const asking: Asking = { put, paint, io, tell, edit: (text, name) => editOnTerminal(text, name, io) }
     try {
       if (action.kind === 'tool') return await askAboutTool(action, question, asking)
       if (explained !== place) asking.tell(explanationLines(action.about?.review, paint))
@@ -78,6 +81,17 @@ interface Asking {
   readonly io: Pick<ApproverIo, 'cwd' | 'err' | 'span'>
   /** Writes lines below what is on the terminal. */
   readonly tell: (lines: readonly string[]) => void
+  /** Opens a text of the named file in the user's editor; undefined without one. */
+  readonly edit: (text: string, name: string) => Promise<string | undefined>
+}
+
+async function editOnTerminal(text: string, name: string, io: ApproverIo): Promise<string | undefined> {
+  const takeBack = await io.lend?.()
+  try {
+    return await editText(text, name, io)
+  } finally {
+    takeBack?.()
+  }
 }
 
 /** Lines and columns of a call that are shown until the user asks for all of it. */
@@ -157,16 +171,23 @@ async function askAboutChange(action: ChangeAction, asking: Asking): Promise<Sai
   const { number = 1, count = 1 } = action.about?.review ?? {}
   if (count > 1) tell([paint('bold', `${number} of ${count}`)])
   const name = what(action, io)
-  if (hunkNumbers(action).length > 0) return askByHunk(action, { asking, name, isOfAnswer: true })
+  const [only, ...others] = hunksOf(action)
+  if (others.length > 0) return askByHunk(action, { asking, name, isOfAnswer: true })
   tell(callLines({ ...actionView(action), input: {} }, paint).lines)
   for (;;) {
     const line = await put(`${name}? [y]es, [n]o, [a]ll, n[o]ne, [e]dit: `)
     if (line === undefined) throw waitingForApproval(action)
-    const answer = await readChangeAnswer(line, put)
+    const answer = readChangeAnswer(line)
     switch (answer) {
       case undefined:
       case 'file':
         continue
+      case 'edit': {
+        const edited = await editChange(only, action, asking)
+        if (edited === undefined) continue
+        if ('remark' in edited) return { decision: edited }
+        return { decision: partDecision({ kind: 'approve', hunks: [edited.hunk], edits: [edited] }, [edited.hunk]) }
+      }
       case 'yes':
         return { decision: 'allow' }
       case 'all':
@@ -181,10 +202,43 @@ async function askAboutChange(action: ChangeAction, asking: Asking): Promise<Sai
   }
 }
 
-type ChangeAnswer = 'yes' | 'no' | 'all' | 'none' | 'file' | { readonly remark: string }
+/**
+ * Opens the lines of a hunk as they would be made in the user's editor. Without an editor, and for what is no text, asks
+ * what should be different. Undefined: nothing was said.
+ */
+async function editChange(
+  hunk: Hunk | undefined,
+  action: Action,
+  { put, tell, edit }: Asking,
+): Promise<HunkEdit | { readonly remark: string } | undefined> {
+  try {
+    const before = hunk === undefined ? '' : hunkText(hunk)
+    const after = hunk === undefined ? undefined : await edit(before, nameOf(action))
+    if (hunk === undefined || after === undefined) {
+      const remark = (await put('what should be different: '))?.trim() ?? ''
+      return remark === '' ? undefined : { remark }
+    }
+    const isOpen = before.endsWith('\n') && after !== '' && !after.endsWith('\n')
+    const text = isOpen ? `${after}\n` : after
+    if (text !== before) return { hunk: hunk.number, text }
+    tell(['nothing was changed in the editor'])
+  } catch (error) {
+    if (!isBatonError(error) || error.code !== 'USAGE') throw error
+    tell([`${error.message}. ${error.hint ?? ''}`.trim()])
+  }
+  return undefined
+}
+
+/** The path of the file that is changed. */
+function nameOf(action: Action): string {
+  if (action.kind === 'write') return action.named
+  return action.kind === 'tool' && action.subject?.kind === 'path' ? action.subject.path : 'change'
+}
+
+type ChangeAnswer = 'yes' | 'no' | 'all' | 'none' | 'file' | 'edit' | { readonly remark: string }
 
 /** Undefined if it is not an answer. */
-async function readChangeAnswer(line: string, put: AskLine): Promise<ChangeAnswer | undefined> {
+function readChangeAnswer(line: string): ChangeAnswer | undefined {
   const text = line.trim()
   switch (text.toLowerCase()) {
     case 'y':
@@ -203,10 +257,8 @@ async function readChangeAnswer(line: string, put: AskLine): Promise<ChangeAnswe
     case 'file':
       return 'file'
     case 'e':
-    case 'edit': {
-      const remark = (await put('what should be different: '))?.trim() ?? ''
-      return remark === '' ? undefined : { remark }
-    }
+    case 'edit':
+      return 'edit'
   }
   const answer = readAnswer(text)
   return typeof answer === 'object' ? answer : undefined
@@ -220,30 +272,38 @@ interface ByHunk {
 }
 
 /** Asks about one hunk after the other. */
-async function askByHunk(action: Action, { asking: { put, paint, tell }, name, isOfAnswer }: ByHunk): Promise<Said> {
+async function askByHunk(action: Action, { asking, name, isOfAnswer }: ByHunk): Promise<Said> {
+  const { put, paint, tell } = asking
   const all = hunksOf(action)
   const view = actionView(action)
   tell(callLines({ ...view, input: {}, diff: readDiff(view.diff ?? '').head.join('\n') }, paint).lines)
   const made: number[] = []
   const remarks: HunkRemark[] = []
+  const edits: HunkEdit[] = []
   let rest: 'file' | 'all' | 'none' | undefined
-  for (const { number, title, lines } of all) {
+  for (const hunk of all) {
+    const { number, title, lines } = hunk
     if (rest === undefined) tell(callLines({ input: {}, diff: [title, ...lines].join('\n') }, paint).lines)
     while (rest === undefined) {
       const others = isOfAnswer ? '[f]ile, [a]ll, n[o]ne' : '[a]ll, n[o]ne'
       const line = await put(`${name}, hunk ${number} of ${all.length}? [y]es, [n]o, ${others}, [e]dit: `)
       if (line === undefined) throw waitingForApproval(action)
-      const answer = await readChangeAnswer(line, put)
+      const said = readChangeAnswer(line)
+      const answer = said === 'edit' ? await editChange(hunk, action, asking) : said
       if (answer === undefined) continue
-      if (typeof answer === 'object') remarks.push({ hunk: number, text: answer.remark })
-      else if (answer === 'yes') made.push(number)
-      else if (answer !== 'no') rest = answer
+      if (answer === 'yes') made.push(number)
+      else if (typeof answer !== 'object') rest = answer === 'no' ? rest : answer
+      else if ('remark' in answer) remarks.push({ hunk: number, text: answer.remark })
+      else {
+        made.push(number)
+        edits.push(answer)
+      }
       break
     }
     if (rest === 'file' || rest === 'all') made.push(number)
   }
   const decision = partDecision(
-    { kind: 'approve', hunks: made, remarks },
+    { kind: 'approve', hunks: made, remarks, edits },
     all.map(({ number }) => number),
   )
   return { decision, ...(isOfAnswer && (rest === 'all' || rest === 'none') && { rest }) }

@@ -60,11 +60,10 @@ export function lineAsker(io: QuestionIo): AskLine | undefined {
   if (io.inputKind() !== 'device') return undefined
   const input = io.input()
   if (!isTerminal(input)) return undefined
-  const lend = io.lend ?? (() => discardTyped(input, io).then(() => () => undefined))
   return async (question, signal) => {
     const stop = signal === undefined ? io.signal : AbortSignal.any([io.signal, signal])
     // what was typed until now was not meant for a question that nobody has seen
-    const takeBack = await lend()
+    const takeBack = await (io.lend?.() ?? discardTyped(input, io))
     try {
       stop.throwIfAborted()
       io.err(question)
@@ -74,7 +73,7 @@ export function lineAsker(io: QuestionIo): AskLine | undefined {
       return await line
     } finally {
       input.pause()
-      takeBack()
+      takeBack?.()
     }
   }
 }

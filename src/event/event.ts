@@ -440,13 +440,14 @@ const events = {
     until: optional(text),
   },
   /**
-   * The decision, and the reason for a denial. `hunks`: only these of the change are made. Until this event, the run
-   * waits for an answer.
+   * The decision, and the reason for a denial. `hunks`: only these of the change are made. `edited`: those of them that
+   * the user has edited. Until this event, the run waits for an answer.
    */
   'approval.decided': {
     id: text,
     decision: oneOf('allow', 'always', 'deny', 'expired'),
     hunks: optional(list(ordinal)),
+    edited: optional(list(ordinal)),
     reason: optional(text),
   },
   /** Tokens and price of one model call and of the run so far; a price is null if unknown. */

@@ -1,3 +1,5 @@
+import type { PartialDecision } from './permission.ts'
+
 /** One place of a diff. */
 export interface Hunk {
   /** From 1, in the order of the diff. */
@@ -48,12 +50,12 @@ export function changedLines({ lines }: Hunk): readonly string[] {
 
 /**
  * The text with some hunks of its diff, exactly where they say; undefined if it is not the text that the diff was made
- * from.
+ * from. `edits`: what is written for some of them instead.
  */
 export function withHunks(
   text: string,
   { hunks }: Pick<FileDiff, 'hunks'>,
-  chosen: readonly number[],
+  { hunks: chosen, edits = [] }: Pick<PartialDecision, 'hunks' | 'edits'>,
 ): string | undefined {
   const before = text.match(/[^\n]*\n|[^\n]+$/g) ?? []
   const after: string[] = []
@@ -64,10 +66,17 @@ export function withHunks(
     if (hunk.start < at || there.length !== old.length || there.some((line, index) => line !== old[index])) {
       return undefined
     }
-    after.push(...before.slice(at, hunk.start), ...(chosen.includes(hunk.number) ? fresh : old))
+    const edit = edits.find(({ hunk: number }) => number === hunk.number)
+    const made = edit === undefined ? fresh : [edit.text]
+    after.push(...before.slice(at, hunk.start), ...(chosen.includes(hunk.number) ? made : old))
     at = hunk.start + old.length
   }
   return [...after, ...before.slice(at)].join('')
+}
+
+/** What a hunk makes of its lines. */
+export function hunkText(hunk: Hunk): string {
+  return sideOf(hunk, '+').join('')
 }
 
 /** The lines of one side of a hunk, with their line feeds. */

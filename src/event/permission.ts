@@ -163,11 +163,19 @@ export type Decision =
   | { readonly expired: string }
   | PartialDecision
 
-/** Some hunks of a change are made, the others are rejected. */
+/** Some hunks of a change are made, perhaps otherwise than it says; the others are rejected. */
 export interface PartialDecision {
   /** Numbers of hunks, from 1, in the order of the diff; empty: nothing of the change is made. */
   readonly hunks: readonly number[]
   readonly remarks?: readonly HunkRemark[]
+  /** Of the hunks that are made, those that the user has edited. */
+  readonly edits?: readonly HunkEdit[]
+}
+
+/** A hunk that is made otherwise. `text`: what takes the place of its lines, those without a mark included. */
+export interface HunkEdit {
+  readonly hunk: number
+  readonly text: string
 }
 
 /** Why something of a change is rejected, or what to do differently. `hunk`: omitted if it is about the whole change. */

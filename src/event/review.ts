@@ -1,7 +1,7 @@
 import { BatonError } from '../base/error.ts'
 import { modelText } from '../base/model-text.ts'
 import { changedLines, type Hunk, readDiff } from './hunks.ts'
-import type { Action, Decision, HunkRemark, PartialDecision } from './permission.ts'
+import type { Action, Decision, HunkEdit, HunkRemark, PartialDecision } from './permission.ts'
 
 /*
  * The review of a change: its diff in hunks, and what was decided about each. Terminal, chat, page, command line and
@@ -27,6 +27,7 @@ export type PartVerdict =
       readonly kind: 'approve'
       readonly hunks: readonly number[]
       readonly remarks?: readonly HunkRemark[] | undefined
+      readonly edits?: readonly HunkEdit[] | undefined
       readonly reason?: string | undefined
     }
   /** All hunks except these are made. */
@@ -42,6 +43,7 @@ export function partDecision(
 ): Exclude<Decision, { readonly always: unknown }> {
   const { kind, hunks, reason = '' } = verdict
   const given = kind === 'approve' ? (verdict.remarks ?? []) : []
+  const edits = kind === 'approve' ? (verdict.edits ?? []) : []
   const named = given.flatMap(({ hunk }) => (hunk === undefined ? [] : [hunk]))
   const unknown = [...hunks, ...named].find((number) => !all.includes(number))
   if (unknown !== undefined) {
@@ -56,10 +58,18 @@ export function partDecision(
       hint: 'A remark says why a hunk is rejected.',
     })
   }
+  const edited = edits.find(({ hunk }) => !hunks.includes(hunk))
+  if (edited !== undefined) {
+    throw new BatonError('USAGE', `hunk ${edited.hunk} is edited, and is not one of those to make`, {
+      hint: 'Name it among the hunks.',
+    })
+  }
   const made = all.filter((number) => hunks.includes(number) === (kind === 'approve'))
   const others = reason.trim() === '' ? [] : all.filter((number) => !made.includes(number) && !named.includes(number))
   const remarks = [...given, ...others.map((hunk) => ({ hunk, text: reason.trim() }))]
-  if (remarks.length > 0) return { hunks: made, remarks }
+  if (remarks.length > 0 || edits.length > 0) {
+    return { hunks: made, ...(remarks.length > 0 && { remarks }), ...(edits.length > 0 && { edits }) }
+  }
   return made.length === all.length ? 'allow' : made.length === 0 ? 'deny' : { hunks: made }
 }
 
@@ -97,6 +107,19 @@ export function hunkNames(numbers: readonly number[]): string {
   const [last, ...others] = numbers.toReversed()
   const listed = others.length === 0 ? `${last}` : `${others.toReversed().join(', ')} and ${last}`
   return `${numbers.length === 1 ? 'hunk' : 'hunks'} ${listed}`
+}
+
+/** What a model is told about hunks that the user has edited: the lines that are in the file now. */
+export function editedText(
+  path: string,
+  hunks: readonly Hunk[],
+  { edits = [] }: Pick<PartialDecision, 'edits'>,
+): string {
+  const parts = edits.map(({ hunk: number, text }) => {
+    const place = `${path}:${hunks.find((hunk) => hunk.number === number)?.line ?? 1}`
+    return modelText`The user made it otherwise: ${place}\n\n${text.replace(/\n$/, '')}`
+  })
+  return parts.join('\n\n')
 }
 
 /** What a model is told about a change that was decided in part: each rejected hunk, with its lines and its remark. */

@@ -144,9 +144,11 @@ type Decided = Omit<Extract<EventBody, { readonly type: 'approval.decided' }>, '
 function decisionFields(decision: Decision, reason: string): Decided {
   if (typeof decision === 'string') return { decision }
   if ('hunks' in decision) {
-    const { hunks } = decision
+    const { hunks, edits = [] } = decision
     const told = reason === '' ? {} : { reason }
-    return hunks.length === 0 ? { decision: 'deny', ...told } : { decision: 'allow', hunks, ...told }
+    if (hunks.length === 0) return { decision: 'deny', ...told }
+    const edited = edits.length === 0 ? {} : { edited: edits.map(({ hunk }) => hunk) }
+    return { decision: 'allow', hunks, ...edited, ...told }
   }
   if ('always' in decision) return { decision: 'always' }
   if ('remark' in decision) return { decision: 'deny', reason: decision.remark }

@@ -10,7 +10,7 @@ import {
   type HunkRemark,
   type PartialDecision,
 } from '../event/permission.ts'
-import { hunkNumbers, partDecision } from '../event/review.ts'
+import { hunkNumbers, hunksOf, partDecision } from '../event/review.ts'
 import { openerOf, placeText } from '../event/place.ts'
 import { findRun } from '../journal/find-run.ts'
 import { runsFolder } from '../journal/run-id.ts'
@@ -32,7 +32,7 @@ export interface ApprovalRequest extends ActionView {
 /**
  * `always`: this call, and calls of the same tool about the same target until the end of the run. `suspend`: answer
  * later. `deny` with a text: the model gets the reason. `hunks`: of a change, only these hunks of its diff are made,
- * counted from 1; `remarks` say why others are not.
+ * counted from 1; `remarks` say why others are not; `edits` hold what is written for some of them instead.
  */
 export type ApprovalAnswer = 'allow' | 'always' | 'deny' | 'suspend' | { readonly deny: string } | PartialDecision
 
@@ -54,7 +54,10 @@ export function approverOf(approve: Approve): Approver {
 function plainAnswer(answer: unknown, action: Action): Decision {
   if (answer === 'allow' || answer === 'deny') return answer
   if (isObject(answer) && typeof answer['deny'] === 'string') return { remark: answer['deny'] }
-  if (isPartial(answer)) return partDecision({ kind: 'approve', ...answer }, hunkNumbers(action))
+  if (isPartial(answer)) {
+    const all = answer.edits === undefined ? hunkNumbers(action) : hunksOf(action).map(({ number }) => number)
+    return partDecision({ kind: 'approve', ...answer }, all)
+  }
   throw new BatonError(
     'USAGE',
     'the option "approve" must return "allow", "always", "deny", "suspend", { deny } or { hunks }',
@@ -66,11 +69,17 @@ function plainAnswer(answer: unknown, action: Action): Decision {
 
 function isPartial(answer: unknown): answer is PartialDecision {
   if (!isObject(answer)) return false
-  const { hunks, remarks = [] } = answer
+  const { hunks, remarks = [], edits = [] } = answer
   const isNumber = (value: unknown): boolean => Number.isInteger(value)
   const isRemark = (value: unknown): boolean =>
     isObject(value) && typeof value['text'] === 'string' && (value['hunk'] === undefined || isNumber(value['hunk']))
-  return Array.isArray(hunks) && hunks.every(isNumber) && Array.isArray(remarks) && remarks.every(isRemark)
+  const isEdit = (value: unknown): boolean =>
+    isObject(value) && typeof value['text'] === 'string' && isNumber(value['hunk'])
+  return isListOf(hunks, isNumber) && isListOf(remarks, isRemark) && isListOf(edits, isEdit)
+}
+
+function isListOf(value: unknown, holds: (one: unknown) => boolean): boolean {
+  return Array.isArray(value) && value.every(holds)
 }
 
 /** Selects the calls of a recorded run to answer. */

@@ -10,7 +10,7 @@ import type { FileChange } from '../event/event.ts'
 import type { Action, PartialDecision, ReviewPlace } from '../event/permission.ts'
 import { item, part } from '../event/place.ts'
 import { type Hunk, readDiff } from '../event/hunks.ts'
-import { hunkNames, rejectedText } from '../event/review.ts'
+import { editedText, hunkNames, rejectedText } from '../event/review.ts'
 import type { Directive } from '../tool/changes/directive.ts'
 import { notDone, type PlannedChanges, previewTransaction, type ShownChange } from '../tool/changes/plan-transaction.ts'
 import { applyTransaction, type TransactionOptions, type TransactionResult } from '../tool/changes/transaction.ts'
@@ -71,8 +71,8 @@ export async function applyReviewed(
   const approved = planned.changes.flatMap(({ diff }, number) => {
     const decision = decisions[number] ?? 'deny'
     if (!isMade(decision)) return []
-    const isPart = typeof decision === 'object' && leftOf(decision, diff).length > 0
-    return [{ diff, ...(isPart && { hunks: decision.hunks }) }]
+    const isPart = typeof decision === 'object' && !isWhole(decision, diff)
+    return [{ diff, ...(isPart && { hunks: decision.hunks, ...defined({ edits: decision.edits }) }) }]
   })
   const result = await applyTransaction(
     directives.filter((_, index) => isMade(asked.get(index) ?? 'allow')),
@@ -128,6 +128,12 @@ function leftOf(decision: ReviewDecision, diff: string | undefined): readonly nu
   return numbers.filter((number) => !decision.hunks.includes(number))
 }
 
+/** Whether a change is made as it was shown. */
+function isWhole(decision: ReviewDecision, diff: string): boolean {
+  if (typeof decision === 'string') return decision === 'allow'
+  return isMade(decision) && leftOf(decision, diff).length === 0 && decision.edits === undefined
+}
+
 /** A change of a file that an earlier one of the set has changed cannot be made without that one. */
 function withoutDependents(
   { changes, items }: PlannedChanges,
@@ -139,8 +145,7 @@ function withoutDependents(
     const from = items[index]?.from_path
     const own = [path, ...(from === undefined ? [] : [from])]
     const builds = own.some((one) => rejected.has(one))
-    const isWhole = decision === 'allow' || (isMade(decision) && leftOf(decision, diff).length === 0)
-    if (builds || !isWhole) rejected.add(path)
+    if (builds || !isWhole(decision, diff)) rejected.add(path)
     return builds && isMade(decision) ? 'deny' : decision
   })
 }
@@ -245,6 +250,6 @@ function reviewedText({ path, decision, hunks, problem }: ReviewedChange): strin
       : made.length === 0
         ? modelText`- ${path}: rejected.`
         : modelText`- ${path}: ${some} of ${hunks.length} applied, the rest rejected.`
-  const rest = rejectedText(path, hunks, decision)
-  return rest === '' ? head : `${head}\n\n${rest}`
+  const parts = [editedText(path, hunks, decision), rejectedText(path, hunks, decision)]
+  return [head, ...parts.filter((text) => text !== '')].join('\n\n')
 }

@@ -129,6 +129,32 @@ it('on a terminal a file is decided hunk by hunk, and a remark about one reaches
   )
 })
 
+it('on a terminal a hunk is edited in the editor of the user, and is made as it was saved', async () => {
+  const { cwd, env, said, read } = await longWorld()
+  let given = 0
+  const answers = ['e', 'e', 'no, because it is a name']
+  const { code, output } = await inTerminal('baton ask.md', {
+    cwd,
+    // the first time nothing is changed
+    env: {
+      ...env,
+      EDITOR: `sh -c 'test -e edited && sed -i s/two/zwei/ "$1"; touch edited; case "$1" in *a.txt) ;; *) exit 1;; esac' -`,
+    },
+    onScreen: (terminal, type) => {
+      const asked =
+        terminal
+          .everything()
+          .join('\n')
+          .match(/\[e\]dit:/g)?.length ?? 0
+      for (; given < Math.min(asked, answers.length); given += 1) type(`${answers[given]}\n`)
+    },
+  })
+  const text = stripVTControlCharacters(output)
+  expect([code, read()], text).toEqual([0, long.replace('line 2\n', 'zwei\n')])
+  expect(text).toContain('nothing was changed in the editor')
+  expect(said()).toContain('The user made it otherwise: a.txt:2\n\nline 1\nzwei\nline 3')
+})
+
 it('from another terminal a file is approved in part, after which the run goes on', async () => {
   const { cwd, env, said, read } = await longWorld()
   expect((await baton(['ask.md', '--on-ask', 'suspend'], { cwd, env })).code).toBe(5)

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { unifiedDiff } from '../../src/base/unified-diff.ts'
-import { readDiff, withHunks } from '../../src/event/hunks.ts'
-import { partDecision, rejectedText } from '../../src/event/review.ts'
+import { hunkText, readDiff, withHunks } from '../../src/event/hunks.ts'
+import { editedText, partDecision, rejectedText } from '../../src/event/review.ts'
 
 const lines = (count: number): string[] => Array.from({ length: count }, (_, index) => `line ${index + 1}`)
 const names = { from: 'a/a.txt', to: 'b/a.txt' }
@@ -27,7 +27,7 @@ describe('the hunks of a diff', () => {
     ['all', [1, 2, 3], after],
     ['none', [], before],
   ] as const)('are made exactly where they are: %s', (_, chosen, expected) => {
-    expect(withHunks(before, readDiff(unifiedDiff(before, after, names)), chosen)).toBe(expected)
+    expect(withHunks(before, readDiff(unifiedDiff(before, after, names)), { hunks: chosen })).toBe(expected)
   })
 
   it.each([
@@ -46,20 +46,14 @@ describe('the hunks of a diff', () => {
     ],
   ])('make the whole text again: %s', (_, old, fresh) => {
     const diff = readDiff(unifiedDiff(old, fresh, names))
-    expect(
-      withHunks(
-        old,
-        diff,
-        diff.hunks.map(({ number }) => number),
-      ),
-    ).toBe(fresh)
-    expect(withHunks(old, diff, [])).toBe(old)
+    expect(withHunks(old, diff, { hunks: diff.hunks.map(({ number }) => number) })).toBe(fresh)
+    expect(withHunks(old, diff, { hunks: [] })).toBe(old)
   })
 
   it('do not fit a text that has changed', () => {
     const diff = readDiff(unifiedDiff(before, after, names))
-    expect(withHunks(`new\n${before}`, diff, [1])).toBeUndefined()
-    expect(withHunks(before.replace('line 39', '39'), diff, [1])).toBeUndefined()
+    expect(withHunks(`new\n${before}`, diff, { hunks: [1] })).toBeUndefined()
+    expect(withHunks(before.replace('line 39', '39'), diff, { hunks: [1] })).toBeUndefined()
   })
 
   it('are none in a diff of several files, and in one without text', () => {
@@ -67,6 +61,15 @@ describe('the hunks of a diff', () => {
     expect(readDiff(`${one}diff --git a/b b/b\n${one}`).hunks).toEqual([])
     expect(readDiff('diff --git a/a b/b\nrename from a\nrename to b\n').hunks).toEqual([])
   })
+})
+
+it('a hunk that the user has edited is made as it was saved', () => {
+  const diff = readDiff(unifiedDiff(before, after, names))
+  const [first] = diff.hunks
+  const text = hunkText(first!).replace('three', 'drei')
+  const edits = [{ hunk: 1, text }]
+  expect(withHunks(before, diff, { hunks: [1], edits })).toBe(before.replace('line 3\n', 'drei\n'))
+  expect(editedText('a.txt', diff.hunks, { edits })).toBe(`The user made it otherwise: a.txt:3\n\n${text.trimEnd()}`)
 })
 
 describe('a decision about hunks', () => {
@@ -80,6 +83,11 @@ describe('a decision about hunks', () => {
       'all but some',
       { kind: 'reject', hunks: [2], reason: 'no' },
       { hunks: [1, 3], remarks: [{ hunk: 2, text: 'no' }] },
+    ],
+    [
+      'some, of which one is edited',
+      { kind: 'approve', hunks: [1, 2, 3], edits: [{ hunk: 2, text: 'two\n' }] },
+      { hunks: [1, 2, 3], edits: [{ hunk: 2, text: 'two\n' }] },
     ],
     [
       'some, with remarks about others',
@@ -103,6 +111,8 @@ describe('a decision about hunks', () => {
     expect(() => partDecision({ kind: 'reject', hunks: [1] }, [])).toThrow('the change can only be decided as a whole')
     const both = { kind: 'approve', hunks: [1], remarks: [{ hunk: 1, text: 'no' }] } as const
     expect(() => partDecision(both, all)).toThrow('hunk 1 is accepted, and has a remark about its rejection')
+    const edited = { kind: 'approve', hunks: [1], edits: [{ hunk: 2, text: '' }] } as const
+    expect(() => partDecision(edited, all)).toThrow('hunk 2 is edited, and is not one of those to make')
   })
 
   it('is told to a model with the line, the changed lines and the remark of each rejected hunk', () => {

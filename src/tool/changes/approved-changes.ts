@@ -1,16 +1,13 @@
 import { defined } from '../../base/json.ts'
 import { readDiff, withHunks } from '../../event/hunks.ts'
-import type { HunkRemark } from '../../event/permission.ts'
+import type { PartialDecision } from '../../event/permission.ts'
 import { type Files, filesAfter } from './change-space.ts'
 import { type ShownChange, textOf } from './plan-transaction.ts'
 import type { ChangeStep } from './plan.ts'
 
 /** A change that was shown to the user. `hunks`: only these are made; default: all. */
-export interface ApprovedChange {
+export interface ApprovedChange extends Partial<PartialDecision> {
   readonly diff: string
-  readonly hunks?: readonly number[]
-  /** Why the others are rejected. */
-  readonly remarks?: readonly HunkRemark[]
 }
 
 /** The steps with only what was approved; undefined if they do anything else than what was shown. */
@@ -32,10 +29,10 @@ export function approvedSteps(
   const made: ChangeStep[] = []
   for (const [index, step] of steps.entries()) {
     const number = shown.findIndex((change) => change.index === index)
-    const { diff = '', hunks } = approved[number] ?? {}
+    const { diff = '', hunks, edits = [] } = approved[number] ?? {}
     let { action } = step
     if (action !== undefined && hunks !== undefined) {
-      const content = withHunks(textOf(files, action.path) ?? '', readDiff(diff), hunks)
+      const content = withHunks(textOf(files, action.path) ?? '', readDiff(diff), { hunks, edits })
       if (content === undefined) return undefined
       action = { op: 'write', path: action.path, content }
     }

@@ -7,7 +7,7 @@ import { sizeText } from '../../base/size.ts'
 import type { FileChange } from '../../event/event.ts'
 import type { Place } from '../../event/place.ts'
 import { readDiff } from '../../event/hunks.ts'
-import { hunkNames, rejectedText } from '../../event/review.ts'
+import { editedText, hunkNames, rejectedText } from '../../event/review.ts'
 import { type ChangeStep, reportOf } from '../changes/plan.ts'
 import { type ContentDirective, type Directive, relativeTo, type ReplaceDirective } from '../changes/directive.ts'
 import { diskSpace, type Files, overlaid } from '../changes/change-space.ts'
@@ -277,10 +277,14 @@ function whyNot(result: RefusedPlan, { path, named, call }: Refusal): [string, (
 }
 
 /** The text for the model after a change of which the user accepted some hunks. */
-function partText(file: string, { diff, hunks = [], remarks = [] }: ApprovedChange): string {
+function partText(file: string, { diff, hunks = [], remarks = [], edits = [] }: ApprovedChange): string {
   const all = readDiff(diff).hunks
-  const rest = rejectedText(file, all, { hunks, remarks })
-  return modelText`Changed ${file} only in part: the user accepted ${hunkNames(hunks)} of ${all.length}.\n\n${rest}`
+  const head =
+    hunks.length === all.length
+      ? modelText`Changed ${file}.`
+      : modelText`Changed ${file} only in part: the user accepted ${hunkNames(hunks)} of ${all.length}.`
+  const parts = [editedText(file, all, { edits }), rejectedText(file, all, { hunks, remarks })]
+  return [head, ...parts.filter((text) => text !== '')].join('\n\n')
 }
 
 /** Context lines shown before and after a place. */
