@@ -197,7 +197,7 @@ async function save(rest: string, session: Session): Promise<void> {
 async function clear(_: string, session: Session): Promise<void> {
   const before = session.chat
   session.chat = openChat(session.host, before.settings())
-  before.close()
+  await before.close()
   session.say('started a new chat')
 }
 
@@ -209,7 +209,7 @@ async function resume(rest: string, session: Session): Promise<void> {
     // it is open here already
     if (findChat(folder, rest).id !== before.id()) {
       session.chat = await reopenChat(session.host, rest)
-      before.close()
+      await before.close()
     }
     return say(`continued: ${session.chat.id() ?? ''}`)
   }

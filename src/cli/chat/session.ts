@@ -190,7 +190,7 @@ export async function chatSession({ chat, input, terminal, isReopened, ...parts 
   } finally {
     await endBackground(session)
     tellNews()
-    session.chat.close()
+    await session.chat.close()
   }
   const id = session.chat.id()
   if (isTerminal && id !== undefined) session.say(`${paint('cyan', 'continue')}: baton chat --resume ${id}`)

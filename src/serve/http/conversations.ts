@@ -105,7 +105,7 @@ export function createConversations(served: ServedWorkspace, held: ActiveRuns): 
       if (conversationId !== undefined) busy.add(conversationId)
       let chat: Chat | undefined
       const end = (): void => {
-        chat?.close()
+        void chat?.close()
         if (conversationId !== undefined) busy.delete(conversationId)
       }
       try {
