@@ -27,6 +27,7 @@ import { maskFor } from '../wiring/run-context.ts'
 import { findChat, listChats, type ListedMessage, listMessage, longestText, type MessageKind } from './chat-list.ts'
 import { type ChatLease, claimChat } from './chat-owner.ts'
 import { createSessionResources, type SessionResources, type SessionState } from '../wiring/session-resources.ts'
+import { type LastTurn, readTurns } from './last-turns.ts'
 import { endLeft, lossText, readSession, storeSession } from './session-file.ts'
 import { removePendingMessage, storePendingMessage, type PendingMessage, pendingMessages } from './pending-messages.ts'
 
@@ -97,6 +98,8 @@ export interface Chat {
   readonly resume: (run: string, watching: Watching, listener: Listener) => Promise<RunReport>
   /** Its messages whose runs have begun, oldest first. */
   readonly messages: () => Promise<readonly ChatMessage[]>
+  /** How the last of them were answered, oldest first. */
+  readonly lastTurns: (count: number) => Promise<readonly LastTurn[]>
   /** Its MCP servers and its shell, which live until `close`. */
   readonly session: SessionResources
   /** Ends its servers and background commands, and lets another process open it. Call it when no message is being answered. */
@@ -426,6 +429,11 @@ function createChat(host: ChatHost, begin: Beginning): Chat {
       return all.flatMap(({ message, summary }) =>
         summary === undefined || summary.begun === false ? [] : [{ ...message, summary }],
       )
+    },
+    async lastTurns(count) {
+      const store = await begin.store()
+      const { messages = [] } = listChats(store.runs).find((chat) => chat.id === id) ?? {}
+      return readTurns(messages.filter(({ kind }) => kind === 'message').slice(-count), store)
     },
     session,
     close,

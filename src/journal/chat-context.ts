@@ -35,7 +35,7 @@ export async function readChatContext(runs: string, last: string, mask: SecretMa
     seen.add(id)
     const folder = join(runs, id)
     if (!existsSync(folder)) return { messages: said, grants, lost: id }
-    const { chat, messages, granted, isSummarized } = await readMessage(folder, mask)
+    const { chat, messages, granted, isSummarized } = await readChatMessage(folder, mask)
     grants.push(...granted)
     const summary = chat?.isSummary === true ? messages.findLast(({ role }) => role === 'assistant') : undefined
     if (summary !== undefined && textOf(summary).trim() !== '') {
@@ -50,6 +50,8 @@ export async function readChatContext(runs: string, last: string, mask: SecretMa
 
 interface RecordedMessage {
   readonly chat: ChatPlace | undefined
+  /** What was asked, with notes of what happened before it. */
+  readonly instruction: string
   readonly messages: readonly Message[]
   readonly granted: readonly Grant[]
   /** While it was answered, the conversation was summarized: its messages start with everything before. */
@@ -65,7 +67,8 @@ interface Turn {
 const mainTurn = /^(?:redo\/(\d+)\/)?task\/(\d+)\/agent\/ask\/turn\/(\d+)#\d+$/
 const wholeTask = /^(?:redo\/\d+\/)?(?:iteration\/\d+\/)?task\/(\d+)$/
 
-async function readMessage(folder: string, mask: SecretMask): Promise<RecordedMessage> {
+/** Reads what one message of a chat has said, from the record of its run. */
+export async function readChatMessage(folder: string, mask: SecretMask): Promise<RecordedMessage> {
   const source = openFileRecords(folder, { mask })
   const turns = new Map<number, Turn>()
   let isSummarized = false
@@ -105,13 +108,14 @@ async function readMessage(folder: string, mask: SecretMask): Promise<RecordedMe
   } finally {
     source.close()
   }
-  if (turns.size > 0 && contents.size <= 1) return { chat, granted, messages: messagesOf(turns), isSummarized }
+  if (turns.size > 0 && contents.size <= 1)
+    return { chat, instruction, granted, messages: messagesOf(turns), isSummarized }
   // several answers, or one that did not come from the main agent alone
   const answer = [...contents].toSorted(([left], [right]) => left - right).map(([, content]) => content)
   const answered = answer.filter((text) => text !== '').join('\n\n')
   const asked = instruction === '' ? [] : [textMessage('user', instruction)]
   const messages = [...asked, ...(answered === '' ? [] : [textMessage('assistant', answered)])]
-  return { chat, granted, messages, isSummarized: false }
+  return { chat, instruction, granted, messages, isSummarized: false }
 }
 
 /** `anew`: the conversation was made shorter before this turn, which has all of it. */

@@ -177,8 +177,7 @@ export function createServerLife(server: McpServer, options: LifeOptions): Serve
       startError = undefined
       if (hasLost && !isLossTold) {
         isLossTold = true
-        const why = endReason ?? 'its definition has changed, or it had stopped answering'
-        listener?.onNotice('warning', `it was started again: ${why}`)
+        listener?.onNotice('warning', restartText(endReason))
       }
       endReason = undefined
       if (connection.ended() === undefined) open = connection
@@ -312,6 +311,12 @@ export function createServerLife(server: McpServer, options: LifeOptions): Serve
       ;[open, current, pid] = [undefined, undefined, undefined]
     },
   }
+}
+
+/** @param end how it ended; undefined: another one has taken its place */
+function restartText(end: string | undefined): string {
+  if (end === undefined) return 'it was started anew: its definition has changed, or it had stopped answering'
+  return `it had ${/ (ended .*?) when asked for nothing/.exec(end)?.[1] ?? 'ended'}, and was started again`
 }
 
 /** Time that the user or a model takes to answer does not count for the server. */
