@@ -1,5 +1,5 @@
 import { modelText } from '../base/model-text.ts'
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { isObject } from '../base/json.ts'
 import { summaryMessage } from '../event/conversation-summary.ts'
@@ -26,8 +26,14 @@ export interface ChatContext {
  * summarizes everything before it.
  * @param runs the folder of all runs
  * @param last the id of the run of the last message
+ * @param read reads a message by the folder of its run, for example from memory
  */
-export async function readChatContext(runs: string, last: string, mask: SecretMask): Promise<ChatContext> {
+export async function readChatContext(
+  runs: string,
+  last: string,
+  mask: SecretMask,
+  read: ReadChatMessage = readChatMessage,
+): Promise<ChatContext> {
   let said: readonly Message[] = []
   const grants: Grant[] = []
   const seen = new Set<string>()
@@ -35,7 +41,7 @@ export async function readChatContext(runs: string, last: string, mask: SecretMa
     seen.add(id)
     const folder = join(runs, id)
     if (!existsSync(folder)) return { messages: said, grants, lost: id }
-    const { chat, messages, granted, isSummarized } = await readChatMessage(folder, mask)
+    const { chat, messages, granted, isSummarized } = await read(folder, mask)
     grants.push(...granted)
     const summary = chat?.isSummary === true ? messages.findLast(({ role }) => role === 'assistant') : undefined
     if (summary !== undefined && textOf(summary).trim() !== '') {
@@ -56,6 +62,28 @@ interface RecordedMessage {
   readonly granted: readonly Grant[]
   /** While it was answered, the conversation was summarized: its messages start with everything before. */
   readonly isSummarized: boolean
+}
+
+export type ReadChatMessage = (folder: string, mask: SecretMask) => Promise<RecordedMessage>
+
+/** Reads each message once, and again only if its record has grown since: a long chat has many. */
+export function createChatReader(): ReadChatMessage {
+  const known = new Map<string, { readonly size: number; readonly message: RecordedMessage }>()
+  return async (folder, mask) => {
+    const size = sizeOf(folder)
+    const found = known.get(folder)
+    if (found?.size === size) return found.message
+    const message = await readChatMessage(folder, mask)
+    known.set(folder, { size, message })
+    return message
+  }
+}
+
+/** Bytes of the record. */
+function sizeOf(folder: string): number {
+  return readdirSync(folder)
+    .filter((name) => name.endsWith('.jsonl'))
+    .reduce((sum, name) => sum + statSync(join(folder, name)).size, 0)
 }
 
 interface Turn {

@@ -31,9 +31,10 @@ export async function withHistory(
   const shell = session && (isResumed ? { ...session.shell, start: () => undefined } : session.shell)
   const own = defined({ shell })
   if (chat.after === undefined) return { ...target, ...own }
-  const { readChatContext } = await import('../journal/chat-context.ts')
+  const { createChatReader, readChatContext } = await import('../journal/chat-context.ts')
+  const reader = session && (session.reader ??= createChatReader())
   const runs = runsFolder({ env, home, workspace: target.workspace, runsDir: target.settings.runs.dir })
-  const { messages, grants, lost } = await readChatContext(runs, chat.after, mask)
+  const { messages, grants, lost } = await readChatContext(runs, chat.after, mask, reader)
   if (lost !== undefined) {
     const message = `the record of run ${lost} is missing: what this chat said up to that run is lost`
     bus.send([], { type: 'warning', message })

@@ -1,6 +1,7 @@
 import type { GroupLeader } from '../base/process-group.ts'
 import { leaderOf } from '../base/process-group.ts'
 import { randomName } from '../base/random-name.ts'
+import type { ReadChatMessage } from '../journal/chat-context.ts'
 import type { KeptServers } from '../mcp/kept-servers.ts'
 import { createKeptShell, type KeptShell, type Moved } from '../tool/shell/session.ts'
 
@@ -12,6 +13,8 @@ export interface SessionResources {
   /** Of this process alone. */
   readonly id: string
   readonly shell: KeptShell
+  /** Reads earlier messages of the chat; undefined until the first time. */
+  reader: ReadChatMessage | undefined
   /** Its servers, which the first run that has any creates. */
   readonly servers: (create: () => KeptServers) => KeptServers
   /** Its servers, if there are any. */
@@ -56,6 +59,7 @@ export function createSessionResources(before: Partial<Pick<SessionState, 'moved
   const session: SessionResources = {
     id,
     shell,
+    reader: undefined,
     servers: (create) => (servers ??= create()),
     openServers: () => servers,
     noteServer(server, pid) {
