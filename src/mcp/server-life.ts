@@ -316,7 +316,8 @@ export function createServerLife(server: McpServer, options: LifeOptions): Serve
 /** @param end how it ended; undefined: another one has taken its place */
 function restartText(end: string | undefined): string {
   if (end === undefined) return 'it was started anew: its definition has changed, or it had stopped answering'
-  return `it had ${/ (ended .*?) when asked for nothing/.exec(end)?.[1] ?? 'ended'}, and was started again`
+  const how = / ((?:ended|was (?:killed|stopped)) .*?) when asked for nothing/.exec(end)?.[1]
+  return `it was started again, because it ${how ?? 'had ended'}`
 }
 
 /** Time that the user or a model takes to answer does not count for the server. */
