@@ -102,7 +102,7 @@ export interface Chat {
   readonly lastTurns: (count: number) => Promise<readonly LastTurn[]>
   /** Its MCP servers and its shell, which live until `close`. */
   readonly session: SessionResources
-  /** Ends its servers and background commands, and lets another process open it. Call it when no message is being answered. */
+  /** Ends its session, and lets another process open it. Call it when no message is being answered. */
   readonly close: () => Promise<void>
 }
 
@@ -119,8 +119,10 @@ export interface ChatHost extends Place {
   readonly what: string
   /** Whether a message is kept whose run could not begin; not if its sender learns that it was not accepted. */
   readonly keepsTaken: boolean
-  /** The session of the chat, if its owner has it open for longer than this; default: one that `close` ends. */
+  /** The session of the chat from when it was open here before; default: a new one. */
   readonly session?: SessionResources
+  /** The session goes on after `close`: its owner ends it. */
+  readonly keepsSession?: boolean
 }
 
 export function openChat(host: ChatHost, settings: ChatSettings): Chat {
@@ -168,8 +170,7 @@ export async function reopenChat(host: ChatHost, id: string, changed: Partial<Ch
     const before = await settingsOf(join(runs, from), store.mask)
     const summary = last === undefined ? undefined : await readRunSummary(join(runs, last))
     const calls = Math.max(1, summary?.calls ?? 1)
-    const stored = readSession(runs, found.id)
-    const earlier = stored?.session === host.session?.id ? undefined : stored
+    const earlier = host.session === undefined ? readSession(runs, found.id) : undefined
     if (earlier !== undefined) await endLeft(earlier)
     return createChat(host, {
       settings: { ...(before ?? taken.at(-1)?.settings ?? { overrides: [] }), ...defined(changed) },
@@ -271,7 +272,7 @@ function createChat(host: ChatHost, begin: Beginning): Chat {
   }
 
   async function close(): Promise<void> {
-    if (host.session === undefined) await session.close()
+    if (host.keepsSession !== true) await session.close()
     release()
   }
 

@@ -1,10 +1,11 @@
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isObject, mapTexts } from '../base/json.ts'
 import { modelText } from '../base/model-text.ts'
 import { endGroup } from '../base/process-group.ts'
 import { randomName } from '../base/random-name.ts'
 import { cutEnd } from '../base/width.ts'
+import { sessionFile } from '../journal/chat-place.ts'
 import { type Owner, processOwners } from '../journal/owner.ts'
 import type { SecretMask } from '../journal/secrets.ts'
 import type { SessionState } from '../wiring/session-resources.ts'
@@ -12,10 +13,6 @@ import { chatFolder } from './chat-list.ts'
 
 /** What the session of a chat had when the chat was left, or its process killed. */
 type StoredSession = SessionState & { readonly owner: Owner }
-
-function fileOf(runs: string, chat: string): string {
-  return join(runs, 'chats', `${chat}.session`)
-}
 
 /** Keeps the state of a session for a later process, without secrets. A folder that cannot be written keeps none. */
 export function storeSession(
@@ -27,7 +24,7 @@ export function storeSession(
   try {
     const temporary = join(chatFolder(runs), `.${chat}-${randomName()}.tmp`)
     writeFileSync(temporary, JSON.stringify(mapTexts(stored, mask.hide)), { mode: 0o600, flag: 'wx' })
-    renameSync(temporary, fileOf(runs, chat))
+    renameSync(temporary, sessionFile(runs, chat))
   } catch {
     // the chat goes on; a later process knows less about it
   }
@@ -36,7 +33,7 @@ export function storeSession(
 /** What a session of a chat had; undefined: it had nothing that outlives a message. */
 export function readSession(runs: string, chat: string): StoredSession | undefined {
   try {
-    const value: unknown = JSON.parse(readFileSync(fileOf(runs, chat), 'utf8'))
+    const value: unknown = JSON.parse(readFileSync(sessionFile(runs, chat), 'utf8'))
     const lists = isObject(value) ? ['servers', 'commands', 'jobs', 'processes'].map((key) => value[key]) : []
     return lists.length > 0 && lists.every(Array.isArray) ? (value as unknown as StoredSession) : undefined
   } catch {
@@ -44,13 +41,10 @@ export function readSession(runs: string, chat: string): StoredSession | undefin
   }
 }
 
-export function removeSession(runs: string, chat: string): void {
-  rmSync(fileOf(runs, chat), { force: true })
-}
-
 /** Ends what a killed process left running: on this machine, if its leaders still exist. */
 export async function endLeft({ processes, owner }: StoredSession): Promise<void> {
-  if (processOwners.isVisible(owner)) await Promise.all(processes.map(endGroup))
+  const isLeft = processOwners.isVisible(owner) && !(await processOwners.isAlive(owner))
+  if (isLeft) await Promise.all(processes.map(endGroup))
 }
 
 /** What a model is told when a later process continues the chat; undefined: nothing was lost. */

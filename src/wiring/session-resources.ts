@@ -1,6 +1,4 @@
-import type { GroupLeader } from '../base/process-group.ts'
-import { leaderOf } from '../base/process-group.ts'
-import { randomName } from '../base/random-name.ts'
+import { type GroupLeader, leaderOf } from '../base/process-group.ts'
 import type { ReadChatMessage } from '../journal/chat-context.ts'
 import type { KeptServers } from '../mcp/kept-servers.ts'
 import { createKeptShell, type KeptShell, type Moved } from '../tool/shell/session.ts'
@@ -10,8 +8,6 @@ import { createKeptShell, type KeptShell, type Moved } from '../tool/shell/sessi
  * message is a run with a record of its own; this is handed to it, and belongs to whoever opened the chat.
  */
 export interface SessionResources {
-  /** Of this process alone. */
-  readonly id: string
   readonly shell: KeptShell
   /** Reads earlier messages of the chat; undefined until the first time. */
   reader: ReadChatMessage | undefined
@@ -30,7 +26,6 @@ export interface SessionResources {
 
 /** What a session has, as it is kept for a later process. Plain JSON. */
 export interface SessionState {
-  readonly session: string
   /** The servers that it has started, by full name. */
   readonly servers: readonly string[]
   /** Background commands that run. */
@@ -44,7 +39,6 @@ export interface SessionState {
 
 /** @param before what the shell of an earlier process had: its folder, and the ids of its background commands */
 export function createSessionResources(before: Partial<Pick<SessionState, 'moved' | 'jobs'>> = {}): SessionResources {
-  const id = randomName()
   const started = new Map<string, GroupLeader>()
   let servers: KeptServers | undefined
   let closing: Promise<void> | undefined
@@ -57,7 +51,6 @@ export function createSessionResources(before: Partial<Pick<SessionState, 'moved
   }
 
   const session: SessionResources = {
-    id,
     shell,
     reader: undefined,
     servers: (create) => (servers ??= create()),
@@ -71,7 +64,6 @@ export function createSessionResources(before: Partial<Pick<SessionState, 'moved
       const running = shell.jobs.running()
       const moved = shell.moved()
       return {
-        session: id,
         servers: [...started.keys()],
         commands: running.map(({ id: job, line }) => ({ id: job, line })),
         jobs: shell.jobs.ids(),
