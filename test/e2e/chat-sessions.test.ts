@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { baton, type BatonResult, root } from '../helpers/baton.ts'
 import type { ModelReply } from '../helpers/model-server.ts'
+import { core } from '../helpers/series.ts'
 import { tempTree } from '../helpers/temp.ts'
+import { hasTmux, inTmux } from '../helpers/tmux.ts'
 import { callsTools, startToolModel } from '../helpers/tool-model.ts'
 
 const program = join(root, 'test/fixtures/mcp/stdio.mjs')
@@ -232,3 +234,78 @@ it.each(ways)('%s between messages leaves no process once the chat is continued'
   expect(told).toContain('Its MCP servers are started anew, and what they had kept in memory is gone: calc.')
   expect(told).toContain('bash_1 (trap "" HUP; echo $$ > pid; sleep 300 & wait)')
 })
+
+const isWhole = core(false, true)
+
+it.skipIf(!hasTmux)(
+  'a continued chat shows the last messages with their calls and the end of their answers',
+  async () => {
+    const long = Array.from({ length: 20 }, (_, line) => `Line ${line + 1}.`).join('\n')
+    const { chat, cwd, env } = await world([
+      { text: 'Zero.' },
+      callsTools(['read', { path: 'sub/a.txt' }], ['read', { path: 'none.txt' }]),
+      { text: long },
+      { text: 'Two.' },
+      { text: 'Three.' },
+    ])
+    await chat(['Too old', 'First,\\', 'of two lines', '!echo hi', 'Second', 'Third'])
+    const command = `'${process.execPath}' '${join(root, 'dist/bin/baton.js')}' chat --continue`
+    const { lines } = inTmux(command, { ...env, BATON_LOCAL_SERVERS: 'off', NO_COLOR: '1' }, cwd, 50)
+    await expect.poll(() => lines().at(-1), { timeout: 20_000, interval: 100 }).toBe('>')
+    const shown = lines()
+    expect(shown.slice(shown.indexOf('> First,'))).toEqual([
+      '> First,',
+      'of two lines',
+      'read sub/a.txt',
+      'failed read none.txt',
+      '… 8 more lines',
+      ...long.split('\n').slice(-12),
+      '> Second',
+      'Two.',
+      '> Third',
+      'Three.',
+      '>',
+    ])
+    expect(shown).not.toContain('> Too old')
+  },
+)
+
+it.skipIf(!hasTmux)(
+  'a long chat at a terminal starts its servers once, warns of no leak, and does not grow',
+  async () => {
+    const messages = isWhole ? 120 : 14
+    const memory: number[] = []
+    let chatPid = 0
+    const answers = Array.from({ length: messages }, (_, index) => () => {
+      memory.push(memoryOf(chatPid))
+      return { text: `Answer ${index + 1}.` }
+    })
+    const servers = ['one', 'two', 'three']
+    const { cwd, env, folder, starts } = await world(answers, (at) =>
+      servers.map((name) => countedServer(at, name)).join(''),
+    )
+    const pidFile = join(folder, 'chat')
+    const shell = `sh -c 'echo $$ > "$0"; exec "$@"' ${pidFile} '${process.execPath}' '${join(root, 'dist/bin/baton.js')}' chat`
+    const { lines, type } = inTmux(shell, { ...env, BATON_LOCAL_SERVERS: 'off', NO_COLOR: '1' }, cwd, 50)
+    const patience = { timeout: 30_000, interval: 50 }
+    await expect.poll(() => lines().at(-1), patience).toBe('>')
+    chatPid = Number(readFileSync(pidFile, 'utf8'))
+    const seen = new Set<string>()
+    for (let index = 1; index <= messages; index += 1) {
+      type(`N${index}`, 'Enter')
+      await expect.poll(() => [lines().includes(`Answer ${index}.`), lines().at(-1)], patience).toEqual([true, '>'])
+      for (const line of lines()) seen.add(line)
+    }
+    expect([...seen].filter((line) => /MaxListeners|memory leak/.test(line))).toEqual([])
+    for (const name of servers) expect(starts(name)).toHaveLength(1)
+    if (!isWhole) return
+    const at = [10, 30, 60, 90, messages].map((number) => `${number}: ${memory[number - 1]} MB`)
+    process.stdout.write(`memory of a chat after messages: ${at.join(', ')}\n`)
+    expect((memory.at(-1) ?? 0) / (memory[59] ?? 1)).toBeLessThan(1.3)
+  },
+)
+
+/** The resident memory of a process, in megabytes. */
+function memoryOf(pid: number): number {
+  return Math.round(Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024)
+}
