@@ -13,7 +13,7 @@ export interface LastTurn {
   readonly answer: string
 }
 
-export interface TurnCall {
+interface TurnCall {
   readonly name: string
   readonly input: JsonObject
   readonly isError: boolean

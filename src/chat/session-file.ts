@@ -53,10 +53,10 @@ export function lossText({ servers, commands }: SessionState): string | undefine
   const texts = [
     servers.length === 0
       ? ''
-      : modelText`The chat goes on in a new process. Its MCP servers are started anew, and what they had kept in memory is gone: ${servers.join(', ')}.`,
+      : modelText`Since the last message, the MCP servers of this chat were ended, and are started anew: what they had kept in memory is gone (${servers.join(', ')}).`,
     commands.length === 0
       ? ''
-      : modelText`The commands that were running in the background have ended with the earlier process: ${lines}.`,
+      : modelText`Since the last message, the commands that were running in the background have ended: ${lines}.`,
   ].filter((text) => text !== '')
   return texts.length === 0 ? undefined : texts.join(' ')
 }

@@ -66,7 +66,7 @@ export function createMcpServers(options: McpServersOptions): McpServers {
   }
 
   function open(server: McpServer): ServerLife {
-    const life = (kept?.life ?? createServerLife)(server, lifeOptions())
+    const life = kept?.life(server, lifeOptions()) ?? createServerLife(server, lifeOptions())
     lives.set(server.name, life)
     detached.push(life.attach(listenerOf(server)))
     return life

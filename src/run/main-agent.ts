@@ -129,7 +129,8 @@ function shellOf({ shell, plan, settings }: Question, { scope, services }: RunCo
   const kept = plan.count === 1 && !scope.at.some(({ kind }) => othersAnswer.has(kind)) ? shell : undefined
   const { base_dir: baseDir } = settings
   const now = kept?.start(baseDir)
-  if (now === undefined && !effects.answers(at)) return kept?.open(baseDir, undefined)
+  const isRecorded = effects.answers(at) && effects.lacks?.(at) !== true
+  if (now === undefined && !isRecorded) return kept?.open(baseDir, undefined)
   const start = effects.observe(at, { name: 'shell', args: [] }, () => now ?? { directory: baseDir, jobs: [] })
   return kept?.open(baseDir, start) ?? shellFrom(baseDir, start)
 }

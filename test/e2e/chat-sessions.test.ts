@@ -157,7 +157,7 @@ it('the folder of the shell and background commands outlive a message; a continu
   const later = await chat(['Third', 'Fourth'], '--continue')
   expect(later.code, later.stderr).toBe(0)
   const note =
-    '[The commands that were running in the background have ended with the earlier process: bash_1 (echo $$ > ../pid; echo up; sleep 300).]'
+    '[Since the last message, the commands that were running in the background have ended: bash_1 (echo $$ > ../pid; echo up; sleep 300).]'
   const users = model.requests.at(-1)?.body?.messages.flatMap(({ role, content }) => (role === 'user' ? [content] : []))
   expect(users).toEqual(['First', 'Second', `${note}\n\nThird`, 'Fourth'])
   expect(lastUser()).toBe('Fourth')
@@ -231,7 +231,7 @@ it.each(ways)('%s between messages leaves no process once the chat is continued'
   const { stderr } = await chat(['Second'], '--continue')
   expect(pids.filter(isRunning), stderr).toEqual([])
   const told = String(model.requests.at(-1)?.body?.messages.at(-1)?.content)
-  expect(told).toContain('Its MCP servers are started anew, and what they had kept in memory is gone: calc.')
+  expect(told).toContain('and are started anew: what they had kept in memory is gone (calc).')
   expect(told).toContain('bash_1 (trap "" HUP; echo $$ > pid; sleep 300 & wait)')
 })
 
