@@ -26,6 +26,9 @@ import type { ResumeOptions } from '../wiring/resume.ts'
 import { maskFor } from '../wiring/run-context.ts'
 import { findChat, listChats, type ListedMessage, listMessage, longestText, type MessageKind } from './chat-list.ts'
 import { type ChatLease, claimChat } from './chat-owner.ts'
+import { createSessionResources, type SessionResources, type SessionState } from '../wiring/session-resources.ts'
+import { type LastTurn, readTurns } from './last-turns.ts'
+import { endLeft, lossText, readSession, storeSession } from './session-file.ts'
 import { removePendingMessage, storePendingMessage, type PendingMessage, pendingMessages } from './pending-messages.ts'
 
 /** The settings of messages in a chat; each message may change them for the next ones. */
@@ -95,8 +98,12 @@ export interface Chat {
   readonly resume: (run: string, watching: Watching, listener: Listener) => Promise<RunReport>
   /** Its messages whose runs have begun, oldest first. */
   readonly messages: () => Promise<readonly ChatMessage[]>
-  /** Lets another process open it. Call it when no message is being answered. */
-  readonly close: () => void
+  /** How the last of them were answered, oldest first. */
+  readonly lastTurns: (count: number) => Promise<readonly LastTurn[]>
+  /** Its MCP servers and its shell, which live until `close`. */
+  readonly session: SessionResources
+  /** Ends its session, and lets another process open it. Call it when no message is being answered. */
+  readonly close: () => Promise<void>
 }
 
 interface ChatMessage extends ListedMessage {
@@ -112,12 +119,24 @@ export interface ChatHost extends Place {
   readonly what: string
   /** Whether a message is kept whose run could not begin; not if its sender learns that it was not accepted. */
   readonly keepsTaken: boolean
+  /** The session of the chat from when it was open here before; default: a new one. */
+  readonly session?: SessionResources
+  /** The session goes on after `close`: its owner ends it. */
+  readonly keepsSession?: boolean
 }
 
 export function openChat(host: ChatHost, settings: ChatSettings): Chat {
   let opened: Store | undefined
   const store = async (): Promise<Store> => (opened ??= await openStore(host, settings.overrides))
-  const begin = { settings, id: undefined, last: undefined, tokens: 0, modelOfFile: undefined, taken: [] }
+  const begin = {
+    settings,
+    id: undefined,
+    last: undefined,
+    tokens: 0,
+    modelOfFile: undefined,
+    taken: [],
+    earlier: undefined,
+  }
   return createChat(host, { ...begin, store, lease: undefined })
 }
 
@@ -151,6 +170,8 @@ export async function reopenChat(host: ChatHost, id: string, changed: Partial<Ch
     const before = await settingsOf(join(runs, from), store.mask)
     const summary = last === undefined ? undefined : await readRunSummary(join(runs, last))
     const calls = Math.max(1, summary?.calls ?? 1)
+    const earlier = host.session === undefined ? readSession(runs, found.id) : undefined
+    if (earlier !== undefined) await endLeft(earlier)
     return createChat(host, {
       settings: { ...(before ?? taken.at(-1)?.settings ?? { overrides: [] }), ...defined(changed) },
       store: async () => store,
@@ -162,6 +183,7 @@ export async function reopenChat(host: ChatHost, id: string, changed: Partial<Ch
       // a gateway gets every name verbatim
       modelOfFile: summary?.models.at(-1)?.replace(/^gateway::/, ''),
       taken,
+      earlier,
     })
   } catch (error) {
     lease.release()
@@ -226,16 +248,32 @@ interface Beginning {
   /** The model named by the prompt file or the config. */
   readonly modelOfFile: string | undefined
   readonly taken: readonly PendingMessage[]
+  /** What the session of an earlier process had. */
+  readonly earlier: SessionState | undefined
 }
 
 function createChat(host: ChatHost, begin: Beginning): Chat {
   let { settings, lease, id, last, tokens, modelOfFile, taken } = begin
   let compactAt = usualCompactAt
-  let notes: readonly string[] = []
+  const session = host.session ?? createSessionResources(begin.earlier)
+  const lost = begin.earlier && lossText(begin.earlier)
+  let notes: readonly string[] = lost === undefined ? [] : [lost]
 
   function release(): void {
     lease?.release()
     lease = undefined
+  }
+
+  /** Hands the session to a message of the conversation, and keeps its state for a later process. */
+  async function sessionOf(chat: string): Promise<SessionResources> {
+    const store = await begin.store()
+    session.onChange = (state) => storeSession(state, chat, store)
+    return session
+  }
+
+  async function close(): Promise<void> {
+    if (host.keepsSession !== true) await session.close()
+    release()
   }
 
   async function send(outgoing: Outgoing, watching: Watching, listener: Listener): Promise<RunReport> {
@@ -264,9 +302,15 @@ function createChat(host: ChatHost, begin: Beginning): Chat {
     const count = notes.length
     return start(message, watching, listener, () => {
       if (!isInLine) return
-      notes = notes.slice(count)
+      toldNotes(count, message.chat, store)
       for (const one of left) forget(one, store)
     })
+  }
+
+  /** A message has told the model what happened before it. */
+  function toldNotes(count: number, chat: string, store: Store): void {
+    notes = notes.slice(count)
+    if (begin.earlier !== undefined) storeSession(session.state(), chat, store)
   }
 
   function forget({ run }: PendingMessage, { runs }: Store): void {
@@ -294,6 +338,8 @@ function createChat(host: ChatHost, begin: Beginning): Chat {
       home: host.home,
       ...watching,
       id: run,
+      // what runs in the background works beside the conversation, with servers and a shell of its own
+      ...(isInLine ? { session: await sessionOf(chat) } : {}),
       overrides: [...overrides, ...defaults, ...flags],
       chat: {
         id: chat,
@@ -351,8 +397,12 @@ function createChat(host: ChatHost, begin: Beginning): Chat {
     note: (text) => void (notes = [...notes, text]),
     isLong: () => tokens > compactAt,
     send,
-    sendTaken: (message, watching, listener) =>
-      start({ ...message, ...defined({ after: last }) }, watching, listener, () => undefined),
+    async sendTaken(message, watching, listener) {
+      const store = await begin.store()
+      const told = message.kind === 'background' ? [] : notes
+      const all = { ...message, notes: [...message.notes, ...told.map(noted)], ...defined({ after: last }) }
+      return start(all, watching, listener, () => toldNotes(told.length, message.chat, store))
+    },
     async compact(watching, listener) {
       if (last === undefined) throw new BatonError('USAGE', 'there are no messages yet to summarize')
       return send({ kind: 'summary', text: summaryInstruction }, watching, listener)
@@ -363,7 +413,13 @@ function createChat(host: ChatHost, begin: Beginning): Chat {
       const person = defined({ approver, askPerson, unattendedApprover })
       const looking = { ...person, ...defined({ signal, isAttended, uncertain, isUnattended }) }
       const { env, home } = host
-      return resumeRun({ env, home, ...looking, folder: join((await begin.store()).runs, run) }, listener)
+      const { runs } = await begin.store()
+      const listed = listChats(runs)
+        .find((chat) => chat.id === id)
+        ?.messages.find((one) => one.run === run)
+      const isInLine = listed !== undefined && listed.kind !== 'background'
+      const own = isInLine && id !== undefined ? { session: await sessionOf(id) } : {}
+      return resumeRun({ env, home, ...looking, ...own, folder: join(runs, run) }, listener)
     },
     async messages() {
       const { runs } = await begin.store()
@@ -375,7 +431,13 @@ function createChat(host: ChatHost, begin: Beginning): Chat {
         summary === undefined || summary.begun === false ? [] : [{ ...message, summary }],
       )
     },
-    close: release,
+    async lastTurns(count) {
+      const store = await begin.store()
+      const { messages = [] } = listChats(store.runs).find((chat) => chat.id === id) ?? {}
+      return readTurns(messages.filter(({ kind }) => kind === 'message').slice(-count), store)
+    },
+    session,
+    close,
   }
 }
 

@@ -130,6 +130,8 @@ export type McpResult = {
   readonly content: readonly McpContent[]
   readonly structured?: JsonObject
   readonly isError?: true
+  /** The server had ended, and was started again for this call: what it kept in memory is lost. */
+  readonly isAfterLoss?: true
 }
 
 export type McpPromptMessage = { readonly role: 'user' | 'assistant'; readonly content: McpContent }

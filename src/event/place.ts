@@ -76,6 +76,7 @@ const partNames = [
   'sampling',
   'score',
   'seed',
+  'shell',
   'structure',
   'summary',
   'team',

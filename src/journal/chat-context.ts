@@ -1,5 +1,5 @@
 import { modelText } from '../base/model-text.ts'
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { isObject } from '../base/json.ts'
 import { summaryMessage } from '../event/conversation-summary.ts'
@@ -26,8 +26,14 @@ export interface ChatContext {
  * summarizes everything before it.
  * @param runs the folder of all runs
  * @param last the id of the run of the last message
+ * @param read reads a message by the folder of its run, for example from memory
  */
-export async function readChatContext(runs: string, last: string, mask: SecretMask): Promise<ChatContext> {
+export async function readChatContext(
+  runs: string,
+  last: string,
+  mask: SecretMask,
+  read: ReadChatMessage = readChatMessage,
+): Promise<ChatContext> {
   let said: readonly Message[] = []
   const grants: Grant[] = []
   const seen = new Set<string>()
@@ -35,7 +41,7 @@ export async function readChatContext(runs: string, last: string, mask: SecretMa
     seen.add(id)
     const folder = join(runs, id)
     if (!existsSync(folder)) return { messages: said, grants, lost: id }
-    const { chat, messages, granted, isSummarized } = await readMessage(folder, mask)
+    const { chat, messages, granted, isSummarized } = await read(folder, mask)
     grants.push(...granted)
     const summary = chat?.isSummary === true ? messages.findLast(({ role }) => role === 'assistant') : undefined
     if (summary !== undefined && textOf(summary).trim() !== '') {
@@ -50,10 +56,34 @@ export async function readChatContext(runs: string, last: string, mask: SecretMa
 
 interface RecordedMessage {
   readonly chat: ChatPlace | undefined
+  /** What was asked, with notes of what happened before it. */
+  readonly instruction: string
   readonly messages: readonly Message[]
   readonly granted: readonly Grant[]
   /** While it was answered, the conversation was summarized: its messages start with everything before. */
   readonly isSummarized: boolean
+}
+
+export type ReadChatMessage = (folder: string, mask: SecretMask) => Promise<RecordedMessage>
+
+/** Reads each message once, and again only if its record has grown since: a long chat has many. */
+export function createChatReader(): ReadChatMessage {
+  const known = new Map<string, { readonly size: number; readonly message: RecordedMessage }>()
+  return async (folder, mask) => {
+    const size = sizeOf(folder)
+    const found = known.get(folder)
+    if (found?.size === size) return found.message
+    const message = await readChatMessage(folder, mask)
+    known.set(folder, { size, message })
+    return message
+  }
+}
+
+/** Bytes of the record. */
+function sizeOf(folder: string): number {
+  return readdirSync(folder)
+    .filter((name) => name.endsWith('.jsonl'))
+    .reduce((sum, name) => sum + statSync(join(folder, name)).size, 0)
 }
 
 interface Turn {
@@ -65,7 +95,8 @@ interface Turn {
 const mainTurn = /^(?:redo\/(\d+)\/)?task\/(\d+)\/agent\/ask\/turn\/(\d+)#\d+$/
 const wholeTask = /^(?:redo\/\d+\/)?(?:iteration\/\d+\/)?task\/(\d+)$/
 
-async function readMessage(folder: string, mask: SecretMask): Promise<RecordedMessage> {
+/** Reads what one message of a chat has said, from the record of its run. */
+export async function readChatMessage(folder: string, mask: SecretMask): Promise<RecordedMessage> {
   const source = openFileRecords(folder, { mask })
   const turns = new Map<number, Turn>()
   let isSummarized = false
@@ -105,13 +136,14 @@ async function readMessage(folder: string, mask: SecretMask): Promise<RecordedMe
   } finally {
     source.close()
   }
-  if (turns.size > 0 && contents.size <= 1) return { chat, granted, messages: messagesOf(turns), isSummarized }
+  if (turns.size > 0 && contents.size <= 1)
+    return { chat, instruction, granted, messages: messagesOf(turns), isSummarized }
   // several answers, or one that did not come from the main agent alone
   const answer = [...contents].toSorted(([left], [right]) => left - right).map(([, content]) => content)
   const answered = answer.filter((text) => text !== '').join('\n\n')
   const asked = instruction === '' ? [] : [textMessage('user', instruction)]
   const messages = [...asked, ...(answered === '' ? [] : [textMessage('assistant', answered)])]
-  return { chat, granted, messages, isSummarized: false }
+  return { chat, instruction, granted, messages, isSummarized: false }
 }
 
 /** `anew`: the conversation was made shorter before this turn, which has all of it. */

@@ -1,4 +1,10 @@
+import { join } from 'node:path'
 import { isObject } from '../base/json.ts'
+
+/** The file about the session of a chat, beside the runs: it goes with the run of its first message. */
+export function sessionFile(runs: string, chat: string): string {
+  return join(runs, 'chats', `${chat}.session`)
+}
 
 /** Which message of a chat a run is. Plain JSON. */
 export type ChatPlace = {

@@ -27,7 +27,8 @@ export async function* readLines(file: string, files: FilePort): AsyncGenerator<
 export async function* readLineBatches(file: string, files: FilePort): AsyncGenerator<readonly Line[]> {
   const descriptor = files.openToRead(file)
   try {
-    const chunk = Buffer.allocUnsafe(chunkBytes)
+    // a chat reads the records of all its messages, which are small
+    const chunk = Buffer.allocUnsafe(Math.min(chunkBytes, Math.max(1, files.size(file) ?? chunkBytes)))
     let offset = 0
     let begun: Buffer[] = []
     let begunSize = 0

@@ -1,7 +1,8 @@
 import { readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { hasSystemCode } from '../base/error.ts'
 import { randomName } from '../base/random-name.ts'
+import { sessionFile } from './chat-place.ts'
 import { nodeFiles } from './file-port.ts'
 import { removalFailure } from './failure.ts'
 import { pruneRunOrder, runIds } from './find-run.ts'
@@ -52,6 +53,7 @@ export async function removeRun(folder: string): Promise<boolean> {
     await removeRunWorktrees(folder)
     renameSync(folder, gone)
     rmSync(gone, { recursive: true, force: true })
+    rmSync(sessionFile(dirname(folder), basename(folder)), { force: true })
     return true
   } catch (error) {
     if (hasSystemCode(error, 'ENOENT')) return true

@@ -29,6 +29,7 @@ import { loadOutputSchema, loadSchemaFlag, type OutputSchema } from './output-sc
 import { type AgentLookup, findPromptAgents, type NamedAgent } from './prompt-agents.ts'
 import { withPackServers } from './pack-servers.ts'
 import type { RolePlaces } from './roles.ts'
+import type { KeptShell } from '../tool/shell/session.ts'
 import type { TargetOptions } from './options.ts'
 import { nameRules, partRules, refuseProblems } from './file-rules.ts'
 import type { LoadedStrategy, StrategyLoading } from './strategy.ts'
@@ -72,6 +73,8 @@ export interface PromptTarget {
   readonly starts: readonly NamedAgent[]
   /** Earlier messages of the chat that it is a message of; default: none. */
   readonly said?: readonly Message[]
+  /** The shell of that chat; default: each conversation has its own. */
+  readonly shell?: KeptShell
   /** What the user has allowed for the rest of the chat; default: nothing. */
   readonly granted?: readonly Grant[]
   /** The roles of `[collab]`; empty without that table. */

@@ -1,6 +1,7 @@
 import { BatonError, isBatonError, messageOf, stopsRun } from '../base/error.ts'
 import { sha256 } from '../base/hash.ts'
 import { canonicalJson, defined } from '../base/json.ts'
+import { modelText } from '../base/model-text.ts'
 import { nearest } from '../base/suggest.ts'
 import type { Tool } from '../event/agent.ts'
 import { type ContextWith, emitOnce, type RunContext, type Servers } from '../event/context.ts'
@@ -10,7 +11,7 @@ import { callPlace, part, type Place } from '../event/place.ts'
 import { passesFilters, ruledTools, toolPattern } from '../tool/tool-filter.ts'
 import { verdictOnAny } from '../tool/tool-rules.ts'
 import { bindTool } from '../tool/toolbox/bind.ts'
-import type { Toolbox, ToolKind, ToolOutput } from '../tool/toolbox/kind.ts'
+import { isCallOfModel, type Toolbox, type ToolKind, type ToolOutput } from '../tool/toolbox/kind.ts'
 import { toolInputSchema, schemaForModel, toolDescription } from './tool-description.ts'
 import { fullName, mayPass, mayMatch, matchesAll, type NamedTool, nameTools, serverNamed } from './names.ts'
 import { callTool, listPlace, listTools, refuseUse } from './recorded-calls.ts'
@@ -170,9 +171,16 @@ function kindOf(server: McpServer, { name, tool }: NamedTool): ToolKind {
       if (context.scope.dry === 'changes' && !isReader) return notInDryRun(name)
       const asking = { at: callPlace(at, 0), caller: name, context, ...defined({ onProgress }) }
       const result = await callTool({ server, tool: tool.name, input, readOnly }, asking, permit)
-      return toolOutput(result, { name, taken })
+      const output = toolOutput(result, { name, taken })
+      if (result.isAfterLoss !== true || !isCallOfModel(at)) return output
+      return { ...output, text: `${lossText(server)}\n${output.text}` }
     },
   }
+}
+
+/** What a model is told with the first result of a server that was started again. */
+function lossText(server: McpServer): string {
+  return modelText`[the MCP server ${fullName(server)} was started again before this call: what it had kept in memory is gone]`
 }
 
 /**

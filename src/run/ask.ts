@@ -63,7 +63,7 @@ function isForgotten({ scope, services: { effects } }: ContextWith<'at', Gate>):
 }
 
 async function askOnce(asked: Asked, target: PromptTarget, context: RunContext): Promise<TaskAnswer> {
-  const { answerAgent: agent, answerOptions: options, output, spec, vars, stdin, roles, said } = target
+  const { answerAgent: agent, answerOptions: options, output, spec, vars, stdin, roles, said, shell } = target
   if (agent === undefined) {
     const { model_aliases: aliases } = asked.settings
     const usesOwnAliases = !equalJson(aliases, target.settings.model_aliases)
@@ -77,6 +77,7 @@ async function askOnce(asked: Asked, target: PromptTarget, context: RunContext):
       usesOwnAliases,
       roles,
       said,
+      shell,
     }
     const time = timeLimitOf({ own: undefined, whose: 'the model' }, context)
     return withModelPlace(asked.settings, spec, () => withTimeLimit(time, context, (timed) => askMain(question, timed)))

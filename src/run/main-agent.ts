@@ -9,10 +9,11 @@ import { below, narrow, type RunContext } from '../event/context.ts'
 import type { Rights } from '../event/permission.ts'
 import { type Message, textOf } from '../event/message.ts'
 import { addSpent, nothingSpent, type Spent } from '../event/meter.ts'
-import { part } from '../event/place.ts'
+import { part, type Segment } from '../event/place.ts'
 import type { PromptChoice } from '../event/prompt.ts'
 import { requestedModel, resolveAlias } from '../model/alias.ts'
 import { changesInstruction } from '../tool/changes/instruction.ts'
+import { type KeptShell, shellFrom, type ShellSession } from '../tool/shell/session.ts'
 import { isWriter, rowOf, type ToolName } from '../tool/toolbox/rows.ts'
 import { WrittenCall } from '../agent/modes/written-call.ts'
 import { type GivenAnswer, keepAnswer, responseOf, type TaskAnswer, unusableAnswer } from './answer.ts'
@@ -46,6 +47,8 @@ export interface Question {
   readonly usesOwnAliases: boolean
   /** Earlier messages of the chat; default: none. */
   readonly said?: readonly Message[] | undefined
+  /** The shell of the chat; default: the conversation has its own. */
+  readonly shell?: KeptShell | undefined
   /** The roles of its team, if `[collab]` lets it lead one. */
   readonly roles: PromptTarget['roles']
 }
@@ -78,9 +81,10 @@ export async function askMain(question: Question, around: RunContext): Promise<T
   }
 
   const { allow = [], max_bytes: maxBytes } = settings.changes
+  const shell = shellOf(question, context)
   const given = await giveTools(
     names,
-    { named: settings, baseDir: settings.base_dir, shown, limits: { allow, maxBytes } },
+    { named: settings, baseDir: settings.base_dir, shown, limits: { allow, maxBytes }, ...defined({ shell }) },
     context,
   )
   const at = narrow(below(context, part('ask')), limitsOfWriting(settings))
@@ -114,6 +118,25 @@ export async function askMain(question: Question, around: RunContext): Promise<T
     await session.close()
   }
 }
+
+/**
+ * The shell of the chat, with what it had when the message was sent: a resume and a replay start with the same. Only the
+ * one conversation that the next message continues has it.
+ */
+function shellOf({ shell, plan, settings }: Question, { scope, services }: RunContext): ShellSession | undefined {
+  const { effects } = services
+  const at = [...scope.at, part('shell')]
+  const kept = plan.count === 1 && !scope.at.some(({ kind }) => othersAnswer.has(kind)) ? shell : undefined
+  const { base_dir: baseDir } = settings
+  const now = kept?.start(baseDir)
+  const isRecorded = effects.answers(at) && effects.lacks?.(at) !== true
+  if (now === undefined && !isRecorded) return kept?.open(baseDir, undefined)
+  const start = effects.observe(at, { name: 'shell', args: [] }, () => now ?? { directory: baseDir, jobs: [] })
+  return kept?.open(baseDir, start) ?? shellFrom(baseDir, start)
+}
+
+/** Below these, one of several conversations answers. */
+const othersAnswer: ReadonlySet<Segment['kind']> = new Set(['iteration', 'member', 'workflow_step', 'workflow_item'])
 
 /** The first answer. The text of a model that writes its calls as text is kept; a resumed run does not use it again. */
 async function firstAnswer(conversation: Conversation, messages: readonly Message[]): Promise<ModelResult> {

@@ -50,6 +50,7 @@ import type { EffectParts, Replay } from './run-effects.ts'
 import type { Notifier } from './notify.ts'
 import { openRunServers, replayedServers, type RunServers, serversOfPacks } from './run-servers.ts'
 import type { OlderEpochs } from './older-epochs.ts'
+import type { SessionResources } from './session-resources.ts'
 import type { TaskOutcome } from '../run/strategy.ts'
 import { strategies } from '../strategies/strategies.ts'
 
@@ -80,6 +81,8 @@ export interface Surroundings {
   /** Asks the user what an MCP server wants to know during a call; if omitted, the request is declined. */
   readonly askPerson?: AskPerson
   readonly hooks?: readonly EffectHook[]
+  /** The session of the chat that the run is a message of: its servers and its shell. Omitted: the run has its own. */
+  readonly session?: SessionResources
 }
 
 /** Totals (`usage`, `costUsd`, `unpriced`) cover all model calls of the run. */
@@ -359,10 +362,10 @@ async function runRecorded(loaded: Target, run: Run): Promise<Ending> {
   let servers: RunServers | undefined
   try {
     const reads = bothReads(surroundings.log, plan.sources.reads)
-    const { env } = surroundings
+    const { env, session } = surroundings
     servers =
       replay === undefined
-        ? await openRunServers(target, { env, home, cwd, reads, journal, bus, signal: deadline.signal })
+        ? await openRunServers(target, { env, home, cwd, reads, journal, bus, signal: deadline.signal, session })
         : replayedServers(replay)
     for (const { place, spent } of past?.index.modelCalls() ?? []) {
       for (const call of spent) {
@@ -451,9 +454,10 @@ async function notesOf(
   return [ownChangesHook(workspace, around)]
 }
 
-async function inChat(target: Target, { plan, surroundings: { env, home }, mask, bus }: Run): Promise<Target> {
+async function inChat(target: Target, { plan, surroundings: { env, home, session }, mask, bus }: Run): Promise<Target> {
   const { withHistory } = await import('./chat-history.ts')
-  const inside = await withHistory(target, plan.invocation, { env, home, mask, bus })
+  const parts = { env, home, mask, bus, isResumed: plan.isResumed, ...defined({ session }) }
+  const inside = await withHistory(target, plan.invocation, parts)
   // the user waits for the answer
   return inside.kind === 'prompt' ? { ...inside, settings: { ...inside.settings, batch: false } } : inside
 }

@@ -18,6 +18,7 @@ export interface RunServers {
 export async function openRunServers(target: Target, parts: ServersParts): Promise<RunServers> {
   const isNeeded = target.settings.mcp_servers !== undefined || unusedServersOf(target).length > 0
   const ofRun = isNeeded ? (await import('./servers.ts')).openServers(target, parts) : undefined
+  if (!isNeeded) parts.session?.openServers()?.keepOnly([])
   const opened: McpServers[] = ofRun === undefined ? [] : [ofRun]
   let isClosed = false
 

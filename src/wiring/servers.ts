@@ -1,4 +1,5 @@
 import { manyListeners } from '../base/concurrency.ts'
+import { defined } from '../base/json.ts'
 import { leaderOf } from '../base/process-group.ts'
 import type { ReadLog } from '../base/reads.ts'
 import type { UnusedServers } from '../config/unused-servers.ts'
@@ -9,12 +10,14 @@ import type { RunJournal } from '../journal/journal.ts'
 import { knownLogins } from '../mcp/auth/known-login.ts'
 import { joinServers } from '../mcp/joined-servers.ts'
 import { serversOf } from '../mcp/server-of.ts'
+import { createKeptServers } from '../mcp/kept-servers.ts'
 import { createMcpServers } from '../mcp/servers.ts'
 import type { OwningPack } from '../pack/granted.ts'
 import { readPackServers, withoutNamed } from '../pack/pack-servers.ts'
 import { recordServers } from '../run/recorded-servers.ts'
 import { unusedServersOf, originsOf, type Target } from '../load/target.ts'
 import { version } from '../version.ts'
+import type { SessionResources } from './session-resources.ts'
 
 export interface ServersParts {
   readonly env: Readonly<Record<string, string | undefined>>
@@ -24,6 +27,8 @@ export interface ServersParts {
   readonly journal: Pick<RunJournal, 'failure' | 'note' | 'push'>
   readonly bus: Pick<Bus, 'send'>
   readonly signal: AbortSignal | undefined
+  /** Whose servers outlive the run; undefined: nobody's. */
+  readonly session: SessionResources | undefined
 }
 
 /** The MCP servers of a run; none of them is started yet. */
@@ -50,26 +55,31 @@ export async function openPackServers(
   const { workspace } = target
   const servers = serversOf({ settings: { mcp_servers: tables }, origins, workspace, env: parts.env, pack })
   recordServers(servers, parts.journal, pack.identity)
-  const opened = withLeftOut(openService(servers, target, parts), leftOut)
+  const opened = withLeftOut(openService(servers, target, parts, pack.identity), leftOut)
   return { joined: joinServers(ofRun, opened), opened }
 }
 
 function openService(
   servers: readonly McpServer[],
   { workspace }: Pick<Target, 'workspace'>,
-  { env, home, journal, bus, signal }: ServersParts,
+  { env, home, journal, bus, signal, session }: ServersParts,
+  pack?: string,
 ): McpServers {
+  const kept = session?.servers(createKeptServers)
+  kept?.keepOnly(servers, pack)
   return createMcpServers({
     version,
     env,
     servers,
     roots: [workspace],
     authProvider: knownLogins({ env, home }),
+    ...defined({ kept }),
     signal: signal === undefined ? manyListeners(journal.failure) : AbortSignal.any([journal.failure, signal]),
     noteProcess(pid, name) {
       // it belongs to no effect: the first one that needs the server starts it for all
       journal.note({ k: 'process', p: placeText([part('mcp'), item(name)]), s: 0, ...leaderOf(pid), stays: true })
       journal.push()
+      session?.noteServer(name, pid)
     },
     onNotice({ server, level, text }) {
       if (level === 'warning') bus.send([], { type: 'warning', message: `MCP server ${server}: ${text}` })

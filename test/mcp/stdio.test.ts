@@ -24,7 +24,10 @@ describe.concurrent('a server over stdio that fails', () => {
     })
     expect(await textOf(mcp.call('test', 'state', {}, { signal }))).toMatchObject({ calls: 1 })
     expect(mcp.pids).toHaveLength(2)
-    expect(mcp.notices).toMatchObject([{ level: 'debug', text: expect.stringContaining('exit code 3') }])
+    expect(mcp.notices).toMatchObject([
+      { level: 'debug', text: expect.stringContaining('exit code 3') },
+      { level: 'warning', text: 'it was started again, because it ended with exit code 3' },
+    ])
   })
 
   it('because it is killed during calls: all of them fail, and none is repeated', async () => {

@@ -18,6 +18,9 @@ import type { Session } from './session.ts'
 import { builtinCommands, type BuiltinName } from './slash/builtin.ts'
 import { wordsOf } from './slash/words.ts'
 import { displayPath, writeFileAtomic } from '../../base/files.ts'
+import { cutEnd } from '../../base/width.ts'
+import { loadTargetConfig } from '../../config/target-config.ts'
+import type { LifeState } from '../../mcp/server-life.ts'
 import { textOf } from '../../event/message.ts'
 import { findLayout, metaBlock } from '../../prompt/layout.ts'
 import { linesOf } from '../../prompt/lines.ts'
@@ -32,6 +35,7 @@ const actions: { readonly [Name in Exclude<BuiltinName, 'exit'>]: Action } = {
   iter,
   tasks,
   stop,
+  mcp,
   collab,
   mode,
   model,
@@ -91,19 +95,65 @@ async function iter(rest: string, session: Session): Promise<void> {
   if (counts !== undefined) session.say(`Completed: ${counts} iterations`)
 }
 
-async function tasks(_: string, { background, say }: Session): Promise<void> {
+async function tasks(_: string, { background, chat, say }: Session): Promise<void> {
   const all = background.tasks()
-  if (all.length === 0) return say('no tasks in the background')
+  const { jobs } = chat.session.shell
+  const commands = jobs.ids().flatMap((id) => {
+    const job = jobs.find(id)
+    return job === undefined || job === 'gone' ? [] : [job]
+  })
+  if (all.length + commands.length === 0) return say('no tasks in the background')
   for (const { id, text, report, iterations } of all) {
     const state = report === undefined ? 'running' : report.stopReason
     say(`${id}  ${state}, ${countOf(iterations.ended, 'iteration')}  ${harmless(text)}`)
   }
+  for (const { id, line, end } of commands)
+    say(`${id}  ${end() === undefined ? 'running' : 'ended'}  ${harmless(cutEnd(line.replaceAll(/\s+/g, ' '), 100))}`)
 }
 
-async function stop(rest: string, { background, say }: Session): Promise<void> {
+async function stop(rest: string, { background, chat, say }: Session): Promise<void> {
+  const job = chat.session.shell.jobs.find(rest)
+  if (job !== undefined && job !== 'gone') {
+    await job.running.stop()
+    return say(`stopped: ${rest}`)
+  }
   const stopped = background.stop(rest === '' ? undefined : rest)
   if (stopped.length === 0 && rest !== '') throw usageError(`there is no task ${rest} in the background`, 'See /tasks.')
   say(stopped.length === 0 ? 'no tasks in the background' : `stopped: ${stopped.join(', ')}`)
+}
+
+/** The servers of the settings and those of packs that were used, with what they do now. */
+async function mcp(rest: string, { chat, around, say }: Session): Promise<void> {
+  const [word, name, ...more] = rest === '' ? [] : rest.split(/\s+/)
+  const servers = chat.session.openServers()
+  if (word !== undefined) {
+    if (word !== 'restart' || name === undefined || more.length > 0) {
+      throw usageError(`/mcp does not take ${rest}`, 'Usage: /mcp, or /mcp restart NAME.')
+    }
+    if (servers?.end(name) === true) return say(`${name} was ended; its next use starts it anew`)
+    throw usageError(`no MCP server ${name} was used in this chat`, 'See /mcp.')
+  }
+  const { settings } = await loadTargetConfig({ ...around, flags: { overrides: chat.settings().overrides } })
+  const used = new Map(servers?.states().map((one) => [one.name, stateText(one.state)]))
+  const given = Object.entries(settings.mcp_servers ?? {}).filter(([, { enabled }]) => enabled !== false)
+  const rows = new Map([...given.map(([one]) => [one, 'not used yet'] as const), ...used])
+  if (rows.size === 0) return say('no MCP servers are configured; see baton mcp list')
+  const width = Math.max(...[...rows.keys()].map(({ length }) => length))
+  for (const [one, state] of rows) say(`${one.padEnd(width)}  ${harmless(state)}`)
+}
+
+function stateText(state: LifeState): string {
+  switch (state.kind) {
+    case 'unused':
+      return 'not used yet'
+    case 'starting':
+    case 'connected':
+      return state.kind
+    case 'failed':
+      return `not started: ${state.reason}`
+    case 'ended':
+      return `ended, and is started again when it is needed: ${state.reason}`
+  }
 }
 
 async function collab(rest: string, session: Session): Promise<void> {
@@ -197,7 +247,7 @@ async function save(rest: string, session: Session): Promise<void> {
 async function clear(_: string, session: Session): Promise<void> {
   const before = session.chat
   session.chat = openChat(session.host, before.settings())
-  before.close()
+  await before.close()
   session.say('started a new chat')
 }
 
@@ -209,7 +259,7 @@ async function resume(rest: string, session: Session): Promise<void> {
     // it is open here already
     if (findChat(folder, rest).id !== before.id()) {
       session.chat = await reopenChat(session.host, rest)
-      before.close()
+      await before.close()
     }
     return say(`continued: ${session.chat.id() ?? ''}`)
   }

@@ -1,14 +1,16 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { messageOf as errorText, isBatonError, isSuspension, StopSignal } from '../../base/error.ts'
-import { harmless } from '../../base/terminal-text.ts'
+import { harmless, harmlessName } from '../../base/terminal-text.ts'
 import type { Listener } from '../../event/bus.ts'
 import type { Chat, ChatHost, Outgoing, Watching } from '../../chat/chat.ts'
+import type { LastTurn } from '../../chat/last-turns.ts'
 import type { PendingMessage } from '../../chat/pending-messages.ts'
 import type { ChatCommands } from '../../config/chat-commands.ts'
 import { issueText } from '../../settings/issue.ts'
 import { parsePrompt } from '../../prompt/document.ts'
-import { createPaint } from '../../render/style.ts'
+import { callText } from '../../render/tool-text.ts'
+import { createPaint, type Paint } from '../../render/style.ts'
 import type { RunReport } from '../../wiring/conduct.ts'
 import type { Flags } from '../command-specs.ts'
 import type { CommandIo, Surroundings } from '../io.ts'
@@ -190,7 +192,7 @@ export async function chatSession({ chat, input, terminal, isReopened, ...parts 
   } finally {
     await endBackground(session)
     tellNews()
-    session.chat.close()
+    await session.chat.close()
   }
   const id = session.chat.id()
   if (isTerminal && id !== undefined) session.say(`${paint('cyan', 'continue')}: baton chat --resume ${id}`)
@@ -201,8 +203,9 @@ export async function chatSession({ chat, input, terminal, isReopened, ...parts 
 async function takeUp(session: Session): Promise<void> {
   const messages = await session.chat.messages()
   if (session.isTerminal) {
-    for (const { text } of messages.filter(({ kind }) => kind === 'message').slice(-3))
-      session.say(`> ${harmless(text)}`)
+    const turns = await session.chat.lastTurns(shownTurns)
+    const paint = createPaint({ env: session.io.env, isTerminal: session.io.errIsTerminal })
+    turns.forEach((turn, index) => session.say(turnText(turn, index === turns.length - 1, paint)))
   }
   const open = messages.filter(({ summary: { status } }) => status === 'interrupted' || isWaiting(status))
   for (const { run, text } of open.filter(({ kind }) => kind === 'background')) {
@@ -220,6 +223,31 @@ async function takeUp(session: Session): Promise<void> {
     await session.goOn(last.run)
   }
   for (const message of session.chat.taken()) await takeUpTaken(message, session)
+}
+
+/** The turns that a chat shows when it is continued, and how many lines of each; the last one is shown at length. */
+const shownTurns = 3
+const shownLines = { question: 6, calls: 8, answer: 12, lastAnswer: 60 } as const
+
+/** A turn as it was on the screen: the question, a line for each tool call, and the end of the answer. */
+function turnText({ question, calls, answer }: LastTurn, isLast: boolean, paint: Paint): string {
+  const asked = question.split('\n')
+  const more = asked.length > shownLines.question ? ['…'] : []
+  const left = calls.length - shownLines.calls
+  const lines = calls.slice(Math.max(0, left)).map(({ name, input, isError }) => {
+    const shownName = harmlessName(name)
+    const rest = callText(shownName, input).slice(shownName.length)
+    return `${isError ? `${paint('yellow', 'failed')} ` : ''}${paint('cyan', shownName)}${rest}`
+  })
+  const answered = answer.split('\n')
+  const most = isLast ? shownLines.lastAnswer : shownLines.answer
+  return [
+    `> ${harmless([...asked.slice(0, shownLines.question), ...more].join('\n'))}`,
+    ...(left > 0 ? [paint('dim', `… ${left} more tool calls`)] : []),
+    ...lines,
+    ...(answered.length > most ? [paint('dim', `… ${answered.length - most} more lines`)] : []),
+    ...(answer === '' ? [] : [harmless(answered.slice(-most).join('\n'))]),
+  ].join('\n')
 }
 
 /** A message whose run had not begun is sent again, as it was. */

@@ -54,14 +54,20 @@ export interface Conversations {
   readonly read: (id: string) => Promise<{ readonly id: string; readonly messages: readonly ConversationMessage[] }>
   /** The number of the only call that a prompt waits for. @throws Refusal 409 if there is none, or more than one */
   readonly onlyCall: (promptId: string) => Promise<string>
+  /** Ends the servers and background commands of all conversations. */
+  readonly close: () => Promise<void>
 }
+
+/** Conversations that keep their servers and background commands; those that were used last. */
+const mostSessions = 8
 
 /** How long a call waits for an overloaded host by default; same as in `baton chat`. */
 const patienceMs = 10 * 60_000
 
 export function createConversations(served: ServedWorkspace, held: ActiveRuns): Conversations {
   const { cwd, home, env, runs, shared } = served
-  const host = { cwd, home, env, what: 'baton serve', keepsTaken: false }
+  const host = { cwd, home, env, what: 'baton serve', keepsTaken: false, keepsSession: true }
+  const sessions = new Map<string, Chat['session']>()
   /** Ids of conversations whose last prompt is in progress. A new conversation has no id yet. */
   const busy = new Set<string>()
 
@@ -71,11 +77,23 @@ export function createConversations(served: ServedWorkspace, held: ActiveRuns): 
       const overrides = [...shared.overrides, ...ownMode]
       return openChat(host, { overrides, ...defined({ file, model: model ?? shared.model }) })
     }
-    const chat = await reopenChat(host, conversationId, defined({ model }))
+    const around = { ...host, ...defined({ session: sessions.get(conversationId) }) }
+    const chat = await reopenChat(around, conversationId, defined({ model }))
     if (mode === undefined) return chat
     const others = chat.settings().overrides.filter((one) => !one.startsWith('mode='))
     chat.change({ overrides: [...others, ...ownMode] })
     return chat
+  }
+
+  /** Those that were not used for the longest time end; a prompt that comes later is told so. */
+  function keepSession(id: string, session: Chat['session']): void {
+    sessions.delete(id)
+    sessions.set(id, session)
+    const idle = [...sessions.keys()].filter((one) => one !== id && !busy.has(one))
+    for (const one of idle.slice(0, Math.max(0, sessions.size - mostSessions))) {
+      void sessions.get(one)?.close()
+      sessions.delete(one)
+    }
   }
 
   async function refuseInProgress(id: string): Promise<void> {
@@ -105,7 +123,7 @@ export function createConversations(served: ServedWorkspace, held: ActiveRuns): 
       if (conversationId !== undefined) busy.add(conversationId)
       let chat: Chat | undefined
       const end = (): void => {
-        chat?.close()
+        void chat?.close()
         if (conversationId !== undefined) busy.delete(conversationId)
       }
       try {
@@ -119,11 +137,16 @@ export function createConversations(served: ServedWorkspace, held: ActiveRuns): 
           run.result.then(end, end)
           return run
         })
-        return { conversationId: opened.id() ?? promptId, promptId }
+        const id = opened.id() ?? promptId
+        keepSession(id, opened.session)
+        return { conversationId: id, promptId }
       } catch (error) {
         end()
         throw error
       }
+    },
+    async close() {
+      await Promise.all([...sessions.values()].map((session) => session.close()))
     },
     async list() {
       return listChats(runs).map(({ id, messages }) => ({

@@ -62,11 +62,12 @@ export async function serveWorkspace(place: ServingPlace, options: ServeOptions)
   const held = createActiveRuns({ most: maxRuns, runs: served.runs })
   const streams = createEventStreams()
   const parts = { served, held, actions: createRunActions(served, held), streams }
+  const conversations = createConversations(served, held)
   const feeds = createRunFeeds(held.isHeld)
   const { actions } = parts
   const routes = [
     ...runsRoutes({ ...parts, feeds, list: createListFeed(served.runs), comparison }),
-    ...conversationRoutes({ conversations: createConversations(served, held), actions }),
+    ...conversationRoutes({ conversations, actions }),
     ...filesRoutes(served),
   ]
   const pass = createPass(secret)
@@ -87,6 +88,7 @@ export async function serveWorkspace(place: ServingPlace, options: ServeOptions)
     async close() {
       server.stopListening()
       await held.close()
+      await conversations.close()
       streams.close()
       await server.close()
     },

@@ -79,7 +79,7 @@ export const bash = defineTool<BashInput>({
     )
   },
   async close({ shell }, context) {
-    const left = await shell.jobs.close()
+    const left = await shell.close()
     if (left.length === 0) return
     const shown = left.map(({ id, line }) => `${id} (${oneLine(cutText(line, 80))})`).join(', ')
     emit(context, { type: 'warning', message: `background commands stopped at the end of the conversation: ${shown}` })

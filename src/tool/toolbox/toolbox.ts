@@ -1,7 +1,7 @@
 import { sha256 } from '../../base/hash.ts'
 import type { Tool } from '../../event/agent.ts'
 import type { FileChange } from '../../event/event.ts'
-import { createShellSession } from '../shell/session.ts'
+import { createShellSession, type ShellSession } from '../shell/session.ts'
 import { bindTool } from './bind.ts'
 import type { ChangeLimits, Outputs, Toolbox, WorkLog } from './kind.ts'
 import { createPlanMode } from './plan-mode.ts'
@@ -15,13 +15,15 @@ export interface ToolboxOptions {
   readonly limits?: Partial<ChangeLimits>
   /** Whether the tool \`read\` is among the tools; default: true. */
   readonly hasRead?: boolean
+  /** The shell of its command lines; default: a new one. */
+  readonly shell?: ShellSession
 }
 
 /** Default limit of what one call may write. */
 const usualMaxBytes = 256 * 1024 * 1024
 
 /** The initial shared state of the tools of one conversation. */
-export function createToolbox({ baseDir, shown, limits = {}, hasRead = true }: ToolboxOptions): Toolbox {
+export function createToolbox({ baseDir, shown, limits = {}, hasRead = true, shell }: ToolboxOptions): Toolbox {
   const { allow = [], maxBytes = usualMaxBytes } = limits
   return {
     baseDir,
@@ -29,7 +31,7 @@ export function createToolbox({ baseDir, shown, limits = {}, hasRead = true }: T
     outputs: createOutputs(),
     hasRead,
     plan: createPlanMode(),
-    shell: createShellSession(baseDir),
+    shell: shell ?? createShellSession(baseDir),
     limits: { allow, maxBytes },
     work: createWorkLog(),
     first: new Map(),

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { ModelReply, ModelScript } from '../../helpers/model-server.ts'
 import * as schemas from '../../../src/serve/http/schemas.ts'
@@ -13,10 +14,10 @@ interface World extends HttpServed {
   readonly begin: World['ask']
 }
 
-async function world(replies: ModelScript, tree: Readonly<Record<string, string>> = {}): Promise<World> {
+async function world(replies: ModelScript, tree: Readonly<Record<string, string>> = {}, config = ''): Promise<World> {
   const model = await startToolModel(replies)
   const env = { BATON_GATEWAY_URL: model.url }
-  const served = await serveTree({ 'baton.toml': 'model = "m"\ntools = ["todo"]\n', ...tree }, { env })
+  const served = await serveTree({ 'baton.toml': 'model = "m"\ntools = ["todo"]\n', ...tree }, { env, config })
   const begin: World['ask'] = async (asked) => {
     const { status, body } = await served.post('/prompt', asked)
     expect(status, JSON.stringify(body)).toBe(202)
@@ -42,6 +43,26 @@ const saying = (text: string): ModelReply => ({ text: `\`\`\`js\noutput(${JSON.s
 const steps = { todos: [{ content: 'Look', status: 'pending' }] }
 
 describe('POST /prompt', () => {
+  it('keeps the MCP servers of a conversation until the server ends', async () => {
+    const server = [join(import.meta.dirname, '../../fixtures/mcp/stdio.mjs'), '{}']
+    const config = `"calc__*" = "allow"\n[mcp_servers.calc]\ncommand = ${JSON.stringify(process.execPath)}\nargs = ${JSON.stringify(server)}\n`
+    const asks = callsTools(['calc__state', {}])
+    const tree = { 'baton.toml': 'model = "m"\ntools = ["*"]\n' }
+    const { ask, model, serving } = await world([asks, { text: 'One.' }, asks, { text: 'Two.' }], tree, config)
+    const { conversationId } = await ask({ input: 'First' })
+    await ask({ input: 'Second', conversationId })
+    const results = model.requests.flatMap(({ body }) => {
+      const last = body?.messages.at(-1)
+      return last?.role === 'tool' ? [JSON.parse(last.content) as { readonly calls: number; readonly pid: number }] : []
+    })
+    expect(results.map(({ calls }) => calls)).toEqual([1, 2])
+    const [pid = 0, other] = results.map((one) => one.pid)
+    expect(other).toBe(pid)
+    expect(process.kill(pid, 0)).toBe(true)
+    await serving.close()
+    expect(() => process.kill(pid, 0)).toThrow('ESRCH')
+  })
+
   it('starts a conversation, or continues one whose model knows the earlier messages, in the given mode (R191, R192, R193)', async () => {
     const { ask, get, model } = await world([{ text: 'One.' }, saying('Two.'), saying('Three.')])
     const { conversationId, promptId } = await ask({ input: 'First' })
