@@ -1,33 +1,10 @@
-import { PassThrough } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, it, onTestFinished } from 'vitest'
 import { type TerminalInput, terminalInput } from '../../../src/cli/chat/terminal-input.ts'
 import { lineAsker } from '../../../src/cli/confirm.ts'
 import type { CommandIo } from '../../../src/cli/io.ts'
+import { FakeTerminal } from '../../helpers/fake-terminal.ts'
 import { createRandom } from '../../helpers/random.ts'
-
-/** A terminal as a program sees it: in raw mode each key, otherwise a line when it is complete, with a line feed. */
-class FakeTerminal extends PassThrough {
-  readonly isTTY = true
-  private isRaw = false
-  private kept = ''
-
-  setRawMode(isRaw: boolean): this {
-    this.isRaw = isRaw
-    if (isRaw && this.kept !== '') this.write(this.kept)
-    if (isRaw) this.kept = ''
-    return this
-  }
-
-  type(keys: string): void {
-    if (this.isRaw) return void this.write(keys)
-    this.kept += keys.replaceAll('\r', '\n')
-    const end = this.kept.lastIndexOf('\n') + 1
-    if (end === 0) return
-    this.write(this.kept.slice(0, end))
-    this.kept = this.kept.slice(end)
-  }
-}
 
 interface World {
   readonly terminal: FakeTerminal
