@@ -66,6 +66,8 @@ export class Talk {
   private readonly random: Random
   private readonly cwd: string
   private columns = 100
+  /** How often the terminal was taken and a message awaited before the first step. */
+  private awaitedBefore = 1
   /** Where in the output the question is. */
   private askedFrom = 0
 
@@ -85,6 +87,8 @@ export class Talk {
     this.type(early)
     goOn(this.expected)
     await this.settle()
+    // the chat may have been ready before the keys, or after them
+    this.awaitedBefore = this.awaited() - this.expected.prompts
   }
 
   async close(): Promise<void> {
@@ -104,6 +108,71 @@ export class Talk {
         throw new Error(`${(error as Error).message}\n${this.steps.join('\n')}\n${chat}\n${shown}`, { cause: error })
       }
     }
+  }
+
+  /**
+   * Presses keys without waiting for anything, while the model answers and asks by itself, and ends the chat. What comes of
+   * it is not known, but no word is sent twice, or together with words of another line, and no question was agreed to.
+   */
+  async rush(): Promise<void> {
+    const { model, chat, random } = this
+    model.openWith(() =>
+      this.chance(0.4) ? callsTools(['write', { path: 'never.txt', content: 'x\n' }]) : { text: 'Yes.' },
+    )
+    let lineNumber = 0
+    const lineOf = new Map<string, number>()
+    const newWord = (): string => {
+      const word = `r${lineOf.size}.`
+      lineOf.set(word, lineNumber)
+      return word
+    }
+    for (let press = 0; press < 30; press += 1) {
+      const at = random()
+      if (at < 0.35) chat.type(newWord())
+      else if (at < 0.6) {
+        lineNumber += 1
+        chat.type(keys.enter)
+      } else if (at < 0.75) chat.type(keys.interrupt)
+      else if (at < 0.8) chat.type(keys.clear)
+      else if (at < 0.85) chat.type(pasted(`${newWord()}\n${newWord()}`))
+      else if (at < 0.9) chat.resize(40 + Math.floor(random() * 60), 20)
+      else await sleep(Math.floor(random() * 60))
+    }
+    await this.leave()
+    const messages = new Set(
+      model.requests.flatMap(({ body }) => (body?.messages ?? []).filter(isOfUser)).map(({ content }) => content),
+    )
+    const sent = [...messages].map((text) => [...text.matchAll(/r\d+\./g)].map(([word]) => word))
+    for (const words of sent) {
+      if (new Set(words.map((word) => lineOf.get(word))).size > 1)
+        throw new Error(`lines were sent together: ${words.join(' ')}`)
+    }
+    const all = sent.flat()
+    const twice = all.find((word, at) => all.indexOf(word) !== at)
+    if (twice !== undefined) throw new Error(`sent twice: ${twice} in ${JSON.stringify([...messages])}`)
+    same(this.files(), this.expected.files.toSorted(), 'files after a rush')
+  }
+
+  /** Ends the chat from wherever it is: a question does not take `/exit` for an answer. */
+  private async leave(): Promise<void> {
+    const begin = performance.now()
+    while (!this.chat.isEnded()) {
+      if (performance.now() - begin > patienceMs) throw new Error('the chat does not end')
+      this.chat.type(keys.interrupt)
+      await sleep(50)
+      this.chat.type(`/exit${keys.enter}`)
+      await sleep(200)
+    }
+  }
+
+  private files(): readonly string[] {
+    return readdirSync(this.cwd)
+      .filter((name) => name.endsWith('.txt'))
+      .toSorted()
+  }
+
+  private awaited(): number {
+    return this.chat.output().split(awaited).length - 1
   }
 
   private chance(share: number): boolean {
@@ -168,13 +237,13 @@ export class Talk {
     const isEmpty = line === '' && before === ''
     const at = this.random()
     if (at < 0.08) return this.resize()
-    if (at < 0.12 && isEmpty && (queue.length > 0 || ends) && phase !== 'question') return this.takeBack()
+    if (at < 0.12 && isEmpty && (queue.length > 0 || ends) && phase !== 'question') return this.typeUntilShown(keys.up)
     if (at < 0.2 && phase !== 'question') return this.shellLine()
     if (phase === 'question') return this.stepInQuestion(at)
     if (phase === 'prompt') {
       if (at > 0.985) return this.type(keys.end)
       if (at > 0.93) return this.type(keys.interrupt)
-      return this.type(at > 0.6 ? this.word() + keys.enter : this.burst())
+      return this.typeAtPrompt(at > 0.6 ? this.word() + keys.enter : this.burst())
     }
     if (at < 0.5) return this.type(this.burst())
     if (at < 0.56) return this.type(keys.end)
@@ -200,12 +269,23 @@ export class Talk {
     this.type(`!echo c${this.words} >> log${keys.enter}`)
   }
 
-  /** A word shows that the key before it has arrived. */
-  private async takeBack(): Promise<void> {
+  /** What follows a command in the same burst is typed while that is executed or after it: the counts of prompts differ. */
+  private async typeAtPrompt(typed: string): Promise<void> {
+    const { expected } = this
+    const { prompts } = expected
     const from = this.chat.output().length
+    this.type(typed)
+    const more = expected.prompts - prompts
+    if (this.isEnded || more === 0 || (more === 1 && expected.phase === 'prompt')) return
+    await this.typeUntilShown('', from)
+    expected.prompts = this.awaited() - this.awaitedBefore
+  }
+
+  /** Types keys and a word, which shows that they have arrived. */
+  private async typeUntilShown(typed: string, from = this.chat.output().length): Promise<void> {
     const word = `w${(this.words += 1)}`
-    this.type(keys.up + word)
-    await this.until(() => this.chat.output().slice(from).includes(word), 'the line is taken back')
+    this.type(typed + word)
+    await this.until(() => this.chat.output().slice(from).includes(word), 'the word is shown')
   }
 
   private async resize(): Promise<void> {
@@ -263,11 +343,10 @@ export class Talk {
   /** Waits until the chat has done what is expected, and checks that it has done nothing else. */
   private async settle(): Promise<void> {
     const { expected, chat, model } = this
-    const count = (text: string): number => chat.output().split(text).length - 1
     await this.until(() => model.requests.length >= expected.requests.length, 'the model is asked')
     if (expected.phase === 'prompt') {
-      await this.until(() => count(awaited) >= 1 + expected.prompts, 'a message is awaited')
-      if (count(awaited) > 1 + expected.prompts) throw new Error('more messages were awaited')
+      await this.until(() => this.awaited() >= this.awaitedBefore + expected.prompts, 'a message is awaited')
+      if (this.awaited() > this.awaitedBefore + expected.prompts) throw new Error('more messages were awaited')
     }
     if (expected.phase === 'question') {
       await this.until(() => asked.test(chat.output().slice(this.askedFrom)), 'the question is put')
@@ -291,15 +370,14 @@ export class Talk {
         throw new Error(`request ${at} says ${JSON.stringify(sent[at])}, not ${JSON.stringify(text)}`)
     }
     this.checkMemory()
-    const files = readdirSync(this.cwd).filter((name) => name.endsWith('.txt'))
-    same(files.toSorted(), expected.files.toSorted(), 'files')
+    same(this.files(), expected.files.toSorted(), 'files')
     if (expected.phase !== 'question') same(this.log(), expected.log, 'commands')
   }
 
   private checkMemory(): void {
     const { chat, forgotten, phase } = this.expected
     if (phase !== 'answering') return
-    const messages = (this.model.requests.at(-1)?.body?.messages ?? []).filter(({ role }) => role === 'user')
+    const messages = (this.model.requests.at(-1)?.body?.messages ?? []).filter(isOfUser)
     const said = messages.map(({ content }) => content)
     let at = -1
     for (const text of chat) {
@@ -321,6 +399,10 @@ export class Talk {
   }
 }
 
+function isOfUser({ role }: { readonly role: string }): boolean {
+  return role === 'user'
+}
+
 function same(found: readonly string[], wanted: readonly string[], what: string): void {
   if (JSON.stringify(found) !== JSON.stringify(wanted)) {
     throw new Error(`${what}: ${JSON.stringify(found)}, expected ${JSON.stringify(wanted)}`)
@@ -335,11 +417,12 @@ export interface Talked {
   readonly interleavings: number
   readonly chats: number
   readonly steps: number
-  /** What was wrong. After three, no further chat is started. */
-  readonly problems: readonly string[]
 }
 
-/** Runs interleavings, several in each chat. The same seed presses the same keys. */
+/**
+ * Runs interleavings, several in each chat. The same seed presses the same keys.
+ * @throws Error if the chat did something else than expected: what was done, and the end of the output
+ */
 export async function talkThrough(
   start: StartChat,
   { count, seed }: { readonly count: number; readonly seed: number },
@@ -358,6 +441,7 @@ export async function talkThrough(
         await talk.interleave(length)
         interleavings += 1
       }
+      if (!talk.isEnded) await talk.rush()
     } catch (error) {
       problems.push(`chat ${chat}: ${(error as Error).message}`)
     } finally {
@@ -365,11 +449,11 @@ export async function talkThrough(
       await talk.close()
     }
   }
-  return { interleavings, chats, steps: done, problems }
+  if (problems.length > 0) throw new Error(problems.join('\n\n'))
+  return { interleavings, chats, steps: done }
 }
 
-/** Interleavings, chats, steps and violations, for people. */
-export function talkedText(where: string, { interleavings, chats, steps, problems }: Talked): string {
-  const counts = `${interleavings} interleavings in ${chats} chats, ${steps} steps`
-  return `chat line ${where}: ${counts}, ${problems.length} violations`
+/** What was tried, for people. */
+export function talkedText(where: string, { interleavings, chats, steps }: Talked): string {
+  return `chat line ${where}: ${interleavings} interleavings in ${chats} chats, ${steps} steps, nothing unexpected`
 }
