@@ -118,7 +118,7 @@ it.skipIf(!hasTmux)(
     await chat.until(question)
     expect(chat.isWritten()).toBe(false)
     chat.type('C-c')
-    await chat.until('queued: 1 · Enter sends them, Up takes the last one back')
+    await chat.until('queued: 1 · Enter sends it, Up takes the last one back')
     await chat.until('>')
     expect(chat.model.requests).toHaveLength(1)
     chat.type('Enter')

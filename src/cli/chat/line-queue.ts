@@ -51,7 +51,7 @@ export function queueTexts({ lines, ends, isHeld }: LineQueue, shown: (line: str
   if (lines.length === 0) return ends ? ['the chat ends after this; Up takes that back'] : []
   const more = lines.length - mostShown
   return [
-    `queued: ${lines.length} · ${isHeld ? 'Enter sends them, Up' : 'Up'} takes the last one back`,
+    `queued: ${lines.length} · ${isHeld ? `Enter sends ${lines.length === 1 ? 'it' : 'them'}, ` : ''}Up takes the last one back`,
     ...(more > 0 ? [`  … ${more} before these`] : []),
     ...lines.slice(-mostShown).map((line) => `  ${shown(line)}`),
     ...(ends ? ['  then the chat ends'] : []),

@@ -137,6 +137,7 @@ export function terminalInput({ io, prompt, history, complete }: TerminalInputOp
   }
 
   function onKey(text: string | undefined, key: Key): void {
+    if (isKey(key, 'z') && process.platform !== 'win32') return suspend()
     if (asked !== undefined) return asked.onKey(text, key)
     if (isKey(key, 'c')) onInterrupt()
     else if (isKey(key, 'd') && lines.line === '') onEndKey()
@@ -174,11 +175,10 @@ export function terminalInput({ io, prompt, history, complete }: TerminalInputOp
     before = `${text.slice(0, -1)}\n`
     if (wanted !== undefined) lines.prompt()
   })
-  lines.on('SIGTSTP', onSuspend)
   emitKeypressEvents(typed, lines)
   typed.on('keypress', onKey)
 
-  function onSuspend(): void {
+  function suspend(): void {
     terminal.setRawMode(false)
     io.draw(pasteModeOff)
     io.suspend()
@@ -267,7 +267,6 @@ export function terminalInput({ io, prompt, history, complete }: TerminalInputOp
         },
       }
       answer.on('line', (line) => end(() => resolve(withLineBreaks(line))))
-      answer.on('SIGTSTP', onSuspend)
       stop.addEventListener('abort', onStop)
       answer.prompt()
     })
