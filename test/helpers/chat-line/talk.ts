@@ -266,7 +266,8 @@ export class Talk {
   private shellLine(): void {
     if (this.expected.line !== '' || this.expected.before !== '') return this.type(keys.clear)
     this.words += 1
-    this.type(`!echo c${this.words} >> log${keys.enter}`)
+    // what is added to it when it is taken back is not executed
+    this.type(`!echo c${this.words} >> log; exit #${keys.enter}`)
   }
 
   /** What follows a command in the same burst is typed while that is executed or after it: the counts of prompts differ. */
