@@ -41,7 +41,11 @@ it('is shown with its count and its last lines', () => {
   expect(queueTexts(many, (line) => `<${line}>`)).toEqual([
     'queued: 7 · Up takes the last one back',
     '  … 2 before these',
-    ...['  <3>', '  <4>', '  <5>', '  <6>', '  <7>'],
+    '  <3>',
+    '  <4>',
+    '  <5>',
+    '  <6>',
+    '  <7>',
   ])
   expect(queueTexts({ ...withHold(withSent(emptyQueue, 'one')), ends: true }, String)).toEqual([
     'queued: 1 · Enter sends it, Up takes the last one back',
