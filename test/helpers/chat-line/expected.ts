@@ -218,7 +218,7 @@ function answerQuestion(chat: Expected): void {
   chat.requests.push(chat.requests.at(-1) ?? '')
 }
 
-export function verdictOf(answer: string): 'allow' | 'deny' | 'again' {
+function verdictOf(answer: string): 'allow' | 'deny' | 'again' {
   const text = answer.trim().toLowerCase()
   if (text === 'y' || text === 'yes') return 'allow'
   return text === 'n' || text === 'no' || /^no?[\s,:;.]+\S/.test(text) ? 'deny' : 'again'

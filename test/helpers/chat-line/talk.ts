@@ -9,7 +9,7 @@ import { askAbout, goOn, press, startingChat } from './expected.ts'
 import { keys, pasted, pressesOf } from './keys.ts'
 
 /** A chat on a terminal. */
-export interface ChatOnTerminal {
+interface ChatOnTerminal {
   readonly type: (typed: string) => void
   readonly resize: (columns: number, rows: number) => void
   /** Everything that the chat has written to the terminal. */
@@ -56,7 +56,7 @@ async function startGatedModel(): Promise<GatedModel> {
  * Talks with a chat: presses keys, answers as the model and resizes the terminal, at random, and compares what the chat
  * does with what must come of it.
  */
-export class Talk {
+class Talk {
   /** What was done, for messages. */
   readonly steps: string[] = []
   private readonly expected = startingChat()
