@@ -21,7 +21,7 @@ it.skipIf(!hasTmux)(
   { timeout: 60 * 60_000 },
   async () => {
     const count = core(2, 400)
-    const talked = await talkThrough(startInTmux, { count, seed: 2 })
+    const talked = await talkThrough(startInTmux, { count, seed: 5, lanes: core(1, 3) })
     tellSeries(talkedText('in tmux', talked))
     expect(talked).toMatchObject({ interleavings: count })
   },
