@@ -253,7 +253,8 @@ export function terminalInput({ io, prompt, history, complete }: TerminalInputOp
         end(() => resolve(undefined))
       }
       function onStop(): void {
-        io.draw(stop.reason instanceof StopSignal ? '\n' : ' withdrawn\n')
+        const gap = answer.line === '' ? '' : ' '
+        io.draw(stop.reason instanceof StopSignal ? '\n' : `${gap}withdrawn\n`)
         end(() => reject(stop.reason as Error))
       }
       asked = {
