@@ -53,7 +53,7 @@ function report(error: unknown, { cwd, env, err, errIsTerminal }: CommandIo): vo
   err(describeError(error, { cwd, paint: createPaint({ env, isTerminal: errIsTerminal }) }))
 }
 
-function createIo({ stop, interrupts }: Signals, outlet: Outlet): CommandIo {
+function createIo({ stop, interrupts, interrupt }: Signals, outlet: Outlet): CommandIo {
   const outIsTerminal = process.stdout.isTTY === true
   const errIsTerminal = process.stderr.isTTY === true
   const draw = (text: string): void => void process.stderr.write(text)
@@ -80,7 +80,7 @@ function createIo({ stop, interrupts }: Signals, outlet: Outlet): CommandIo {
       interrupts.add(first)
       return () => interrupts.delete(first)
     },
-    interrupt: () => void process.kill(process.pid, 'SIGINT'),
+    interrupt,
     suspend: () => void process.kill(process.pid, 'SIGTSTP'),
   }
 }
@@ -109,6 +109,8 @@ interface Signals {
   readonly stop: AbortController
   /** Called before Ctrl-C stops anything. */
   readonly interrupts: Set<() => boolean>
+  /** Does what SIGINT does, at once: a signal would arrive after further keys. */
+  readonly interrupt: () => void
 }
 
 /** The first signal stops cleanly, the second kills. */
@@ -116,14 +118,13 @@ function listenForSignals(): Signals {
   const stop = new AbortController()
   const interrupts = new Set<() => boolean>()
   const exitCodes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const
-  for (const [name, code] of Object.entries(exitCodes)) {
-    process.on(name, () => {
-      if (stop.signal.aborted) process.exit(code)
-      if (name === 'SIGINT' && [...interrupts].some((first) => first())) return
-      stop.abort(new StopSignal(name, code))
-    })
+  const receive = (name: keyof typeof exitCodes): void => {
+    if (stop.signal.aborted) process.exit(exitCodes[name])
+    if (name === 'SIGINT' && [...interrupts].some((first) => first())) return
+    stop.abort(new StopSignal(name, exitCodes[name]))
   }
-  return { stop, interrupts }
+  for (const name of Object.keys(exitCodes) as (keyof typeof exitCodes)[]) process.on(name, () => receive(name))
+  return { stop, interrupts, interrupt: () => receive('SIGINT') }
 }
 
 /** Where the result of a command goes. */

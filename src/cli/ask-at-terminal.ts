@@ -148,7 +148,7 @@ function readAnswer(line: string): 'allow' | 'deny' | 'always' | 'show' | { read
     case 'show':
       return 'show'
   }
-  const [, reason = ''] = /^no?(?:\s*[,:;.]\s*|\s+)(?:because\s+)?(.*)$/i.exec(text) ?? []
+  const [, reason = ''] = /^no?(?:\s*[,:;.]\s*|\s+)(?:because\s+)?([^]*)$/i.exec(text) ?? []
   return reason === '' ? undefined : { remark: reason }
 }
 

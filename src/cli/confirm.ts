@@ -53,10 +53,13 @@ export interface QuestionIo extends CommandIo {
    * terminal back. Default: what was typed before a question is discarded.
    */
   readonly lend?: (() => Promise<() => void>) | undefined
+  /** Asks in the line editor that has the terminal. Default: the terminal's own line. */
+  readonly askLine?: AskLine | undefined
 }
 
 /** Undefined if standard input is not a terminal. */
 export function lineAsker(io: QuestionIo): AskLine | undefined {
+  if (io.askLine !== undefined) return io.askLine
   if (io.inputKind() !== 'device') return undefined
   const input = io.input()
   if (!isTerminal(input)) return undefined

@@ -14,7 +14,7 @@ import { defined } from '../base/json.ts'
 import { type Listener, withoutPieces } from '../event/bus.ts'
 import { isRoundLimit } from '../event/limits.ts'
 import { harmless, harmlessName } from '../base/terminal-text.ts'
-import { createLiveView, createPulseRenderer } from '../render/live.ts'
+import { type BelowLine, createLiveView, createPulseRenderer } from '../render/live.ts'
 import {
   createAnswerRenderer,
   createJsonRenderer,
@@ -200,7 +200,7 @@ interface ViewOptions extends Pick<StepOptions, 'said'> {
   /** Creates the renderer for the answers. Default: they are shown when they are final. */
   readonly answers?: (write: Write) => Renderer
   /** Further lines at the end of the live view. */
-  readonly below?: (() => readonly string[]) | undefined
+  readonly below?: (() => readonly BelowLine[]) | undefined
 }
 
 /** Additional files that a run writes, as given on the command line. */

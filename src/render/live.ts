@@ -17,7 +17,13 @@ export interface LiveOptions {
   /** Calls the listener when the process continues after Ctrl-Z, which leaves other text below the view. */
   readonly onContinue: (listener: () => void) => () => void
   /** Further lines at the end of the view; the last ones are shown if there is no room for all. */
-  readonly below?: (() => readonly string[]) | undefined
+  readonly below?: (() => readonly BelowLine[]) | undefined
+}
+
+/** A line below the view: what the user types, or one that waits for its turn. */
+export interface BelowLine {
+  readonly text: string
+  readonly isQueued: boolean
 }
 
 export interface LiveView extends Required<Renderer> {
@@ -234,13 +240,13 @@ export function composeView(progress: Progress, frame: Frame): readonly Line[] {
   return [head, ...lines(lanes, most - 1, { ...frame, ...room })]
 }
 
-/** Lines of other origin below the view: the last ones, each cut at its start to the width. */
-function composeBelow(texts: readonly string[], { columns, rows }: Frame): readonly Line[] {
+/** Lines of other origin below the view: the last ones, cut to the width; the end of what is being typed is shown. */
+function composeBelow(all: readonly BelowLine[], { columns, rows, paint }: Frame): readonly Line[] {
   const most = Math.floor(rows / 3)
   if (most < 1 || columns < leastColumns) return []
-  return texts.slice(-most).map((whole) => {
-    const text = cutStart(oneLine(whole), columns - 1)
-    return { text, width: widthOf(text) }
+  return all.slice(-most).map(({ text: whole, isQueued }) => {
+    const text = (isQueued ? cutEnd : cutStart)(oneLine(whole), columns - 1)
+    return { text: isQueued ? paint('dim', text) : text, width: widthOf(text) }
   })
 }
 

@@ -107,7 +107,7 @@ it.skipIf(!hasTmux)(
 )
 
 it.skipIf(!hasTmux)(
-  'a line sent before a question waits until the question is answered, and Ctrl-C leaves it in place (needs tmux)',
+  'a line sent before a question waits until the question is answered, and Ctrl-C holds it until Enter (needs tmux)',
   async () => {
     const chat = await typing('chat', [writes, { text: 'Understood.' }, { text: 'Later.' }])
     await chat.until('>')
@@ -118,11 +118,70 @@ it.skipIf(!hasTmux)(
     await chat.until(question)
     expect(chat.isWritten()).toBe(false)
     chat.type('C-c')
+    await chat.until('queued: 1 · Enter sends it, Up takes the last one back')
+    await chat.until('>')
+    expect(chat.model.requests).toHaveLength(1)
+    chat.type('Enter')
     await chat.until('Understood.')
     expect(chat.isWritten()).toBe(false)
     expect(chat.said()).toEqual(['make it', 'y'])
   },
 )
+
+it.skipIf(!hasTmux)(
+  'the queue is shown below the answer, Up takes its newest line back, and what is left when the chat ends is named (needs tmux)',
+  async () => {
+    const chat = await typing('chat', [{ text: 'One.' }, { text: 'Two.' }])
+    await chat.until('>')
+    chat.type('first', 'Enter')
+    await chat.asked(1)
+    chat.type('second', 'Enter', 'third', 'Enter', 'draft')
+    await chat.until('> draft')
+    expect(chat.lines().slice(-4)).toEqual(['queued: 2 · Up takes the last one back', ' second', ' third', '> draft'])
+    chat.type('C-u', 'Up', 'BSpace')
+    await chat.until('> thir')
+    chat.type('Enter')
+    await chat.until(' thir')
+    chat.type('C-u', 'C-d')
+    await chat.until(' then the chat ends')
+    chat.type('C-c')
+    await chat.until('>')
+    chat.type('/exit', 'Enter')
+    await chat.until('code 0')
+    expect(chat.lines()).toEqual(expect.arrayContaining(['not sent: second', 'not sent: thir']))
+    expect(chat.model.requests).toHaveLength(1)
+  },
+)
+
+it.skipIf(!hasTmux)(
+  'an answer typed at once has its line break, and Ctrl-D leaves the shell a line of its own (needs tmux)',
+  async () => {
+    const chat = await typing('chat', [writes, { text: 'Made.' }])
+    await chat.until('>')
+    chat.type('make it', 'Enter')
+    await chat.asked(1)
+    chat.open()
+    await chat.until(question)
+    chat.type('y', 'Enter', 'C-d')
+    await chat.until('code 0')
+    const lines = chat.lines()
+    expect(lines).toContainEqual(expect.stringMatching(/^allow it\? .*: y$/))
+    expect(lines).toContain('Made.')
+    expect(lines.slice(-2)).toEqual([expect.stringMatching(/^continue: baton chat --resume /), 'code 0'])
+  },
+)
+
+it.skipIf(!hasTmux)('Ctrl-C stops a command of the user, and the chat stays (needs tmux)', async () => {
+  const chat = await typing('chat', [{ text: 'Here.' }])
+  chat.open()
+  await chat.until('>')
+  chat.type('!touch begun; sleep 60', 'Enter')
+  await vi.waitFor(() => expect(existsSync(join(chat.cwd, 'begun'))).toBe(true), patience)
+  chat.type('C-c')
+  await chat.until('stopped by SIGINT')
+  chat.type('hello', 'Enter')
+  await chat.until('Here.')
+})
 
 it.skipIf(!hasTmux)(
   'in a run, text typed before a question or during another one does not answer it (needs tmux)',

@@ -11,6 +11,11 @@ export function core<T>(few: T, all: T): T {
   return isWholeSeries ? all : few
 }
 
+/** Prints what came of a whole series. */
+export function tellSeries(text: string): void {
+  if (isWholeSeries) process.stdout.write(`${text}\n`)
+}
+
 export interface KillCount {
   /** `isHit`: the process was killed. The number of operations varies, so that a late point may be beyond the end. */
   readonly add: (tried: { readonly isHit: boolean; readonly problems: readonly string[] }) => void
@@ -20,8 +25,7 @@ export interface KillCount {
 export function countKills(name: string): KillCount {
   let [points, hit, violations] = [0, 0, 0]
   afterAll(() => {
-    const text = `${name}: ${points} points, ${hit} hit, ${points - hit} beyond the end, ${violations} violations`
-    if (isWholeSeries) process.stdout.write(`${text}\n`)
+    tellSeries(`${name}: ${points} points, ${hit} hit, ${points - hit} beyond the end, ${violations} violations`)
   })
   return {
     add({ isHit, problems }) {

@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { tempTree } from './temp.ts'
@@ -11,11 +12,19 @@ export interface Screen {
   readonly type: (...keys: readonly string[]) => void
   /** Pastes a text like a terminal that distinguishes pasting from typing. */
   readonly paste: (text: string) => void
+  /** Sends the bytes of ASCII text as they are, at once. */
+  readonly send: (text: string) => void
+  readonly resize: (columns: number, rows: number) => void
+  /** Everything that the command has written so far, with its control characters. */
+  readonly output: () => string
+  readonly close: () => void
 }
 
 /** A command in a terminal that another program renders: it interprets cursor movement and erasing independently. */
 export function inTmux(command: string, env: Readonly<Record<string, string>>, cwd: string, rows = 24): Screen {
-  const socket = join(tempTree({}), 'tmux')
+  const folder = tempTree({})
+  const socket = join(folder, 'tmux')
+  const file = join(folder, 'output')
   const tmux = (args: readonly string[], input?: string): string =>
     spawnSync('tmux', ['-S', socket, '-f', '/dev/null', ...args], {
       encoding: 'utf8',
@@ -23,7 +32,8 @@ export function inTmux(command: string, env: Readonly<Record<string, string>>, c
       env: { ...process.env, ...env },
       ...(input === undefined ? {} : { input }),
     }).stdout
-  onTestFinished(() => void tmux(['kill-server']))
+  const close = (): void => void tmux(['kill-server'])
+  onTestFinished(close)
   const size = ['-x', '120', '-y', String(rows)]
   tmux([
     'new-session',
@@ -34,8 +44,11 @@ export function inTmux(command: string, env: Readonly<Record<string, string>>, c
     'CI',
     'sh',
     '-c',
-    `trap : INT; ${command}; echo "code $?"; sleep 60`,
+    // it begins when its output is written down
+    `until [ -e '${file}' ]; do sleep 0.02; done; trap : INT; ${command}; echo "code $?"; sleep 60`,
   ])
+  tmux(['pipe-pane', `cat >> '${file}'`])
+  writeFileSync(file, '', { flag: 'a' })
   return {
     lines: () => tmux(['capture-pane', '-p']).trimEnd().split('\n'),
     type: (...keys) => void tmux(['send-keys', ...keys]),
@@ -43,5 +56,9 @@ export function inTmux(command: string, env: Readonly<Record<string, string>>, c
       tmux(['load-buffer', '-'], text)
       tmux(['paste-buffer', '-p'])
     },
+    send: (text) => void tmux(['send-keys', '-H', ...[...Buffer.from(text)].map((byte) => byte.toString(16))]),
+    resize: (columns, height) => void tmux(['resize-window', '-x', String(columns), '-y', String(height)]),
+    output: () => readFileSync(file, 'utf8'),
+    close,
   }
 }

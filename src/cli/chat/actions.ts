@@ -71,6 +71,9 @@ async function help(_: string, { say, around }: Session): Promise<void> {
       '',
       '  !COMMAND  run a shell command; its output goes to the model with your next message',
       '  @PATH     name a file; Tab completes the path',
+      '',
+      '  What you send during an answer waits for its turn; on an empty line, Up takes the last of it back.',
+      '  Ctrl-C stops an answer: what waits is sent when you press Enter.',
     ].join('\n'),
   )
 }

@@ -48,6 +48,8 @@ export interface ChatParts {
 /** A chat in progress: what its commands may use. */
 export interface Session extends Omit<ChatParts, 'chat' | 'input' | 'terminal' | 'isReopened'> {
   readonly isTerminal: boolean
+  /** Aborted by a Ctrl-C during the work on the line in progress, which does not end the chat. */
+  readonly stopped: () => AbortSignal
   /** `/clear` and `/resume` replace it. */
   chat: Chat
   readonly background: Background
@@ -72,7 +74,9 @@ export async function chatSession({ chat, input, terminal, isReopened, ...parts 
   const isTerminal = terminal !== undefined
   const paint = createPaint({ env: io.env, isTerminal: io.errIsTerminal })
   const background = createBackground(io.signal)
-  const place = { flags, around, io, terminal, said: new Set<string>() }
+  let { signal } = io
+  const stopped = (): AbortSignal => signal
+  const place = { flags, around, io, terminal, said: new Set<string>(), stopped }
   const warned = new Set<string>()
   let exitCode = 0
 
@@ -85,6 +89,7 @@ export async function chatSession({ chat, input, terminal, isReopened, ...parts 
   const session: Session = {
     ...parts,
     isTerminal,
+    stopped,
     chat,
     background,
     say(text) {
@@ -152,6 +157,8 @@ export async function chatSession({ chat, input, terminal, isReopened, ...parts 
   }
 
   async function attempt(work: () => Promise<boolean>): Promise<boolean> {
+    const turn = beginTurn(io, isTerminal)
+    signal = turn.signal
     try {
       return await work()
     } catch (error) {
@@ -160,6 +167,8 @@ export async function chatSession({ chat, input, terminal, isReopened, ...parts 
       if (error instanceof StopSignal || isSuspension(error)) session.say(errorText(error))
       else report(error)
       return true
+    } finally {
+      turn.end()
     }
   }
 
@@ -180,6 +189,7 @@ export async function chatSession({ chat, input, terminal, isReopened, ...parts 
   try {
     for (;;) {
       tellNews()
+      for (const line of terminal?.held() ?? []) session.say(paint('dim', harmless(line)))
       const given = await input.next(io.signal)
       if (given.kind === 'end') break
       if (given.kind === 'interrupt') {
@@ -190,6 +200,7 @@ export async function chatSession({ chat, input, terminal, isReopened, ...parts 
       if (!(await attempt(() => carryOut(given.text)))) break
     }
   } finally {
+    for (const line of terminal?.unsent() ?? []) session.say(`${paint('yellow', 'not sent')}: ${harmless(line)}`)
     await endBackground(session)
     tellNews()
     await session.chat.close()
@@ -299,41 +310,45 @@ interface AnswerPlace {
   /** See `StepOptions`. */
   readonly said: Set<string>
   /** Where the user types; undefined: messages come from a pipe. */
-  readonly terminal: Pick<TerminalInput, 'typed' | 'lend'> | undefined
+  readonly terminal: Pick<TerminalInput, 'typed' | 'askLine'> | undefined
+  /** See `Session`. */
+  readonly stopped: () => AbortSignal
 }
 
 /**
- * Shows how a message is answered: the streamed answer, tool calls, questions, and how it ended. Ctrl-C stops the
- * message but not the chat; a second Ctrl-C stops both.
+ * Lets Ctrl-C stop the work on one line and not the chat. If that does not end, further ones end the chat: the second
+ * from a pipe, the third at a terminal, where two are quickly pressed.
  */
+function beginTurn(io: Pick<CommandIo, 'signal' | 'onInterrupt'>, isTerminal: boolean) {
+  const turn = new AbortController()
+  let patience = isTerminal ? 2 : 1
+  const endInterrupts = io.onInterrupt(() => {
+    turn.abort(new StopSignal('SIGINT', 130))
+    patience -= 1
+    return patience >= 0
+  })
+  return { signal: AbortSignal.any([io.signal, turn.signal]), end: endInterrupts }
+}
+
+/** Shows how a message is answered: the streamed answer, tool calls, questions, and how it ended. */
 async function showAnswer(
-  { flags, around, io, said, terminal }: AnswerPlace,
+  { flags, around, io, said, terminal, stopped }: AnswerPlace,
   answer: (watching: Watching, listener: Listener) => Promise<RunReport>,
 ): Promise<RunReport> {
-  const turn = new AbortController()
-  const stopTurn = (): boolean => {
-    if (turn.signal.aborted) return false
-    turn.abort(new StopSignal('SIGINT', 130))
-    return true
-  }
-  const endInterrupts = io.onInterrupt(stopTurn)
-  const signal = AbortSignal.any([io.signal, turn.signal])
+  const signal = stopped()
+  signal.throwIfAborted()
   const shown = { ...flags, dry: undefined, output: undefined }
   const turnIo = { ...io, signal }
-  try {
-    const view = { answers: createStreamedAnswer, below: terminal?.typed, said }
-    return await presentRun({ flags: shown, around, isChat: true, ...view }, turnIo, (listener, hold) => {
-      const who = createPerson(flags, { ...turnIo, cwd: around.cwd, hold, lend: terminal?.lend, span: 'chat' })
-      const { unattendedApprover: _, ...typing } = who
-      const person = terminal === undefined ? who : typing
-      const asking = flags.onAsk === 'suspend' ? { onAsk: flags.onAsk } : {}
-      const { uncertain, unattended: isUnattended } = flags
-      const process = { signal, isAttended: isAttended(flags, io), patienceMs, uncertain, isUnattended }
-      return answer({ ...process, ...asking, ...person }, listener)
-    })
-  } finally {
-    endInterrupts()
-  }
+  const view = { answers: createStreamedAnswer, below: terminal?.typed, said }
+  return presentRun({ flags: shown, around, isChat: true, ...view }, turnIo, (listener, hold) => {
+    const who = createPerson(flags, { ...turnIo, cwd: around.cwd, hold, askLine: terminal?.askLine, span: 'chat' })
+    const { unattendedApprover: _, ...typing } = who
+    const person = terminal === undefined ? who : typing
+    const asking = flags.onAsk === 'suspend' ? { onAsk: flags.onAsk } : {}
+    const { uncertain, unattended: isUnattended } = flags
+    const process = { signal, isAttended: isAttended(flags, io), patienceMs, uncertain, isUnattended }
+    return answer({ ...process, ...asking, ...person }, listener)
+  })
 }
 
 /** A message that runs while the chat continues. */
@@ -435,7 +450,7 @@ const mostTold = 20_000
  * next message.
  * @throws BatonError USAGE for one that `[permission]` denies
  */
-async function runShellLine(command: string, { chat, around, io }: Session): Promise<void> {
+async function runShellLine(command: string, { chat, around, io, stopped }: Session): Promise<void> {
   const { overrides } = chat.settings()
   const config = await loadTargetConfig({ ...around, flags: { overrides } })
   const { verdict } = await judgeCall(`bash ${command}`, config)
@@ -451,7 +466,7 @@ async function runShellLine(command: string, { chat, around, io }: Session): Pro
       timeLimitMs,
       maxOutputBytes,
     },
-    io.signal,
+    stopped(),
   )
   const output = [stdout.text, stderr.text]
     .filter((text) => text !== '')

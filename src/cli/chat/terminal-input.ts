@@ -1,13 +1,31 @@
-import { createInterface } from 'node:readline'
+import { createInterface, emitKeypressEvents, type Key } from 'node:readline'
 import { PassThrough, Writable } from 'node:stream'
-import type { CommandIo } from '../io.ts'
+import { StopSignal } from '../../base/error.ts'
+import { guarded } from '../../base/terminal-text.ts'
+import type { BelowLine } from '../../render/live.ts'
+import type { AskLine } from '../confirm.ts'
+import { type CommandIo, isWatched } from '../io.ts'
 import { deliverTyped, isTerminal } from '../typed-ahead.ts'
 import type { ChatInput, Input } from './input.ts'
+import { emptyQueue, isEmpty, type LineQueue, queueTexts, taken, takenBack, withHold, withSent } from './line-queue.ts'
 import type { TypedHistory } from './typed-history.ts'
 import { createTypedKeys, pasteModeOff, pasteModeOn, withBreakMarks, withLineBreaks } from './typed-keys.ts'
 
 export interface TerminalInputOptions {
-  readonly io: Pick<CommandIo, 'input' | 'draw' | 'columns' | 'rows' | 'interrupt' | 'suspend' | 'onContinue'>
+  readonly io: Pick<
+    CommandIo,
+    | 'env'
+    | 'errIsTerminal'
+    | 'input'
+    | 'err'
+    | 'draw'
+    | 'columns'
+    | 'rows'
+    | 'interrupt'
+    | 'suspend'
+    | 'onContinue'
+    | 'signal'
+  >
   /** Without colors. */
   readonly prompt: string
   readonly history: TypedHistory
@@ -16,20 +34,30 @@ export interface TerminalInputOptions {
 }
 
 export interface TerminalInput extends ChatInput {
-  /** What was typed while no message is awaited: the lines that wait for their turn, then the line in progress. */
-  readonly typed: () => readonly string[]
-  /**
-   * Hands the terminal over for a question. What was typed before stays here. Returns the function that takes the
-   * terminal back.
-   */
-  readonly lend: () => Promise<() => void>
+  /** What was typed while no message is awaited: the queue, then the line in progress. */
+  readonly typed: () => readonly BelowLine[]
+  /** The queue, if Ctrl-C has held it: empty if it is taken from. */
+  readonly held: () => readonly string[]
+  /** What was typed and not given out: the lines of the queue, and the line in progress. */
+  readonly unsent: () => readonly string[]
+  /** Asks a question. What was typed before is no answer to it, and what was not sent is back after it. */
+  readonly askLine: AskLine
+}
+
+/** A question on the terminal. */
+interface Asked {
+  readonly onKey: (text: string | undefined, key: Key) => void
+  readonly screen: Writable
+  /** Shows it again. */
+  readonly show: () => void
+  readonly end: () => void
 }
 
 /**
  * A line editor on the terminal; undefined if standard input is not a terminal. Enter sends; Alt-Enter, Ctrl-J and
- * pasted text add line breaks. It owns the terminal until it is closed, also while a message is answered: what is typed
- * then is a queue of further lines, each for one call of `next`, and a line in progress. Only questions get the keys in
- * between.
+ * pasted text add line breaks, and so does Enter after a backslash. It owns the terminal until it is closed, also while
+ * a message is answered: what is sent then is a queue of further lines, each for one call of `next`. A question has a
+ * line of its own; each key goes to the line that was on the screen when it was pressed.
  */
 export function terminalInput({ io, prompt, history, complete }: TerminalInputOptions): TerminalInput | undefined {
   const input = io.input()
@@ -37,21 +65,26 @@ export function terminalInput({ io, prompt, history, complete }: TerminalInputOp
   const terminal = input
   const keys = createTypedKeys()
   const typed = new PassThrough({ encoding: 'utf8' })
-  const queue: Input[] = []
+  /** Gets the keys of messages as events. */
+  const edited = new PassThrough({ encoding: 'utf8' })
+  let queue: LineQueue = emptyQueue
+  /** Lines that ended with a backslash. */
+  let before = ''
   let wanted: ((given: Input) => void) | undefined
+  let asked: Asked | undefined
   /** What was typed before raw mode was on has line feeds for Enter, which otherwise mean Ctrl-J. */
   let isFromBefore = true
-  let isOwner = false
   let isEnded = false
+  let isMuted = false
 
   const screen = screenOf({
     ...io,
     draw: (text) => {
-      if (wanted !== undefined) io.draw(text)
+      if (wanted !== undefined && !isMuted) io.draw(text)
     },
   })
   const lines = createInterface({
-    input: typed,
+    input: edited,
     output: screen,
     terminal: true,
     prompt,
@@ -66,101 +99,196 @@ export function terminalInput({ io, prompt, history, complete }: TerminalInputOp
   })
 
   function give(given: Input): void {
-    if (isEnded) return
-    isEnded = given.kind === 'end'
-    if (wanted === undefined) queue.push(given)
-    else wanted(given)
+    isEnded ||= given.kind === 'end'
+    wanted?.(given)
   }
 
   function clearLine(): void {
+    before = ''
     lines.write(null, { ctrl: true, name: 'e' })
     lines.write(null, { ctrl: true, name: 'u' })
+  }
+
+  function draft(): string {
+    return withBreakMarks(before) + lines.line
+  }
+
+  function onInterrupt(): void {
+    if (wanted === undefined) {
+      queue = withHold(queue)
+      io.interrupt()
+    } else if (draft() === '') give({ kind: 'interrupt' })
+    // Ctrl-C discards what was typed
+    else clearLine()
+  }
+
+  /** Ctrl-D on an empty line. */
+  function onEndKey(): void {
+    if (wanted !== undefined) io.draw('\n')
+    if (before !== '') send(before)
+    else if (wanted !== undefined) give({ kind: 'end' })
+    else queue = { ...queue, ends: true }
+  }
+
+  function takeBack(): void {
+    const back = takenBack(queue)
+    queue = back.queue
+    if (back.line !== undefined) lines.write(withBreakMarks(back.line))
+  }
+
+  function onKey(text: string | undefined, key: Key): void {
+    if (isKey(key, 'z') && process.platform !== 'win32') return suspend()
+    if (asked !== undefined) return asked.onKey(text, key)
+    if (isKey(key, 'c')) onInterrupt()
+    else if (isKey(key, 'd') && lines.line === '') onEndKey()
+    else if (draft() === '' && !isEmpty(queue) && (key.name === 'up' || isKey(key, 'p'))) takeBack()
+    // nothing is sent after the end
+    else if (wanted !== undefined || !queue.ends || queue.isHeld) edited.emit('keypress', text, key)
+  }
+
+  /** Enter, which a line that is awaited has shown on the screen. */
+  function send(text: string): void {
+    before = ''
+    history.add(text)
+    queue = withSent(queue, text)
+    if (wanted === undefined) {
+      if (text.trim() !== '' && !isWatched(io)) io.err(`queued: ${withBreakMarks(text)}\n`)
+      return
+    }
+    const step = taken(queue)
+    if (step === undefined) return lines.prompt()
+    queue = step.queue
+    if (text.trim() === '') echo(step.next)
+    give(step.next)
+  }
+
+  function echo(given: Input): void {
+    if (given.kind === 'line') io.draw(`${prompt}${withBreakMarks(given.text)}\n`)
   }
 
   lines.on('history', (all) => {
     if (all[0]?.startsWith(' ') === true) all.shift()
   })
   lines.on('line', (line) => {
-    const text = withLineBreaks(line)
-    history.add(text)
-    give({ kind: 'line', text })
+    const text = before + withLineBreaks(line)
+    if (!text.endsWith('\\')) return send(text)
+    before = `${text.slice(0, -1)}\n`
+    if (wanted !== undefined) lines.prompt()
   })
-  lines.on('close', () => {
-    if (wanted !== undefined) io.draw('\n')
-    give({ kind: 'end' })
-  })
-  lines.on('SIGINT', () => {
-    if (wanted === undefined) io.interrupt()
-    else if (lines.line === '') give({ kind: 'interrupt' })
-    // Ctrl-C discards what was typed
-    else clearLine()
-  })
-  lines.on('SIGTSTP', () => {
+  emitKeypressEvents(typed, lines)
+  typed.on('keypress', onKey)
+
+  function suspend(): void {
     terminal.setRawMode(false)
     io.draw(pasteModeOff)
     io.suspend()
-  })
+  }
 
   const onData = (piece: Buffer | string): void => {
     const text = keys.translate(isFromBefore ? piece.toString().replaceAll('\n', '\r') : piece.toString())
     if (text !== '') typed.write(text)
   }
-  const onEnd = (): void => give({ kind: 'end' })
+  const onEnd = (): void => {
+    isEnded = true
+    asked?.end()
+    wanted?.({ kind: 'end' })
+  }
   // losing the terminal is reported by a signal
   const onError = (): void => undefined
-  const onResize = (): void => void screen.emit('resize')
+  const onResize = (): void => {
+    for (const one of [screen, asked?.screen]) one?.emit('resize')
+  }
   const endContinue = io.onContinue(() => {
-    if (!isOwner) return
-    terminal.setRawMode(true)
-    io.draw(pasteModeOn)
-    if (wanted !== undefined) lines.prompt(true)
+    take()
+    if (asked !== undefined) asked.show()
+    else if (wanted !== undefined) lines.prompt(true)
   })
 
   function take(): void {
-    isOwner = true
     isFromBefore = true
     terminal.setRawMode(true)
-    terminal.on('data', onData)
     io.draw(pasteModeOn)
     void deliverTyped(terminal).then(() => (isFromBefore = false))
   }
 
-  function release(): void {
-    isOwner = false
-    terminal.off('data', onData)
-    terminal.setRawMode(false)
-    terminal.pause()
-    io.draw(pasteModeOff)
-  }
-
   /** Shows the prompt with the line in progress, which was edited unseen. */
   function showLine(): void {
-    const draft = lines.line
-    const back = draft.length - lines.cursor
-    const show = wanted
-    wanted = undefined
+    const { line, cursor } = lines
+    const begun = before
+    isMuted = true
     clearLine()
-    wanted = show
+    isMuted = false
+    before = begun
+    if (begun !== '') echo({ kind: 'line', text: begun })
     io.draw(pasteModeOn)
     lines.prompt()
     // a terminal that cannot move its cursor cannot clear a line either
     if (lines.line !== '') io.draw(lines.line)
-    else if (draft !== '') lines.write(draft)
-    for (let left = 0; left < back; left += 1) lines.write(null, { name: 'left' })
+    else if (line !== '') lines.write(line)
+    for (let left = line.length - cursor; left > 0; left -= 1) lines.write(null, { name: 'left' })
+  }
+
+  /** Resolves to the line that is typed from now on; undefined: Ctrl-D on an empty one, which ends the chat. */
+  function answerTo(question: string, stop: AbortSignal): Promise<string | undefined> {
+    const answered = new PassThrough({ encoding: 'utf8' })
+    const own = screenOf(io)
+    const answer = createInterface({
+      input: answered,
+      output: own,
+      terminal: true,
+      prompt: guarded(question),
+      historySize: 0,
+    })
+    return new Promise<string | undefined>((resolve, reject) => {
+      function end(finish: () => void): void {
+        if (asked === undefined) return
+        asked = undefined
+        stop.removeEventListener('abort', onStop)
+        answer.close()
+        finish()
+      }
+      function leave(): void {
+        isEnded = true
+        io.draw('\n')
+        end(() => resolve(undefined))
+      }
+      function onStop(): void {
+        const gap = answer.line === '' ? '' : ' '
+        io.draw(stop.reason instanceof StopSignal ? '\n' : `${gap}withdrawn\n`)
+        end(() => reject(stop.reason as Error))
+      }
+      asked = {
+        screen: own,
+        show: () => answer.prompt(true),
+        end: leave,
+        onKey(text, key) {
+          if (isKey(key, 'c')) onInterrupt()
+          else if (isKey(key, 'd') && answer.line === '') leave()
+          else answered.emit('keypress', text, key)
+        },
+      }
+      answer.on('line', (line) => end(() => resolve(withLineBreaks(line))))
+      stop.addEventListener('abort', onStop)
+      answer.prompt()
+    })
   }
 
   terminal.setEncoding('utf8')
-  terminal.on('end', onEnd).on('error', onError)
+  terminal.on('data', onData).on('end', onEnd).on('error', onError)
   process.on('SIGWINCH', onResize)
   take()
 
   return {
     next(signal) {
       signal.throwIfAborted()
-      const first = queue.shift()
-      if (first?.kind === 'line') io.draw(`${prompt}${withBreakMarks(first.text)}\n`)
-      if (first !== undefined) return Promise.resolve(first)
       if (isEnded) return Promise.resolve({ kind: 'end' })
+      const step = taken(queue)
+      if (step !== undefined) {
+        queue = step.queue
+        echo(step.next)
+        give(step.next)
+        return Promise.resolve(step.next)
+      }
       return new Promise<Input>((resolve, reject) => {
         const stop = (): void => {
           wanted = undefined
@@ -176,24 +304,34 @@ export function terminalInput({ io, prompt, history, complete }: TerminalInputOp
       })
     },
     typed() {
-      const waiting = queue.flatMap((given) => (given.kind === 'line' ? [withBreakMarks(given.text)] : []))
-      return [...waiting, ...(lines.line === '' ? [] : [lines.line])].map((line) => `${prompt}${line}`)
+      const waiting = queueTexts(queue, withBreakMarks).map((text) => ({ text, isQueued: true }))
+      return draft() === '' ? waiting : [...waiting, { text: prompt + draft(), isQueued: false }]
     },
-    async lend() {
+    held: () => (queue.isHeld ? queueTexts(queue, withBreakMarks) : []),
+    unsent: () => [...queue.lines.map(withBreakMarks), draft()].filter((line) => line !== ''),
+    async askLine(question, signal) {
+      const stop = signal === undefined ? io.signal : AbortSignal.any([io.signal, signal])
+      // what was typed until now was not meant for a question that nobody has seen
       do await deliverTyped(terminal)
       while (keys.isPasting() && (await morePasted(terminal)))
-      release()
-      return take
+      stop.throwIfAborted()
+      return isEnded ? undefined : answerTo(question, stop)
     },
     close() {
       isEnded = true
       lines.close()
       endContinue()
-      terminal.off('end', onEnd).off('error', onError)
+      terminal.off('data', onData).off('end', onEnd).off('error', onError)
       process.off('SIGWINCH', onResize)
-      release()
+      terminal.setRawMode(false)
+      terminal.pause()
+      io.draw(pasteModeOff)
     },
   }
+}
+
+function isKey({ ctrl, name }: Key, control: string): boolean {
+  return ctrl === true && name === control
 }
 
 /** How long the next piece of a paste may take; a mark without its end is no reason to wait longer. */

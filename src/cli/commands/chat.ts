@@ -44,7 +44,7 @@ export async function chatCommand(flags: Flags<'chat'>, io: CommandIo): Promise<
         complete: async (text) => completeTyped(text, around.cwd, [...(await fileCommands(around)).byName.keys()]),
       })
     : undefined
-  const input = joiningLines(terminal ?? pipedInput(io))
+  const input = terminal ?? joiningLines(pipedInput(io))
   try {
     return await chatSession({
       chat,

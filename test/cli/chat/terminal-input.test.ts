@@ -1,34 +1,10 @@
-import { PassThrough } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, it, onTestFinished } from 'vitest'
-import { joiningLines } from '../../../src/cli/chat/input.ts'
 import { type TerminalInput, terminalInput } from '../../../src/cli/chat/terminal-input.ts'
 import { lineAsker } from '../../../src/cli/confirm.ts'
 import type { CommandIo } from '../../../src/cli/io.ts'
+import { FakeTerminal } from '../../helpers/fake-terminal.ts'
 import { createRandom } from '../../helpers/random.ts'
-
-/** A terminal as a program sees it: in raw mode each key, otherwise a line when it is complete, with a line feed. */
-class FakeTerminal extends PassThrough {
-  readonly isTTY = true
-  private isRaw = false
-  private kept = ''
-
-  setRawMode(isRaw: boolean): this {
-    this.isRaw = isRaw
-    if (isRaw && this.kept !== '') this.write(this.kept)
-    if (isRaw) this.kept = ''
-    return this
-  }
-
-  type(keys: string): void {
-    if (this.isRaw) return void this.write(keys)
-    this.kept += keys.replaceAll('\r', '\n')
-    const end = this.kept.lastIndexOf('\n') + 1
-    if (end === 0) return
-    this.write(this.kept.slice(0, end))
-    this.kept = this.kept.slice(end)
-  }
-}
 
 interface World {
   readonly terminal: FakeTerminal
@@ -44,6 +20,8 @@ function world(typedBefore = ''): World {
   const io = {
     input: () => terminal,
     inputKind: () => 'device',
+    env: {},
+    errIsTerminal: true,
     err: () => undefined,
     draw: () => undefined,
     columns: () => 80,
@@ -60,13 +38,19 @@ function world(typedBefore = ''): World {
     history: { lines: () => history, add: (text) => void history.push(text) },
     complete: async (text) => ({ word: text, options: [] }),
   })
-  const ask = lineAsker({ ...io, lend: input?.lend })
+  const ask = lineAsker({ ...io, askLine: input?.askLine })
   if (input === undefined || ask === undefined) throw new Error('the terminal is no terminal')
   onTestFinished(() => input.close())
   return { terminal, input, ask, interrupts: () => interrupts }
 }
 
 const never = new AbortController().signal
+
+/** What is shown of what was typed: the queue without its title, and the line in progress. */
+function typedTexts(input: TerminalInput): readonly string[] {
+  const lines = input.typed().map(({ text, isQueued }) => (isQueued ? text.trim() : text))
+  return lines.filter((text) => !text.startsWith('queued: '))
+}
 
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 12; turn += 1) await nextTurn()
@@ -93,7 +77,7 @@ async function talk(seed: number): Promise<void> {
         break
       case 1:
         terminal.type('\r')
-        expected.push(draft)
+        if (draft !== '') expected.push(draft)
         draft = ''
         break
       case 2:
@@ -115,7 +99,7 @@ async function talk(seed: number): Promise<void> {
     }
   }
   terminal.type('\r')
-  expected.push(draft)
+  if (draft !== '') expected.push(draft)
   while (got.length < expected.length) got.push(await next(input))
   expect({ got, answers: answers.map(({ given }) => given) }).toEqual({
     got: expected,
@@ -131,7 +115,7 @@ it('every line typed before, between and after questions is its own message, in 
 it('lines typed before the chat began are messages too, and a line without Enter becomes the draft', async () => {
   const { terminal, input } = world('first\nsecond\nthi')
   await settled()
-  expect(input.typed()).toEqual(['> first', '> second', '> thi'])
+  expect(typedTexts(input)).toEqual(['first', 'second', '> thi'])
   terminal.type('rd\r')
   expect([await next(input), await next(input), await next(input)]).toEqual(['first', 'second', 'third'])
 })
@@ -146,32 +130,99 @@ it('a paste that ends after a question was asked belongs entirely to the draft',
   await settled()
   terminal.type('no\r')
   expect(await asked).toBe('no')
-  expect(input.typed()).toEqual(['> yes␊y␊'])
+  expect(typedTexts(input)).toEqual(['> yes␊y␊'])
 })
 
 it('a line that ends with a backslash continues on the next line, also in the queue', async () => {
   const { terminal, input } = world()
   terminal.type('one \\\rtwo\r/cost\r')
-  const joined = joiningLines(input)
-  expect(await joined.next(never)).toEqual({ kind: 'line', text: 'one \ntwo' })
-  expect(await joined.next(never)).toEqual({ kind: 'line', text: '/cost' })
+  await settled()
+  expect(typedTexts(input)).toEqual(['one ␊two', '/cost'])
+  expect([await next(input), await next(input)]).toEqual(['one \ntwo', '/cost'])
 })
 
-it('Ctrl-C during an answer interrupts it and keeps the queue and the draft; Ctrl-D ends the chat after the queue', async () => {
+it('Ctrl-C during an answer holds the queue until Enter, and what is sent meanwhile comes first', async () => {
   const { terminal, input, interrupts } = world()
-  terminal.type('one\rtw')
+  terminal.type('one\rtwo\rdraft')
   await settled()
   terminal.type('\u0003')
   await settled()
   expect(interrupts()).toBe(1)
-  expect(input.typed()).toEqual(['> one', '> tw'])
-  terminal.type('o\r\u0004')
+  expect(typedTexts(input)).toEqual(['one', 'two', '> draft'])
+  expect(input.held()).toEqual(['queued: 2 · Enter sends them, Up takes the last one back', '  one', '  two'])
+  const first = next(input)
+  terminal.type('\r')
+  expect([await first, await next(input)]).toEqual(['draft', 'one'])
+  terminal.type('\u0003')
+  await settled()
+  expect(input.held()).toHaveLength(2)
+  terminal.type(' \r')
+  expect(await next(input)).toBe('two')
+  expect(input.held()).toEqual([])
+})
+
+it('Ctrl-C at a question stops its message and holds the queue', async () => {
+  const { terminal, input, ask, interrupts } = world()
+  terminal.type('one\r')
+  const asked = ask('sure?')
+  await settled()
+  terminal.type('half\u0003')
+  await settled()
+  expect(interrupts()).toBe(1)
+  expect(input.held()).toHaveLength(2)
+  terminal.type('y\r')
+  expect(await asked).toBe('halfy')
+})
+
+it('Up on an empty line takes the newest of the queue back to change it, then recalls earlier input', async () => {
+  const { terminal, input } = world()
+  const up = '\u001b[A'
+  terminal.type(`one\rtwo\rthree${up}`)
+  await settled()
+  // not over a line in progress
+  expect(typedTexts(input).slice(0, 2)).toEqual(['one', 'two'])
+  terminal.type(`\u0015${up}`)
+  await settled()
+  expect(typedTexts(input)).toEqual(['one', '> two'])
+  terminal.type(`!\r${up}\u0015${up}`)
+  await settled()
+  expect(typedTexts(input)).toEqual(['> one'])
+  terminal.type(`\u0015${up}`)
+  await settled()
+  expect(typedTexts(input)).toEqual(['> two!'])
+  terminal.type('\r')
+  expect(await next(input)).toBe('two!')
+})
+
+it('Ctrl-D during an answer ends the chat after the queue; Up takes it back, and Ctrl-C still stops the answer', async () => {
+  const { terminal, input, interrupts } = world()
+  terminal.type('one\r\u0004lost\r')
+  await settled()
+  expect(typedTexts(input)).toEqual(['one', 'then the chat ends'])
+  terminal.type('\u001b[Atwo\r\u0004\u0003')
+  await settled()
+  expect(interrupts()).toBe(1)
+  expect(typedTexts(input)).toEqual(['one', 'two', 'then the chat ends'])
+  terminal.type('\r')
+  await settled()
   expect([await next(input), await next(input), await next(input), await next(input)]).toEqual([
     'one',
     'two',
     'end',
     'end',
   ])
+})
+
+it('Ctrl-D at a question ends the chat, and what was not sent is known', async () => {
+  const { terminal, input, ask } = world()
+  terminal.type('one\rdraft')
+  const asked = ask('sure?')
+  await settled()
+  terminal.type('\u0004')
+  expect(await asked).toBeUndefined()
+  expect(await ask('and now?')).toBeUndefined()
+  expect(await next(input)).toBe('end')
+  expect(input.unsent()).toEqual(['one', 'draft'])
 })
 
 it('Ctrl-C on an empty line is reported, and otherwise clears the line', async () => {
@@ -181,7 +232,7 @@ it('Ctrl-C on an empty line is reported, and otherwise clears the line', async (
   await settled()
   terminal.type('\u0003')
   expect(await first).toBe('interrupt')
-  expect(input.typed()).toEqual([])
+  expect(typedTexts(input)).toEqual([])
 })
 
 it('text typed after an answer becomes the draft again', async () => {
@@ -191,5 +242,5 @@ it('text typed after an answer becomes the draft again', async () => {
   terminal.type('y\rand then\rmo')
   expect(await asked).toBe('y')
   await settled()
-  expect(input.typed()).toEqual(['> and then', '> mo'])
+  expect(typedTexts(input)).toEqual(['and then', '> mo'])
 })
