@@ -88,6 +88,12 @@ export interface Turns {
    * @throws BatonError of the model call
    */
   readonly ask: (prompt: OpenPrompt, options?: AskOptions) => Promise<Reply>
+  /** The text of an answer that did not arrive in full, because the last request failed or was stopped; else empty. */
+  readonly broken: () => string
+  /** The messages after the last request that it did not deliver, without the answer to it; none before the first. */
+  readonly undelivered: () => readonly Message[]
+  /** The place of the last turn; before the first, that of the conversation. */
+  readonly lastPlace: () => Place
   /** Adds a message about the last answer, and warns unless an earlier process did. */
   readonly askAgain: (message: string, warning: string) => void
   /** Runs calls of the last answer concurrently, and adds their results. @throws errors that end the run */
@@ -127,6 +133,9 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
   let taken: SupportedFiles | undefined
   /** How many calls of the last turn have run. */
   let ran = 0
+  let broken = ''
+  /** How many messages requests and answers have recorded. */
+  let delivered = 0
   const running: RunningCalls = new Map()
   const conversation = { messages: log.all, ...(model === '' ? {} : { model }) }
 
@@ -213,6 +222,7 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
   ): Promise<Reply> {
     const isTold = wasAnswered()
     await takeRecorded(offersTools)
+    delivered = log.all().length
     const { id, answered } = await send(prompt, {
       type: 'agent_message',
       request: {
@@ -233,6 +243,7 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
     const content = calls.length === 0 ? withoutCalls(answer.parts) : answer.parts
     // servers refuse a message without content
     log.answered(empty === undefined ? { role: 'assistant', parts: content } : undefined)
+    delivered = log.all().length
     const { input, output: written } = answer.usage
     // a model that counts no tokens
     last = input + written === 0 ? undefined : { input, tokens: input + written, messages: log.all().length }
@@ -251,6 +262,7 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
     const id = idOf(index)
     turns += 1
     ran = 0
+    broken = ''
     emit(opener, { type: 'item.started', item: { id, type } })
     const answered = await askModels(
       {
@@ -261,10 +273,13 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
         itemId: id,
         acceptsEmpty: takesEmpty,
         isBatched: type === 'agent_message' && agent.isBatched === true && index === 0,
+        ...(type === 'agent_message' ? { onBroken: (text) => void (broken = text) } : {}),
       },
       parts,
       withServices(opener, { signal: prompt.signal }),
     )
+    // an earlier try may have failed
+    broken = ''
     emit(opener, { type: 'item.completed', item: { id, type, text: textOf(answered.answer) } })
     return { id, answered }
   }
@@ -295,7 +310,10 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
       send,
       recordedAs,
       emit: (event) => emit(opener, event),
-      onShorter: () => (last = undefined),
+      onShorter() {
+        last = undefined
+        delivered = log.all().length
+      },
       async chosen() {
         const [name = ''] = candidates([model, ...fallbackModels], parts.coolDown)
         return parts.chooseModel(name === '' ? undefined : name)
@@ -323,6 +341,9 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
     ...(output === undefined ? {} : { output }),
     hasMail: async (signal) => inbox !== undefined && inbox.next(signal),
     ask,
+    broken: () => broken,
+    undelivered: () => (turns === 0 ? [] : log.all().slice(delivered)),
+    lastPlace: () => (turns === 0 ? context.scope.at : below(context, { kind: 'turn', index: turns - 1 }).scope.at),
     askAgain(message, warning) {
       if (!wasAnswered()) emit(opener, { type: 'warning', message: warning })
       log.add([textMessage('user', message)])
@@ -332,6 +353,7 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
       const turn = below(context, { kind: 'turn', index: turns - 1 })
       const first = ran
       ran += calls.length
+      const finished = new Map<number, CalledTool>()
       try {
         const called = await mapSiblings(calls, { limit: toolsAtOnce, signal }, async (sent, sibling, inner) => {
           const call = meantBy(sent, tools)
@@ -340,13 +362,20 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
           const at = withServices(place, { signal: inner, conversation })
           const { name, input } = call
           const asked = { id: `${idOf(turns - 1)}/${index}`, name, input }
-          return { call, result: await callTool(asked, { tools, opener, context: at, timeline, running }) }
+          const one = { call, result: await callTool(asked, { tools, opener, context: at, timeline, running }) }
+          finished.set(sibling, one)
+          return one
         })
         log.addOwn(called.map(resultMessage))
         for (const one of called) prompt.reserveUse()(useOf(one))
         return called
       } catch (error) {
-        refuse(calls, modelText`interrupted`)
+        log.addOwn(
+          calls.map((call, sibling) => {
+            const one = finished.get(sibling)
+            return one === undefined ? refusedCall(call, modelText`interrupted`) : resultMessage(one)
+          }),
+        )
         throw error
       }
     },

@@ -45,6 +45,8 @@ export interface Outgoing {
   readonly text?: string
   /** Default: `message`. */
   readonly kind?: MessageKind
+  /** Its models get none of the earlier messages. */
+  readonly isApart?: true
   /** The model that answers this message; default: the model of the chat. */
   readonly model?: string
   /** Settings for this message only, as `-c` takes them. */
@@ -240,12 +242,14 @@ function createChat(host: ChatHost, begin: Beginning): Chat {
 
   async function send(outgoing: Outgoing, watching: Watching, listener: Listener): Promise<RunReport> {
     const store = await begin.store()
-    const { kind = 'message', text } = outgoing
+    const { kind = 'message', text, isApart = false } = outgoing
     const run = newRunId(new Date())
-    const isInLine = kind !== 'background'
+    /** Whether the next message need not tell them again. */
+    const getsNotes = kind !== 'background' && !isApart
     // a later message comes after those that were left behind
-    const left = isInLine ? taken.filter((one) => one.kind === 'message') : []
-    const told = [...left.flatMap((one) => [...one.notes, one.outgoing.text ?? []].flat()), ...notes.map(noted)]
+    const left = getsNotes ? taken.filter((one) => one.kind === 'message') : []
+    const fresh = isApart ? [] : notes
+    const told = [...left.flatMap((one) => [...one.notes, one.outgoing.text ?? []].flat()), ...fresh.map(noted)]
     const shown = store.mask.hide(text ?? settings.file ?? '')
     const message = {
       chat: id ?? run,
@@ -263,7 +267,7 @@ function createChat(host: ChatHost, begin: Beginning): Chat {
       storePendingMessage(message, { ...store, key: store.key })
     const count = notes.length
     return start(message, watching, listener, () => {
-      if (!isInLine) return
+      if (!getsNotes) return
       notes = notes.slice(count)
       for (const one of left) forget(one, store)
     })
@@ -282,7 +286,7 @@ function createChat(host: ChatHost, begin: Beginning): Chat {
   ): Promise<RunReport> {
     const store = await begin.store()
     const { chat, run, kind, at, outgoing, notes: told, after } = message
-    const { text, model: ownModel, overrides: own = [] } = outgoing
+    const { text, isApart = false, model: ownModel, overrides: own = [] } = outgoing
     const { file, model, vars, overrides } = message.settings
     const said = text === undefined || told.length === 0 ? text : [...told, text].join('\n\n')
     const defaults = file === undefined ? await defaultOverrides(host, overrides) : []
@@ -300,6 +304,7 @@ function createChat(host: ChatHost, begin: Beginning): Chat {
         ...defined({ after }),
         ...(kind === 'summary' ? { isSummary: true } : {}),
         ...(isInLine ? {} : { isBackground: true }),
+        ...(isApart ? { isApart } : {}),
         ...(ownModel === undefined ? {} : { modelOfOthers: model ?? '' }),
         ...(defaults.length + flags.length > 0 ? { ownOverrides: defaults.length + flags.length } : {}),
       },

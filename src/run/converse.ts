@@ -55,6 +55,7 @@ export async function converse(
     ...mainAgent({ settings, output: undefined, usesOwnAliases: false }, given),
     history: history.map(stored),
     userId,
+    isChat: true as const,
   }
   const session = await context.services.agents.open(agent, below(context, part('main')))
   onOpen(session)

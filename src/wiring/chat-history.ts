@@ -25,7 +25,7 @@ export async function withHistory(
     const hint = 'Name a prompt file (.md) or no file, and list the agent in sub_agents.'
     throw new BatonError('USAGE', `${target.agent.name} is an agent, and an agent cannot be used as a chat`, { hint })
   }
-  if (chat.after === undefined) return target
+  if (chat.after === undefined) return { ...target, said: [] }
   const { readChatContext } = await import('../journal/chat-context.ts')
   const runs = runsFolder({ env, home, workspace: target.workspace, runsDir: target.settings.runs.dir })
   const { messages, grants, lost } = await readChatContext(runs, chat.after, mask)
@@ -35,5 +35,5 @@ export async function withHistory(
   }
   const { spec, settings } = target
   const agents = settings.chat?.chain === 'once' ? [] : spec.agents
-  return { ...target, said: messages, granted: grants, spec: { ...spec, agents } }
+  return { ...target, said: chat.isApart === true ? [] : messages, granted: grants, spec: { ...spec, agents } }
 }

@@ -100,14 +100,14 @@ it('a message may be as long as a document', async () => {
 })
 
 it('/iter iterates on a prompt, and reports how many of its iterations succeeded (R4, R88, TV13)', async () => {
-  const { chat, told } = await world([
-    { text: 'Hello.' },
-    { text: 'Round one.' },
-    { text: 'Round two.' },
-    { text: 'Bye.' },
-  ])
-  const { stderr, code } = await chat(['Hi', '/iter 2 "Improve it"', 'And?'])
+  const texts = ['Hello.', 'Round one.', 'Round two.', 'Bye.', 'Round three.']
+  const { chat, told } = await world(texts.map((text) => ({ text })))
+  const { stderr, code } = await chat(['Hi', '/iter 2 "Improve it"', 'And?', '/iter --with-chat 1 "Go on"'])
   expect(code).toBe(0)
+  // iterations are on their own, unless the user wants it otherwise
+  expect(told(1)).toEqual([expect.stringMatching(/\nImprove it$/)])
+  expect(told(2)).toEqual([expect.stringMatching(/\nImprove it/)])
+  expect(told(4).slice(0, 2)).toEqual(['user: Hi', 'assistant: Hello.'])
   expect(stderr).toContain('Iterations: 2/2 succeeded (0 failed)\n')
   expect(stderr).toContain('Completed: 2/2 iterations\n')
   expect(told(3)).toEqual(['user: Hi', 'assistant: Hello.', 'user: Improve it', 'assistant: Round two.', 'user: And?'])

@@ -40,6 +40,9 @@ export function fakeTurns(answers: readonly Partial<Reply>[], more: Partial<Turn
     tools: [],
     offered: ['look'],
     hasMail: async () => false,
+    broken: () => '',
+    undelivered: () => [],
+    lastPlace: () => [],
     async ask() {
       done.push('ask')
       return { text: '', calls: [], end: 'done', itemId: 'i', isLast: false, ...replies.shift() }

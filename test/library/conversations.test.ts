@@ -155,17 +155,24 @@ function steps(content: string): JsonObject {
   return { todos: [{ content, status: 'pending' }] }
 }
 
-it('stops the current prompt, and accepts further ones', async () => {
-  const slow = { text: 'Slow.', gate: new Promise<void>(() => {}) }
+it('stops the current prompt, and accepts further ones, which know what it had said', async () => {
+  const slow = { text: 'So far.', chunks: ['So far', '.'], stallAfter: 1 }
   const { model, conversation, next, seen } = await world([slow, { text: 'Here.' }])
   conversation.submit({ type: 'prompt', text: 'First?' })
-  await expect.poll(() => model.requests).toHaveLength(1)
+  await next('item.delta')
   conversation.submit({ type: 'interrupt' })
   expect(await next('prompt.error')).toMatchObject({ state: 'cancelled' })
   conversation.submit({ type: 'prompt', text: 'Second?' })
   conversation.submit({ type: 'shutdown' })
   expect(await conversation.ended).toMatchObject({ stopReason: 'done' })
   expect(texts(seen)).toEqual(['Here.'])
+  const [first] = conversation.prompts()
+  expect(first).toMatchObject({ state: 'cancelled', output: [{ type: 'text', text: 'So far' }] })
+  expect(model.requests[1]?.body?.messages.map(({ role, content }) => [role, content])).toEqual([
+    ['user', 'First?'],
+    ['assistant', 'So far\n\n[The user stopped this answer here.]'],
+    ['user', 'Second?'],
+  ])
 })
 
 it('ends with its signal, during a prompt and between prompts', async () => {

@@ -9,8 +9,8 @@ export interface BuiltinCommand {
 export const builtinCommands = {
   help: { hint: '', summary: 'list the commands' },
   iter: {
-    hint: '[--background] COUNT|DURATION "PROMPT"',
-    summary: 'repeat a prompt, a number of times or for a duration',
+    hint: '[--background] [--with-chat] COUNT|DURATION "PROMPT"',
+    summary: 'repeat a prompt, a number of times or for a duration, without this chat or with it',
   },
   tasks: { hint: '', summary: 'list the tasks in the background' },
   stop: { hint: '[ID]', summary: 'stop one background task, or all' },
