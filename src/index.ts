@@ -1,15 +1,17 @@
 import { resolve as absolute } from 'node:path'
 import { homeFolder } from './base/home.ts'
 import { answerCalls, type ApproveOptions, type RejectOptions } from './library/approvals.ts'
-import { type Conversations, conversationsAt } from './library/conversations.ts'
+import { type Conversations, conversationsAt, readPrompts } from './library/conversations.ts'
 import {
   checkedOptions,
   type ConversationOptions,
   type PlaceOptions,
+  type RecordOptions,
   type ResumeOptions,
   type RunOptions,
   type WatchOptions,
 } from './library/options.ts'
+import type { Prompt } from './event/prompt.ts'
 import type { Decided } from './wiring/decide.ts'
 import { beginResume, beginRun, beginWatch, type Run, type WatchSession } from './library/runs.ts'
 
@@ -21,7 +23,7 @@ export type { RunEvent } from './event/event.ts'
 export type { Prompt } from './event/prompt.ts'
 export type { ApprovalAnswer, ApprovalRequest, Approve, ApproveOptions, RejectOptions } from './library/approvals.ts'
 export type { Conversation, ConversationEvent, Conversations, Operation } from './library/conversations.ts'
-export type { ConversationOptions, ResumeOptions, RunOptions, WatchOptions } from './library/options.ts'
+export type { ConversationOptions, RecordOptions, ResumeOptions, RunOptions, WatchOptions } from './library/options.ts'
 export type { AnswerServer, ServerAnswer, ServerQuestion } from './library/server-questions.ts'
 export type { Run, WatchedRun, WatchSession } from './library/runs.ts'
 export type { RunReport } from './wiring/conduct.ts'
@@ -91,6 +93,18 @@ export async function reject(run: string, options: RejectOptions = {}): Promise<
  */
 export function createConversations(options: ConversationOptions = {}): Conversations {
   return conversationsAt(options, placeOf)
+}
+
+/**
+ * The prompts of a recorded conversation with their outputs, oldest first, as `prompts()` of an open one gives them: by
+ * the id of a conversation of `baton serve` or of a chat, or of the run of a conversation of a program, the start of an
+ * id, or `last` for the newest chat. As `history`, they let another conversation continue it. Secrets are shown by name.
+ *
+ * @throws BatonError USAGE for options that do not exist, and if there is no such conversation, or several
+ */
+export async function conversationPrompts(id: string, options: RecordOptions = {}): Promise<readonly Prompt[]> {
+  const given = checkedOptions('conversationPrompts', { id }, options)
+  return readPrompts(id, { ...given, ...placeOf(given) })
 }
 
 function placeOf({

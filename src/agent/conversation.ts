@@ -142,17 +142,18 @@ function createResponder({ agent, parts, plugins }: Answering, places: TurnPlace
     messages: () => log.all(),
     async answer(
       messages,
-      { mode: id = agent.mode ?? 'classic', userId = asker, model = 'normal', isFeedback = false },
+      { mode: id = agent.mode ?? 'classic', userId = asker, model: asksFor, visible, state, isFeedback = false },
       signal,
     ) {
       const options = (id === agent.mode ? agent.modeOptions : undefined) ?? opener.scope.modeOptions?.[id] ?? {}
       await refuseOptions(id, options, modes)
       const mode = modeNamed(id, modes)
+      if (state !== undefined && !('createExecutor' in mode)) throw stateless(id)
       const prompt = openPrompt({
         id: `${placeText(opener.scope.at)}/prompt${count === 0 ? '' : `-${count + 1}`}`,
         mode: id,
         userId,
-        model,
+        ...defined({ asksFor, visible }),
         log,
         opener,
         signal,
@@ -169,9 +170,10 @@ function createResponder({ agent, parts, plugins }: Answering, places: TurnPlace
           ? createPluginExecutor(mode, prompt, turns, {
               mode: id,
               userId,
-              model,
+              model: asksFor ?? 'normal',
               input: messages,
               history: before.map((one) => one()),
+              ...(agent.state === undefined && state === undefined ? {} : { state: { ...agent.state, ...state } }),
               ...limited,
             })
           : {
@@ -236,6 +238,12 @@ function createResponder({ agent, parts, plugins }: Answering, places: TurnPlace
     if (agent.isChat !== true) return
     opener.services.recordPrompt?.(turns.lastPlace(), { prompt, rest: turns.undelivered() })
   }
+}
+
+function stateless(mode: string): BatonError {
+  return new BatonError('USAGE', `the mode "${mode}" does not read "state"`, {
+    hint: 'Modes of plug-ins get it as options.state. Leave it out, or name such a mode.',
+  })
 }
 
 const limits: ReadonlySet<ModelEnd> = new Set<ModelEnd>(['max_turns', 'max_rounds', 'repeated_calls'])

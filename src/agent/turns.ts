@@ -134,10 +134,12 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
   /** How many calls of the last turn have run. */
   let ran = 0
   let broken = ''
+  /** The name of the model that is asked first. */
+  let first = model
   /** How many messages requests and answers have recorded. */
   let delivered = 0
   const running: RunningCalls = new Map()
-  const conversation = { messages: log.all, ...(model === '' ? {} : { model }) }
+  const conversation = () => ({ messages: log.all, ...(first === '' ? {} : { model: first }) })
 
   /** Records which messages a request delivers: the others are delivered by a later request, in any process. */
   async function takeMail(place: Place): Promise<void> {
@@ -200,6 +202,7 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
 
   /** Asks the model with all messages; if they are too long for it, or nearly, they are made shorter first. */
   async function ask(prompt: OpenPrompt, options: AskOptions = {}): Promise<Reply> {
+    first = prompt.asksFor ?? model
     sendMoreTools()
     const offersTools = (options.tools ?? true) && offered.length > 0
     for (;;) {
@@ -226,7 +229,6 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
     const { id, answered } = await send(prompt, {
       type: 'agent_message',
       request: {
-        ...(prompt.model === 'high' ? { reasoning_effort: 'high' } : {}),
         ...(output === undefined || !isFinal ? {} : { output }),
         ...(offersTools ? { tools: offered } : {}),
         messages: log.all(),
@@ -267,7 +269,7 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
     const answered = await askModels(
       {
         at,
-        models: [model, ...fallbackModels],
+        models: [first, ...fallbackModels],
         request: { ...settings, ...request },
         recorded,
         itemId: id,
@@ -315,7 +317,7 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
         delivered = log.all().length
       },
       async chosen() {
-        const [name = ''] = candidates([model, ...fallbackModels], parts.coolDown)
+        const [name = ''] = candidates([first, ...fallbackModels], parts.coolDown)
         return parts.chooseModel(name === '' ? undefined : name)
       },
       prices: parts.prices,
@@ -351,15 +353,15 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
     async runTools(prompt, calls) {
       const { signal, timeline } = prompt
       const turn = below(context, { kind: 'turn', index: turns - 1 })
-      const first = ran
+      const begin = ran
       ran += calls.length
       const finished = new Map<number, CalledTool>()
       try {
         const called = await mapSiblings(calls, { limit: toolsAtOnce, signal }, async (sent, sibling, inner) => {
           const call = meantBy(sent, tools)
-          const index = first + sibling
+          const index = begin + sibling
           const place = withScope(below(turn, { kind: 'tool', index, name: call.name }), defined({ taken }))
-          const at = withServices(place, { signal: inner, conversation })
+          const at = withServices(place, { signal: inner, conversation: conversation() })
           const { name, input } = call
           const asked = { id: `${idOf(turns - 1)}/${index}`, name, input }
           const one = { call, result: await callTool(asked, { tools, opener, context: at, timeline, running }) }
@@ -384,7 +386,7 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
       ran += 1
       const id = `${idOf(turns - 1)}/${index}`
       const place = below(context, { kind: 'turn', index: turns - 1 }, { kind: 'tool', index, name })
-      const at = withServices(place, { conversation, signal })
+      const at = withServices(place, { conversation: conversation(), signal })
       const isApproved = opener.scope.modeOptions?.[mode]?.['auto_approve'] === true
       const program = createProgramWork({
         context: at,

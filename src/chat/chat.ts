@@ -49,6 +49,8 @@ export interface Outgoing {
   readonly isApart?: true
   /** The model that answers this message; default: the model of the chat. */
   readonly model?: string
+  /** The mode in which it is answered; default: the mode of the chat. */
+  readonly mode?: string
   /** Settings for this message only, as `-c` takes them. */
   readonly overrides?: readonly string[]
 }
@@ -69,6 +71,8 @@ export interface Chat {
   /** The id of its first run; undefined until then. */
   readonly id: () => string | undefined
   readonly settings: () => ChatSettings
+  /** Whether it is of this prompt file, as named by the user. */
+  readonly isOf: (file: string) => boolean
   /** Masks the secrets of the environment and of the config files. */
   readonly mask: () => Promise<SecretMask>
   /** For the next messages. */
@@ -286,10 +290,12 @@ function createChat(host: ChatHost, begin: Beginning): Chat {
   ): Promise<RunReport> {
     const store = await begin.store()
     const { chat, run, kind, at, outgoing, notes: told, after } = message
-    const { text, isApart = false, model: ownModel, overrides: own = [] } = outgoing
-    const { file, model, vars, overrides } = message.settings
+    const { text, isApart = false, model: ownModel, mode, overrides = [] } = outgoing
+    const { file, model, vars } = message.settings
     const said = text === undefined || told.length === 0 ? text : [...told, text].join('\n\n')
-    const defaults = file === undefined ? await defaultOverrides(host, overrides) : []
+    const others = message.settings.overrides
+    const defaults = file === undefined ? await defaultOverrides(host, others) : []
+    const own = mode === undefined ? overrides : [...overrides, `mode=${JSON.stringify(mode)}`]
     const flags = kind === 'summary' ? ['tools=[]'] : own
     const isInLine = kind !== 'background'
     const options: StartOptions = {
@@ -298,7 +304,7 @@ function createChat(host: ChatHost, begin: Beginning): Chat {
       home: host.home,
       ...watching,
       id: run,
-      overrides: [...overrides, ...defaults, ...flags],
+      overrides: [...others, ...defaults, ...flags],
       chat: {
         id: chat,
         ...defined({ after }),
@@ -349,6 +355,7 @@ function createChat(host: ChatHost, begin: Beginning): Chat {
   return {
     id: () => id,
     settings: () => settings,
+    isOf: (file) => settings.file !== undefined && resolve(host.cwd, settings.file) === resolve(host.cwd, file),
     mask: async () => (await begin.store()).mask,
     change: (changed) => void (settings = { ...settings, ...changed }),
     last: () => last,

@@ -175,6 +175,8 @@ export interface ModelAgent {
   readonly mode?: string
   /** The user, for events. */
   readonly userId?: string
+  /** Values for the executors of its prompts, of modes that read them. */
+  readonly state?: JsonObject
   /** Prompts of an earlier conversation that this one continues, oldest first. */
   readonly history?: readonly Prompt[]
   /** Earlier messages that are recorded elsewhere; without system messages. */

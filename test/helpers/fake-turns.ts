@@ -23,7 +23,6 @@ export function fakeTurns(answers: readonly Partial<Reply>[], more: Partial<Turn
     id: 'p',
     mode: 'm',
     userId: 'ada',
-    model: 'normal',
     log,
     opener: testContext(),
     signal: new AbortController().signal,
