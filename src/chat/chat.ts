@@ -18,13 +18,22 @@ import { removeRun } from '../journal/prune.ts'
 import { newRunId, runsFolder } from '../journal/run-id.ts'
 import type { SecretMask } from '../journal/secrets.ts'
 import { openSigningKey, type SigningKey } from '../journal/signing.ts'
-import type { RunSummary } from '../journal/summary.ts'
+import type { RunStatus, RunSummary } from '../journal/summary.ts'
 import { invocationOf } from '../run/record.ts'
 import { type StartOptions, startRun } from '../runner.ts'
 import type { RunReport, Surroundings } from '../wiring/conduct.ts'
 import type { ResumeOptions } from '../wiring/resume.ts'
 import { maskFor } from '../wiring/run-context.ts'
-import { findChat, listChats, type ListedMessage, listMessage, longestText, type MessageKind } from './chat-list.ts'
+import {
+  findChat,
+  listChats,
+  type ListedMessage,
+  listFork,
+  listMessage,
+  listRewind,
+  longestText,
+  type MessageKind,
+} from './chat-list.ts'
 import { type ChatLease, claimChat } from './chat-owner.ts'
 import { removePendingMessage, storePendingMessage, type PendingMessage, pendingMessages } from './pending-messages.ts'
 
@@ -101,11 +110,16 @@ export interface Chat {
   readonly resume: (run: string, watching: Watching, listener: Listener) => Promise<RunReport>
   /** Its messages whose runs have begun, oldest first. */
   readonly messages: () => Promise<readonly ChatMessage[]>
+  /**
+   * Goes back to a message, by its run; undefined: to the beginning. Later messages do not know those after it, nor does
+   * another process. @throws BatonError FILE_FAILED
+   */
+  readonly rewind: (run: string | undefined) => Promise<void>
   /** Lets another process open it. Call it when no message is being answered. */
   readonly close: () => void
 }
 
-interface ChatMessage extends ListedMessage {
+export interface ChatMessage extends ListedMessage {
   readonly summary: RunSummary
 }
 
@@ -173,6 +187,42 @@ export async function reopenChat(host: ChatHost, id: string, changed: Partial<Ch
     lease.release()
     throw error
   }
+}
+
+/** Of messages that are not answered yet. */
+const openStates: ReadonlySet<RunStatus> = new Set<RunStatus>([
+  'running',
+  'interrupted',
+  'suspended',
+  'waiting_for_approval',
+])
+
+/**
+ * Opens a copy of a chat, which may be open elsewhere: a new chat that begins with the same messages, whose runs both
+ * have. Those that are not answered yet are left out.
+ * @param id of the chat, the start of its id, or `last`
+ * @param upTo the run of the last message of the copy; undefined: all
+ * @param changed as in `reopenChat`
+ * @throws BatonError USAGE if there is none, or nothing in it to copy
+ */
+export async function forkChat(
+  host: ChatHost,
+  id: string,
+  { upTo, changed = {} }: { readonly upTo?: string; readonly changed?: Partial<ChatSettings> } = {},
+): Promise<Chat> {
+  const { runs } = await openStore(host, changed.overrides ?? [])
+  const { messages } = findChat(runs, id)
+  const end = upTo === undefined ? messages.length : messages.findIndex(({ run }) => run === upTo) + 1
+  const copied: ListedMessage[] = []
+  for (const message of messages.slice(0, end)) {
+    const summary = await readRunSummary(join(runs, message.run))
+    if (message.kind !== 'background' && summary !== undefined && !openStates.has(summary.status)) copied.push(message)
+  }
+  if (copied.length === 0)
+    throw new BatonError('USAGE', 'there is no answered message yet that a copy could begin with')
+  const copy = newRunId(new Date())
+  listFork(runs, copy, copied)
+  return reopenChat(host, copy, changed)
 }
 
 /** The chats of a workspace, the one with the newest message first, also those whose only message was just taken. */
@@ -386,6 +436,12 @@ function createChat(host: ChatHost, begin: Beginning): Chat {
       return all.flatMap(({ message, summary }) =>
         summary === undefined || summary.begun === false ? [] : [{ ...message, summary }],
       )
+    },
+    async rewind(run) {
+      if (id === undefined) return
+      listRewind((await begin.store()).runs, id, run)
+      last = run
+      tokens = 0
     },
     close: release,
   }

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { baton, type BatonResult, jsonLines, root } from '../helpers/baton.ts'
 import { serveTree } from '../helpers/http-served.ts'
 import type { ModelScript } from '../helpers/model-server.ts'
@@ -266,6 +266,78 @@ it('/undo reverts the changes of the last message, and the model is told; /save 
   expect(told(2).at(-1)).toBe('user: [I have undone the file changes of an earlier answer (all of them).]\n\nNow?')
   expect(readFileSync(join(cwd, 'talk.md'), 'utf8')).toContain('Make new.txt')
   expect(readFileSync(join(cwd, 'talk.md'), 'utf8')).toMatch(/\n====\n\nUnderstood\.\n$/)
+})
+
+describe('going back', () => {
+  const write = (path: string, content: string) => callsTools(['write', { path, content }])
+  const begun = [
+    { text: 'Hello.' },
+    write('a.txt', 'one\n'),
+    { text: 'Made.' },
+    callsTools(['write', { path: 'a.txt', content: 'two\n' }], ['write', { path: 'b.txt', content: 'b\n' }]),
+    { text: 'Changed.' },
+  ]
+  const untilMade = [
+    'user: Hi',
+    'assistant: Hello.',
+    'user: Make a',
+    'assistant: ',
+    expect.any(String),
+    'assistant: Made.',
+  ]
+
+  it('/rewind N restores the files of the runs after it, and no later message knows them, in whichever process', async () => {
+    const { chat, cwd, told } = await world([...begun, { text: 'Next.' }, { text: 'More.' }])
+    const lines = ['Hi', 'Make a', 'Change a', '/rewind', '/rewind 7', '/rewind 2', 'Next?']
+    const { stderr, code } = await chat(lines, '-y')
+    expect({ code, stderr }, stderr).toMatchObject({ code: 0 })
+    expect(stderr).toContain('1  Hi\n2  Make a  1 file changed\n3  Change a  2 files changed\n/rewind N goes back')
+    expect(stderr).toContain('error: "7" is not the number of a message (0 to 3)')
+    expect(stderr).toContain('restored a.txt, b.txt\nwent back to message 2: Make a\n')
+    expect([readFileSync(join(cwd, 'a.txt'), 'utf8'), existsSync(join(cwd, 'b.txt'))]).toEqual(['one\n', false])
+    expect(told(5)).toEqual([...untilMade, 'user: Next?'])
+    await chat(['More?'], '--continue')
+    expect(told(6)).toEqual([...untilMade, 'user: Next?', 'assistant: Next.', 'user: More?'])
+  })
+
+  it('/rewind changes nothing if a file has changed since, unless all files are to stay as they are', async () => {
+    const { chat, cwd, told } = await world([...begun, { text: 'Next.' }])
+    await chat(['Hi', 'Make a', 'Change a'], '-y')
+    writeFileSync(join(cwd, 'a.txt'), 'mine\n')
+    const refused = await chat(['/rewind 1'], '--continue')
+    expect(refused.code).toBe(2)
+    expect(refused.stderr).toContain(
+      'nothing was changed, because files cannot be restored: a.txt (it has changed since',
+    )
+    expect(refused.stderr).toContain('hint: /rewind N --keep-files goes back')
+    // what a newer run changed is restored only with what the older ones did
+    writeFileSync(join(cwd, 'a.txt'), 'two\n')
+    const { stdout } = await chat(['!printf mine > a.txt', '/rewind 2 --keep-files', 'Next?'], '--continue')
+    expect(stdout).toBe('Next.\n')
+    expect([readFileSync(join(cwd, 'a.txt'), 'utf8'), existsSync(join(cwd, 'b.txt'))]).toEqual(['mine', true])
+    expect(told(5).slice(0, -1)).toEqual(untilMade)
+    expect(told(5).at(-1)).toContain('[We went back to this point of our conversation')
+  })
+
+  it('/fork N and --fork continue in a copy, and the original stays as it is', async () => {
+    const texts = ['One.', 'Two.', 'Three.', 'Four.', 'Five.']
+    const { chat, cwd, env, told } = await world(texts.map((text) => ({ text })))
+    await chat(['First', 'Second', '/fork 1', 'Third'])
+    expect(told(2)).toEqual(['user: First', 'assistant: One.', 'user: Third'])
+    const list = jsonLines((await baton(['chat', '--list', '--json'], { cwd, env })).stdout)
+    expect(list).toMatchObject([
+      { messages: 2, text: 'First' },
+      { messages: 2, text: 'First' },
+    ])
+    await chat(['Fourth'], '--resume', String(list[1]?.['id']))
+    expect(told(3)).toEqual(['user: First', 'assistant: One.', 'user: Second', 'assistant: Two.', 'user: Fourth'])
+    await chat(['Fifth'], '--resume', String(list[0]?.['id']), '--fork')
+    expect(told(4)).toEqual(['user: First', 'assistant: One.', 'user: Third', 'assistant: Three.', 'user: Fifth'])
+    const counts = jsonLines((await baton(['chat', '--list', '--json'], { cwd, env })).stdout)
+    expect(counts.map(({ messages }) => messages)).toEqual([3, 3, 2])
+    const lost = await chat(['x'], '--fork')
+    expect([lost.code, lost.stderr]).toEqual([2, expect.stringContaining('--fork needs the chat to copy')])
+  })
 })
 
 it('!command runs a command, and the model is told its output; a denied one is refused', async () => {

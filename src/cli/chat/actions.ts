@@ -14,6 +14,7 @@ import { usageError } from '../command.ts'
 import { undoCommand } from '../commands/undo.ts'
 import { workspaceRuns } from '../runs-folder.ts'
 import { fileCommands } from './file-commands.ts'
+import { fork, rewind } from './go-back.ts'
 import type { Session } from './session.ts'
 import { builtinCommands, type BuiltinName } from './slash/builtin.ts'
 import { wordsOf } from './slash/words.ts'
@@ -36,6 +37,8 @@ const actions: { readonly [Name in Exclude<BuiltinName, 'exit'>]: Action } = {
   mode,
   model,
   undo,
+  fork,
+  rewind,
   compact,
   cost,
   save,

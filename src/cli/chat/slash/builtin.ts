@@ -18,6 +18,11 @@ export const builtinCommands = {
   mode: { hint: '[NAME]', summary: 'show or set the execution mode' },
   model: { hint: '[NAME]', summary: 'show or set the model' },
   undo: { hint: '', summary: 'restore the files that the last message has changed' },
+  fork: { hint: '[N]', summary: 'continue after message N in a copy of the chat (default: the last)' },
+  rewind: {
+    hint: '[N] [--keep-files]',
+    summary: 'go back to message N and restore the files; without N, list the messages',
+  },
   compact: { hint: '', summary: 'summarize the chat, so that later messages use fewer tokens' },
   cost: { hint: '', summary: 'show what the chat has used so far' },
   save: { hint: 'FILE', summary: 'save the chat as a prompt file' },
