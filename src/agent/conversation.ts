@@ -229,9 +229,9 @@ function createResponder({ agent, parts, plugins }: Answering, places: TurnPlace
 
   /** What the user has seen of it stays in the conversation. */
   function keepStopped({ timeline }: OpenPrompt, isStopped: boolean): void {
-    const text = turns.broken()
-    if (text.trim() !== '') timeline.addText(text)
-    if (log.all().at(-1)?.role !== 'assistant') log.addOwn([stoppedAnswer(text, isStopped)])
+    const broken = turns.broken()
+    if (broken !== undefined) timeline.addText(broken.text, { itemId: broken.itemId })
+    if (log.all().at(-1)?.role !== 'assistant') log.addOwn([stoppedAnswer(broken?.text ?? '', isStopped)])
   }
 
   function record(prompt: Prompt): void {

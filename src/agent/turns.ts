@@ -52,6 +52,11 @@ export interface Sending extends Pick<Question, 'recorded' | 'acceptsEmpty'> {
   readonly request: Question['request']
 }
 
+interface BrokenAnswer {
+  readonly text: string
+  readonly itemId: string
+}
+
 /** The places of a conversation's turns. */
 export interface TurnPlaces {
   /** Where events are sent from. */
@@ -88,8 +93,11 @@ export interface Turns {
    * @throws BatonError of the model call
    */
   readonly ask: (prompt: OpenPrompt, options?: AskOptions) => Promise<Reply>
-  /** The text of an answer that did not arrive in full, because the last request failed or was stopped; else empty. */
-  readonly broken: () => string
+  /**
+   * The text of an answer that did not arrive in full, because the last request failed or was stopped, and the item that
+   * it was streamed as; undefined: there is none.
+   */
+  readonly broken: () => BrokenAnswer | undefined
   /** The messages after the last request that it did not deliver, without the answer to it; none before the first. */
   readonly undelivered: () => readonly Message[]
   /** The place of the last turn; before the first, that of the conversation. */
@@ -133,7 +141,7 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
   let taken: SupportedFiles | undefined
   /** How many calls of the last turn have run. */
   let ran = 0
-  let broken = ''
+  let broken: BrokenAnswer | undefined
   /** The name of the model that is asked first. */
   let first = model
   /** How many messages requests and answers have recorded. */
@@ -264,7 +272,7 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
     const id = idOf(index)
     turns += 1
     ran = 0
-    broken = ''
+    broken = undefined
     emit(opener, { type: 'item.started', item: { id, type } })
     const answered = await askModels(
       {
@@ -275,13 +283,15 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
         itemId: id,
         acceptsEmpty: takesEmpty,
         isBatched: type === 'agent_message' && agent.isBatched === true && index === 0,
-        ...(type === 'agent_message' ? { onBroken: (text) => void (broken = text) } : {}),
+        ...(type === 'agent_message'
+          ? { onBroken: (text) => void (broken = text.trim() === '' ? undefined : { text, itemId: id }) }
+          : {}),
       },
       parts,
       withServices(opener, { signal: prompt.signal }),
     )
     // an earlier try may have failed
-    broken = ''
+    broken = undefined
     emit(opener, { type: 'item.completed', item: { id, type, text: textOf(answered.answer) } })
     return { id, answered }
   }

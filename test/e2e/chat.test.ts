@@ -274,7 +274,10 @@ describe('going back', () => {
     { text: 'Hello.' },
     write('a.txt', 'one\n'),
     { text: 'Made.' },
-    callsTools(['write', { path: 'a.txt', content: 'two\n' }], ['write', { path: 'b.txt', content: 'b\n' }]),
+    callsTools(
+      ['edit', { path: 'a.txt', old_text: 'one', new_text: 'two' }],
+      ['write', { path: 'b.txt', content: 'b\n' }],
+    ),
     { text: 'Changed.' },
   ]
   const untilMade = [
@@ -301,21 +304,26 @@ describe('going back', () => {
   })
 
   it('/rewind changes nothing if a file has changed since, unless all files are to stay as they are', async () => {
-    const { chat, cwd, told } = await world([...begun, { text: 'Next.' }])
+    const made = callsTools(
+      ['write', { path: 'a.txt', content: 'one\n' }],
+      ['write', { path: 'c.txt', content: 'c\n' }],
+    )
+    const { chat, cwd, told } = await world([...begun.with(1, made), { text: 'Next.' }])
     await chat(['Hi', 'Make a', 'Change a'], '-y')
-    writeFileSync(join(cwd, 'a.txt'), 'mine\n')
+    // the newer run could be undone, the older one cannot
+    writeFileSync(join(cwd, 'c.txt'), 'mine\n')
     const refused = await chat(['/rewind 1'], '--continue')
     expect(refused.code).toBe(2)
     expect(refused.stderr).toContain(
-      'nothing was changed, because files cannot be restored: a.txt (it has changed since',
+      'nothing was changed, because files cannot be restored: c.txt (it has changed since',
     )
     expect(refused.stderr).toContain('hint: /rewind N --keep-files goes back')
-    // what a newer run changed is restored only with what the older ones did
-    writeFileSync(join(cwd, 'a.txt'), 'two\n')
-    const { stdout } = await chat(['!printf mine > a.txt', '/rewind 2 --keep-files', 'Next?'], '--continue')
+    const files = ['a.txt', 'b.txt', 'c.txt'].map((name) => readFileSync(join(cwd, name), 'utf8'))
+    expect(files).toEqual(['two\n', 'b\n', 'mine\n'])
+    const { stdout } = await chat(['/rewind 2 --keep-files', 'Next?'], '--continue')
     expect(stdout).toBe('Next.\n')
-    expect([readFileSync(join(cwd, 'a.txt'), 'utf8'), existsSync(join(cwd, 'b.txt'))]).toEqual(['mine', true])
-    expect(told(5).slice(0, -1)).toEqual(untilMade)
+    expect(['a.txt', 'b.txt', 'c.txt'].map((name) => readFileSync(join(cwd, name), 'utf8'))).toEqual(files)
+    expect(told(5).at(-2)).toBe('assistant: Made.')
     expect(told(5).at(-1)).toContain('[We went back to this point of our conversation')
   })
 

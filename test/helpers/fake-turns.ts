@@ -39,7 +39,7 @@ export function fakeTurns(answers: readonly Partial<Reply>[], more: Partial<Turn
     tools: [],
     offered: ['look'],
     hasMail: async () => false,
-    broken: () => '',
+    broken: () => undefined,
     undelivered: () => [],
     lastPlace: () => [],
     async ask() {
