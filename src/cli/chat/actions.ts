@@ -14,7 +14,6 @@ import { usageError } from '../command.ts'
 import { undoCommand } from '../commands/undo.ts'
 import { workspaceRuns } from '../runs-folder.ts'
 import { fileCommands } from './file-commands.ts'
-import { fork, rewind } from './go-back.ts'
 import type { Session } from './session.ts'
 import { builtinCommands, type BuiltinName } from './slash/builtin.ts'
 import { wordsOf } from './slash/words.ts'
@@ -37,8 +36,8 @@ const actions: { readonly [Name in Exclude<BuiltinName, 'exit'>]: Action } = {
   mode,
   model,
   undo,
-  fork,
-  rewind,
+  fork: async (rest, session) => (await import('./go-back.ts')).fork(rest, session),
+  rewind: async (rest, session) => (await import('./go-back.ts')).rewind(rest, session),
   compact,
   cost,
   save,
