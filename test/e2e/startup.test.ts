@@ -68,7 +68,7 @@ describe('start-up', () => {
     [['run', 'a.aip'], { files: 5, kilobytes: 998, needed: ['the engine of Lua'] }],
     [
       ['-p', 'hi', '-m', 'offline::extractive'],
-      { files: 22, kilobytes: 1431, needed: ['zod', 'minisearch', 'answers of prompt files'] },
+      { files: 22, kilobytes: 1433, needed: ['zod', 'minisearch', 'answers of prompt files'] },
     ],
   ] as const)(
     '%j loads few files, and rarely needed ones only if it needs them',
