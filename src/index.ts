@@ -1,17 +1,15 @@
 import { resolve as absolute } from 'node:path'
 import { homeFolder } from './base/home.ts'
 import { answerCalls, type ApproveOptions, type RejectOptions } from './library/approvals.ts'
-import { type Conversations, conversationsAt, readPrompts } from './library/conversations.ts'
+import { type Conversations, conversationsAt, promptsAt } from './library/conversations.ts'
 import {
   checkedOptions,
   type ConversationOptions,
   type PlaceOptions,
-  type RecordOptions,
   type ResumeOptions,
   type RunOptions,
   type WatchOptions,
 } from './library/options.ts'
-import type { Prompt } from './event/prompt.ts'
 import type { Decided } from './wiring/decide.ts'
 import { beginResume, beginRun, beginWatch, type Run, type WatchSession } from './library/runs.ts'
 
@@ -96,16 +94,10 @@ export function createConversations(options: ConversationOptions = {}): Conversa
 }
 
 /**
- * The prompts of a recorded conversation with their outputs, oldest first, as `prompts()` of an open one gives them: by
- * the id of a conversation of `baton serve` or of a chat, or of the run of a conversation of a program, the start of an
- * id, or `last` for the newest chat. As `history`, they let another conversation continue it. Secrets are shown by name.
- *
- * @throws BatonError USAGE for options that do not exist, and if there is no such conversation, or several
+ * The prompts of a recorded conversation or chat, oldest first, by its id, the start of it, or `last`. Secrets are shown
+ * by name. @throws BatonError USAGE for options that do not exist, and if there is no such conversation, or several
  */
-export async function conversationPrompts(id: string, options: RecordOptions = {}): Promise<readonly Prompt[]> {
-  const given = checkedOptions('conversationPrompts', { id }, options)
-  return readPrompts(id, { ...given, ...placeOf(given) })
-}
+export const conversationPrompts = promptsAt(placeOf)
 
 function placeOf({
   cwd = process.cwd(),

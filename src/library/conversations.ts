@@ -55,15 +55,17 @@ export interface Conversations {
   readonly close: () => Promise<void>
 }
 
-/** The prompts of a recorded conversation. @throws BatonError USAGE if there is none, or several */
-export async function readPrompts(
-  id: string,
-  { overrides = [], ...place }: RecordOptions & Required<PlaceOptions>,
-): Promise<readonly Prompt[]> {
-  const { env, home, cwd } = place
-  const { workspace, settings } = await loadTargetConfig({ env, home, cwd, flags: { overrides } })
-  const { recordedPrompts } = await import('../chat/recorded-prompts.ts')
-  return recordedPrompts(runsFolder({ env, home, workspace, runsDir: settings.runs.dir }), id)
+/** Reads the prompts of recorded conversations. @throws BatonError USAGE for wrong options, and if there is none, or several */
+export function promptsAt(
+  placeOf: (options: PlaceOptions) => Required<PlaceOptions>,
+): (id: string, options?: RecordOptions) => Promise<readonly Prompt[]> {
+  return async (id, options = {}) => {
+    const { overrides = [], ...given } = checkedOptions('conversationPrompts', { id }, options)
+    const { env, home, cwd } = placeOf(given)
+    const { workspace, settings } = await loadTargetConfig({ env, home, cwd, flags: { overrides } })
+    const { recordedPrompts } = await import('../chat/recorded-prompts.ts')
+    return recordedPrompts(runsFolder({ env, home, workspace, runsDir: settings.runs.dir }), id)
+  }
 }
 
 /** `shared` are the defaults for all of them. */
