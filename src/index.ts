@@ -1,7 +1,7 @@
 import { resolve as absolute } from 'node:path'
 import { homeFolder } from './base/home.ts'
 import { answerCalls, type ApproveOptions, type RejectOptions } from './library/approvals.ts'
-import { type Conversations, conversationsAt } from './library/conversations.ts'
+import { type Conversations, conversationsAt, promptsAt } from './library/conversations.ts'
 import {
   checkedOptions,
   type ConversationOptions,
@@ -21,7 +21,7 @@ export type { RunEvent } from './event/event.ts'
 export type { Prompt } from './event/prompt.ts'
 export type { ApprovalAnswer, ApprovalRequest, Approve, ApproveOptions, RejectOptions } from './library/approvals.ts'
 export type { Conversation, ConversationEvent, Conversations, Operation } from './library/conversations.ts'
-export type { ConversationOptions, ResumeOptions, RunOptions, WatchOptions } from './library/options.ts'
+export type { ConversationOptions, RecordOptions, ResumeOptions, RunOptions, WatchOptions } from './library/options.ts'
 export type { AnswerServer, ServerAnswer, ServerQuestion } from './library/server-questions.ts'
 export type { Run, WatchedRun, WatchSession } from './library/runs.ts'
 export type { RunReport } from './wiring/conduct.ts'
@@ -92,6 +92,12 @@ export async function reject(run: string, options: RejectOptions = {}): Promise<
 export function createConversations(options: ConversationOptions = {}): Conversations {
   return conversationsAt(options, placeOf)
 }
+
+/**
+ * The prompts of a recorded conversation or chat, oldest first, by its id, the start of it, or `last`. Secrets are shown
+ * by name. @throws BatonError USAGE for options that do not exist, and if there is no such conversation, or several
+ */
+export const conversationPrompts = promptsAt(placeOf)
 
 function placeOf({
   cwd = process.cwd(),

@@ -87,7 +87,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'version.ts',
   ],
   chat: ['base', 'event', 'config', 'journal', 'history', 'run', 'load', 'wiring', 'runner.ts'],
-  library: ['base', 'event', 'config', 'journal', 'run', 'load', 'wiring', 'watch', 'runner.ts'],
+  library: ['base', 'event', 'config', 'journal', 'run', 'load', 'wiring', 'watch', 'chat', 'runner.ts'],
   serve: [
     'base',
     'event',

@@ -10,6 +10,7 @@ it('exports exactly these names', () => {
   expect(Object.keys(surface).toSorted()).toEqual([
     'BatonError',
     'approve',
+    'conversationPrompts',
     'createConversations',
     'isBatonError',
     'reject',
@@ -42,6 +43,7 @@ it('exports exactly these names', () => {
     'PluginFunction',
     'PluginTool',
     'Prompt',
+    'RecordOptions',
     'RejectOptions',
     'ResumeOptions',
     'Run',

@@ -5,6 +5,7 @@ import { type ContextWith, emit, type Gate, type RunContext, withScope } from '.
 import { errorInfo } from '../event/error-info.ts'
 import { type Message, noUsage, textMessage, textOf } from '../event/message.ts'
 import { legacyDefaultRounds } from '../event/limits.ts'
+import { stoppedAnswer } from '../event/stopped-answer.ts'
 import { answerOf, type Prompt, type PromptChoice } from '../event/prompt.ts'
 import { conversationPlace, item, part, type Place, placeText } from '../event/place.ts'
 import { answerPrompt } from './loop.ts'
@@ -141,17 +142,18 @@ function createResponder({ agent, parts, plugins }: Answering, places: TurnPlace
     messages: () => log.all(),
     async answer(
       messages,
-      { mode: id = agent.mode ?? 'classic', userId = asker, model = 'normal', isFeedback = false },
+      { mode: id = agent.mode ?? 'classic', userId = asker, model: asksFor, visible, state, isFeedback = false },
       signal,
     ) {
       const options = (id === agent.mode ? agent.modeOptions : undefined) ?? opener.scope.modeOptions?.[id] ?? {}
       await refuseOptions(id, options, modes)
       const mode = modeNamed(id, modes)
+      if (state !== undefined && !('createExecutor' in mode)) throw stateless(id)
       const prompt = openPrompt({
         id: `${placeText(opener.scope.at)}/prompt${count === 0 ? '' : `-${count + 1}`}`,
         mode: id,
         userId,
-        model,
+        ...defined({ asksFor, visible }),
         log,
         opener,
         signal,
@@ -168,9 +170,10 @@ function createResponder({ agent, parts, plugins }: Answering, places: TurnPlace
           ? createPluginExecutor(mode, prompt, turns, {
               mode: id,
               userId,
-              model,
+              model: asksFor ?? 'normal',
               input: messages,
               history: before.map((one) => one()),
+              ...(agent.state === undefined && state === undefined ? {} : { state: { ...agent.state, ...state } }),
               ...limited,
             })
           : {
@@ -186,12 +189,16 @@ function createResponder({ agent, parts, plugins }: Answering, places: TurnPlace
       emit(opener, { type: 'prompt.created', prompt_id: executor.id, user_id: userId, mode: id })
       count += 1
       before.push(() => executor.prompt)
-      const done = await execute(executor, prompt)
+      const done = await execute(executor, prompt).catch((error: unknown) => {
+        record(executor.prompt)
+        throw error
+      })
       const text = answerOf(done)
       // a mode that asked no model has answered all the same
       if (log.all().at(-1)?.role === 'user') {
         log.add([textMessage('assistant', isFormer ? text : answerOf(withoutNotes(done)))])
       }
+      record(done)
       return { kind: 'model', end: prompt.end() ?? 'done', text, messages: log.all(), ...prompt.result() }
     },
   }
@@ -207,16 +214,36 @@ function createResponder({ agent, parts, plugins }: Answering, places: TurnPlace
       return done
     } catch (error) {
       prompt.fail(error)
+      prompt.begin()
       if (!isSuspension(error)) {
-        const state = prompt.signal.aborted ? 'cancelled' : 'failed'
+        const isStopped = prompt.signal.aborted
+        if (agent.isChat === true) keepStopped(prompt, isStopped)
+        const state = isStopped ? 'cancelled' : 'failed'
         emit(opener, { type: 'prompt.error', prompt_id: id, state, error: errorInfo(error) })
       }
       throw error
     } finally {
       active = undefined
-      prompt.begin()
     }
   }
+
+  /** What the user has seen of it stays in the conversation. */
+  function keepStopped({ timeline }: OpenPrompt, isStopped: boolean): void {
+    const broken = turns.broken()
+    if (broken !== undefined) timeline.addText(broken.text, { itemId: broken.itemId })
+    if (log.all().at(-1)?.role !== 'assistant') log.addOwn([stoppedAnswer(broken?.text ?? '', isStopped)])
+  }
+
+  function record(prompt: Prompt): void {
+    if (agent.isChat !== true) return
+    opener.services.recordPrompt?.(turns.lastPlace(), { prompt, rest: turns.undelivered() })
+  }
+}
+
+function stateless(mode: string): BatonError {
+  return new BatonError('USAGE', `the mode "${mode}" does not read "state"`, {
+    hint: 'Modes of plug-ins get it as options.state. Leave it out, or name such a mode.',
+  })
 }
 
 const limits: ReadonlySet<ModelEnd> = new Set<ModelEnd>(['max_turns', 'max_rounds', 'repeated_calls'])

@@ -2,6 +2,7 @@ import { cutText } from '../base/cut-text.ts'
 import { isJsonObject, plainText } from '../base/json.ts'
 import { modelText } from '../base/model-text.ts'
 import { type Message, textMessage } from '../event/message.ts'
+import { stoppedAnswer } from '../event/stopped-answer.ts'
 import type { Prompt, PromptOutput, PromptTool } from '../event/prompt.ts'
 
 /** Characters of a tool's line. */
@@ -13,10 +14,18 @@ const mostCharacters = 2000
  * message.
  */
 export function historyMessages(prompts: readonly Prompt[]): readonly Message[] {
-  return prompts.flatMap(({ input = '', output }) => [
-    ...(input === '' ? [] : [textMessage('user', input)]),
-    ...output.flatMap(outputMessages),
+  return prompts.flatMap((prompt) => [
+    ...(prompt.input === undefined || prompt.input === '' ? [] : [textMessage('user', prompt.input)]),
+    ...answerMessages(prompt),
   ])
+}
+
+function answerMessages({ state, output }: Prompt): readonly Message[] {
+  if (state !== 'cancelled' && state !== 'failed') return output.flatMap(outputMessages)
+  const last = output.at(-1)
+  const text = last?.type === 'text' && last.interim !== true ? last.text : undefined
+  const before = text === undefined ? output : output.slice(0, -1)
+  return [...before.flatMap(outputMessages), stoppedAnswer(text ?? '', state === 'cancelled')]
 }
 
 function outputMessages(output: PromptOutput): readonly Message[] {

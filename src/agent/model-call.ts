@@ -1,5 +1,5 @@
 import { BatonError, isBatonError, rewordError } from '../base/error.ts'
-import type { JsonObject } from '../base/json.ts'
+import { defined, type JsonObject } from '../base/json.ts'
 import { emit, type RunContext, withServices } from '../event/context.ts'
 import type { Granted } from '../event/effects.ts'
 import { errorInfo } from '../event/error-info.ts'
@@ -29,6 +29,8 @@ export interface Question {
   readonly acceptsEmpty: boolean | 'again'
   /** The call of the first model may be sent in a batch. */
   readonly isBatched?: boolean
+  /** Called with the text of an answer that does not arrive in full. */
+  readonly onBroken?: (text: string) => void
 }
 
 export interface ModelCallResult {
@@ -50,7 +52,7 @@ export interface EmptyAnswer {
  * @throws the error of the only model; with several, that of the first one, which includes the last one's message
  */
 export async function askModels(question: Question, parts: AgentParts, context: RunContext): Promise<ModelCallResult> {
-  const { at, models, request, recorded, itemId, acceptsEmpty, isBatched = false } = question
+  const { at, models, request, recorded, itemId, acceptsEmpty, isBatched = false, onBroken } = question
   const order = candidates(models, parts.coolDown)
   const failures: BatonError[] = []
   for (const [step, name] of order.entries()) {
@@ -61,7 +63,8 @@ export async function askModels(question: Question, parts: AgentParts, context: 
       if (request.tools !== undefined && request.tools.length > 0) refuseWithoutTools(chosen)
       // the place contains the model's index in the list, because the order depends on earlier failures
       const place = callPlace(at, models.indexOf(name))
-      const call = { chosen, request: requestFor(chosen, request), recorded, at: place, itemId, isBatched }
+      const own = { chosen, request: requestFor(chosen, request), recorded, at: place }
+      const call = { ...own, itemId, isBatched, ...defined({ onBroken }) }
       const answered = { chosen, answer: await callModel(call, patience, context) }
       const empty = emptyAnswer(answered, request)
       if (empty === undefined || (next === undefined && acceptsEmpty === true)) return answered
@@ -89,7 +92,7 @@ interface Answer extends Omit<ModelAnswer, 'costUsd'> {
   readonly batch?: string
 }
 
-interface ModelCall {
+interface ModelCall extends Pick<Question, 'onBroken'> {
   readonly chosen: ChosenModel
   readonly request: ModelRequest
   /** The messages of the request to record; earlier ones are recorded by their hash. */
@@ -216,6 +219,7 @@ async function consume(call: ModelCall, { parts, granted, isLimited }: Try, cont
   try {
     await receive(call, arrived, context)
   } catch (error) {
+    call.onBroken?.(textOf(arrived.answer()))
     if (context.services.signal.aborted) throw error
     const usage = usageOfFailedCall(error, request, arrivedText(arrived.answer()))
     const costUsd = prices === undefined ? 0 : estimatedCost(usage, (await prices).perToken(chosen.priced, usage.input))

@@ -11,7 +11,7 @@ import type { MessageLog } from './message-log.ts'
 import type { ModelCallResult } from './model-call.ts'
 import { createTimeline, type Timeline } from './modes/timeline.ts'
 
-interface OpenPromptOptions extends Pick<Prompt, 'id' | 'mode' | 'userId' | 'model'> {
+interface OpenPromptOptions extends Pick<Prompt, 'id' | 'mode' | 'userId'> {
   /** Of the conversation. */
   readonly log: MessageLog
   readonly opener: RunContext
@@ -22,12 +22,15 @@ interface OpenPromptOptions extends Pick<Prompt, 'id' | 'mode' | 'userId' | 'mod
   readonly input: readonly Message[]
   /** Whether this program made the messages. */
   readonly isFeedback: boolean
+  /** The model that this prompt asks for; omitted: that of the conversation. */
+  readonly asksFor?: string
+  readonly visible?: boolean
   /** The messages that plug-ins add. */
   readonly prepare: () => Promise<readonly Message[]>
 }
 
 /** A prompt of a conversation that is being answered: its state, its outputs and what it has used. */
-export interface OpenPrompt extends Pick<OpenPromptOptions, 'id' | 'mode' | 'userId' | 'model' | 'signal'> {
+export interface OpenPrompt extends Pick<OpenPromptOptions, 'id' | 'mode' | 'userId' | 'asksFor' | 'signal'> {
   readonly timeline: Timeline
   readonly state: () => PromptState
   readonly usage: () => Usage
@@ -57,7 +60,7 @@ export interface OpenPrompt extends Pick<OpenPromptOptions, 'id' | 'mode' | 'use
 }
 
 export function openPrompt(options: OpenPromptOptions): OpenPrompt {
-  const { id, mode, userId, model, log, opener, signal, asked, input, isFeedback, prepare } = options
+  const { id, mode, userId, asksFor, visible = true, log, opener, signal, asked, input, isFeedback, prepare } = options
   let state: PromptState = 'running'
   let end: ModelEnd | undefined
   let hasBegun = false
@@ -95,8 +98,8 @@ export function openPrompt(options: OpenPromptOptions): OpenPrompt {
     id,
     userId,
     mode,
-    model,
-    visible: true,
+    model: asksFor ?? 'normal',
+    visible,
     state,
     ...defined({ input: inputText(asked) || undefined }),
     output: timeline.all(),
@@ -107,7 +110,7 @@ export function openPrompt(options: OpenPromptOptions): OpenPrompt {
     id,
     mode,
     userId,
-    model,
+    ...defined({ asksFor }),
     signal,
     timeline,
     state: () => state,

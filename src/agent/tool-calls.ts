@@ -46,8 +46,8 @@ export async function callTool(
   const onProgress: OnToolProgress = (progress) => emit(opener, { type: 'tool.progress', id, name, ...progress, ...of })
   const called = withServices(context, { callId: id })
   const result = await runTool(name, text, { tools, context: called, onProgress }).finally(() => running?.delete(id))
-  const { text: output, isError = false, isDenied = false, reason, files = [] } = result
-  ended?.(isError ? { error: output } : { output })
+  const { text: output, isError = false, isDenied = false, reason, files = [], structured } = result
+  ended?.(isError ? { error: output } : { output, ...defined({ value: structured }) })
   for (const file of files) timeline?.addFile(file)
   const shown = cutText(output, shownOutput)
   const end = {

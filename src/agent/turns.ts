@@ -52,6 +52,11 @@ export interface Sending extends Pick<Question, 'recorded' | 'acceptsEmpty'> {
   readonly request: Question['request']
 }
 
+interface BrokenAnswer {
+  readonly text: string
+  readonly itemId: string
+}
+
 /** The places of a conversation's turns. */
 export interface TurnPlaces {
   /** Where events are sent from. */
@@ -88,6 +93,15 @@ export interface Turns {
    * @throws BatonError of the model call
    */
   readonly ask: (prompt: OpenPrompt, options?: AskOptions) => Promise<Reply>
+  /**
+   * The text of an answer that did not arrive in full, because the last request failed or was stopped, and the item that
+   * it was streamed as; undefined: there is none.
+   */
+  readonly broken: () => BrokenAnswer | undefined
+  /** The messages after the last request that it did not deliver, without the answer to it; none before the first. */
+  readonly undelivered: () => readonly Message[]
+  /** The place of the last turn; before the first, that of the conversation. */
+  readonly lastPlace: () => Place
   /** Adds a message about the last answer, and warns unless an earlier process did. */
   readonly askAgain: (message: string, warning: string) => void
   /** Runs calls of the last answer concurrently, and adds their results. @throws errors that end the run */
@@ -127,8 +141,13 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
   let taken: SupportedFiles | undefined
   /** How many calls of the last turn have run. */
   let ran = 0
+  let broken: BrokenAnswer | undefined
+  /** The name of the model that is asked first. */
+  let first = model
+  /** How many messages requests and answers have recorded. */
+  let delivered = 0
   const running: RunningCalls = new Map()
-  const conversation = { messages: log.all, ...(model === '' ? {} : { model }) }
+  const conversation = () => ({ messages: log.all, ...(first === '' ? {} : { model: first }) })
 
   /** Records which messages a request delivers: the others are delivered by a later request, in any process. */
   async function takeMail(place: Place): Promise<void> {
@@ -191,6 +210,7 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
 
   /** Asks the model with all messages; if they are too long for it, or nearly, they are made shorter first. */
   async function ask(prompt: OpenPrompt, options: AskOptions = {}): Promise<Reply> {
+    first = prompt.asksFor ?? model
     sendMoreTools()
     const offersTools = (options.tools ?? true) && offered.length > 0
     for (;;) {
@@ -213,10 +233,10 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
   ): Promise<Reply> {
     const isTold = wasAnswered()
     await takeRecorded(offersTools)
+    delivered = log.all().length
     const { id, answered } = await send(prompt, {
       type: 'agent_message',
       request: {
-        ...(prompt.model === 'high' ? { reasoning_effort: 'high' } : {}),
         ...(output === undefined || !isFinal ? {} : { output }),
         ...(offersTools ? { tools: offered } : {}),
         messages: log.all(),
@@ -233,6 +253,7 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
     const content = calls.length === 0 ? withoutCalls(answer.parts) : answer.parts
     // servers refuse a message without content
     log.answered(empty === undefined ? { role: 'assistant', parts: content } : undefined)
+    delivered = log.all().length
     const { input, output: written } = answer.usage
     // a model that counts no tokens
     last = input + written === 0 ? undefined : { input, tokens: input + written, messages: log.all().length }
@@ -251,20 +272,26 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
     const id = idOf(index)
     turns += 1
     ran = 0
+    broken = undefined
     emit(opener, { type: 'item.started', item: { id, type } })
     const answered = await askModels(
       {
         at,
-        models: [model, ...fallbackModels],
+        models: [first, ...fallbackModels],
         request: { ...settings, ...request },
         recorded,
         itemId: id,
         acceptsEmpty: takesEmpty,
         isBatched: type === 'agent_message' && agent.isBatched === true && index === 0,
+        ...(type === 'agent_message'
+          ? { onBroken: (text) => void (broken = text.trim() === '' ? undefined : { text, itemId: id }) }
+          : {}),
       },
       parts,
       withServices(opener, { signal: prompt.signal }),
     )
+    // an earlier try may have failed
+    broken = undefined
     emit(opener, { type: 'item.completed', item: { id, type, text: textOf(answered.answer) } })
     return { id, answered }
   }
@@ -295,9 +322,12 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
       send,
       recordedAs,
       emit: (event) => emit(opener, event),
-      onShorter: () => (last = undefined),
+      onShorter() {
+        last = undefined
+        delivered = log.all().length
+      },
       async chosen() {
-        const [name = ''] = candidates([model, ...fallbackModels], parts.coolDown)
+        const [name = ''] = candidates([first, ...fallbackModels], parts.coolDown)
         return parts.chooseModel(name === '' ? undefined : name)
       },
       prices: parts.prices,
@@ -323,6 +353,9 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
     ...(output === undefined ? {} : { output }),
     hasMail: async (signal) => inbox !== undefined && inbox.next(signal),
     ask,
+    broken: () => broken,
+    undelivered: () => (turns === 0 ? [] : log.all().slice(delivered)),
+    lastPlace: () => (turns === 0 ? context.scope.at : below(context, { kind: 'turn', index: turns - 1 }).scope.at),
     askAgain(message, warning) {
       if (!wasAnswered()) emit(opener, { type: 'warning', message: warning })
       log.add([textMessage('user', message)])
@@ -330,23 +363,31 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
     async runTools(prompt, calls) {
       const { signal, timeline } = prompt
       const turn = below(context, { kind: 'turn', index: turns - 1 })
-      const first = ran
+      const begin = ran
       ran += calls.length
+      const finished = new Map<number, CalledTool>()
       try {
         const called = await mapSiblings(calls, { limit: toolsAtOnce, signal }, async (sent, sibling, inner) => {
           const call = meantBy(sent, tools)
-          const index = first + sibling
+          const index = begin + sibling
           const place = withScope(below(turn, { kind: 'tool', index, name: call.name }), defined({ taken }))
-          const at = withServices(place, { signal: inner, conversation })
+          const at = withServices(place, { signal: inner, conversation: conversation() })
           const { name, input } = call
           const asked = { id: `${idOf(turns - 1)}/${index}`, name, input }
-          return { call, result: await callTool(asked, { tools, opener, context: at, timeline, running }) }
+          const one = { call, result: await callTool(asked, { tools, opener, context: at, timeline, running }) }
+          finished.set(sibling, one)
+          return one
         })
         log.addOwn(called.map(resultMessage))
         for (const one of called) prompt.reserveUse()(useOf(one))
         return called
       } catch (error) {
-        refuse(calls, modelText`interrupted`)
+        log.addOwn(
+          calls.map((call, sibling) => {
+            const one = finished.get(sibling)
+            return one === undefined ? refusedCall(call, modelText`interrupted`) : resultMessage(one)
+          }),
+        )
         throw error
       }
     },
@@ -355,7 +396,7 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
       ran += 1
       const id = `${idOf(turns - 1)}/${index}`
       const place = below(context, { kind: 'turn', index: turns - 1 }, { kind: 'tool', index, name })
-      const at = withServices(place, { conversation, signal })
+      const at = withServices(place, { conversation: conversation(), signal })
       const isApproved = opener.scope.modeOptions?.[mode]?.['auto_approve'] === true
       const program = createProgramWork({
         context: at,

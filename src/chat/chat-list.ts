@@ -39,13 +39,40 @@ export function chatFolder(runs: string): string {
 }
 
 /** Records a message whose run has started. @throws BatonError FILE_FAILED */
-export function listMessage(runs: string, chat: string, { text, ...message }: ListedMessage): void {
-  const line = { v: 1, chat, ...message, text: cutEnd(text.replaceAll(/\s+/g, ' ').trim(), longestText) }
+export function listMessage(runs: string, chat: string, message: ListedMessage): void {
+  addLines(runs, [lineOf(chat, message)])
+}
+
+/** Records a new chat that begins with messages of another one. @throws BatonError FILE_FAILED */
+export function listFork(runs: string, chat: string, messages: readonly ListedMessage[]): void {
+  addLines(
+    runs,
+    messages.map((message) => lineOf(chat, message)),
+  )
+}
+
+/**
+ * Records that a chat went back: its messages after the one of a run no longer belong to it; undefined: none of those so
+ * far does.
+ * @throws BatonError FILE_FAILED
+ */
+export function listRewind(runs: string, chat: string, run: string | undefined): void {
+  addLines(runs, [{ v: 1, chat, kind: rewindKind, run: run ?? '', at: Date.now(), text: '' }])
+}
+
+const rewindKind = 'rewind'
+
+function lineOf(chat: string, { text, ...message }: ListedMessage): object {
+  return { v: 1, chat, ...message, text: cutEnd(text.replaceAll(/\s+/g, ' ').trim(), longestText) }
+}
+
+function addLines(runs: string, lines: readonly object[]): void {
   try {
     mkdirSync(runs, { recursive: true, mode: 0o700 })
     const file = join(runs, listName)
+    const text = lines.map((line) => `${JSON.stringify(line)}\n`).join('')
     // a line that was cut off must not take this one with it
-    appendFileSync(file, `${endsWithLine(file) ? '' : '\n'}${JSON.stringify(line)}\n`, { mode })
+    appendFileSync(file, `${endsWithLine(file) ? '' : '\n'}${text}`, { mode })
   } catch (error) {
     const hint = 'The chat continues, but --continue cannot find it later.'
     throw new BatonError('FILE_FAILED', `${join(runs, listName)} cannot be written: ${messageOf(error)}`, { hint })
@@ -70,18 +97,28 @@ function endsWithLine(file: string): boolean {
  * @param taken messages whose runs may not exist yet
  */
 export function listChats(runs: string, taken: readonly Line[] = []): readonly ListedChat[] {
-  const chats = new Map<string, ListedMessage[]>()
+  const chats = new Map<string, readonly ListedMessage[]>()
   const seen = new Set<string>()
-  const listed = linesOf(join(runs, listName)).filter(({ run }) => existsSync(join(runs, run)))
-  for (const { chat, ...message } of [...listed, ...taken]) {
-    if (seen.has(message.run)) continue
-    seen.add(message.run)
+  for (const line of [...linesOf(join(runs, listName)), ...taken]) {
+    const { chat, ...message } = line
     const messages = chats.get(chat) ?? []
+    if (message.kind === rewindKind) {
+      chats.set(chat, messages.slice(0, messages.findLastIndex(({ run }) => run === message.run) + 1))
+      continue
+    }
+    const key = `${chat} ${message.run}`
+    if (seen.has(key)) continue
+    seen.add(key)
     // newest last
     chats.delete(chat)
-    chats.set(chat, [...messages, message])
+    chats.set(chat, [...messages, message as ListedMessage])
   }
-  return [...chats].map(([id, messages]) => ({ id, messages })).toReversed()
+  const isThere = ({ run }: ListedMessage): boolean =>
+    existsSync(join(runs, run)) || taken.some((one) => one.run === run)
+  return [...chats]
+    .map(([id, messages]) => ({ id, messages: messages.filter(isThere) }))
+    .filter(({ messages }) => messages.length > 0)
+    .toReversed()
 }
 
 /**
@@ -114,16 +151,18 @@ export interface Line extends ListedMessage {
   readonly chat: string
 }
 
-function linesOf(file: string): readonly Line[] {
+type FileLine = Line | (Omit<Line, 'kind'> & { readonly kind: typeof rewindKind })
+
+function linesOf(file: string): readonly FileLine[] {
   if (!existsSync(file)) return []
   return readFileSync(file, 'utf8')
     .split('\n')
     .flatMap((line) => readLine(line) ?? [])
 }
 
-const kinds: readonly MessageKind[] = ['message', 'summary', 'background']
+const kinds: readonly FileLine['kind'][] = ['message', 'summary', 'background', rewindKind]
 
-function readLine(line: string): Line | undefined {
+function readLine(line: string): FileLine | undefined {
   try {
     const value: unknown = JSON.parse(line)
     if (!isObject(value)) return undefined

@@ -18,13 +18,22 @@ import { removeRun } from '../journal/prune.ts'
 import { newRunId, runsFolder } from '../journal/run-id.ts'
 import type { SecretMask } from '../journal/secrets.ts'
 import { openSigningKey, type SigningKey } from '../journal/signing.ts'
-import type { RunSummary } from '../journal/summary.ts'
+import type { RunStatus, RunSummary } from '../journal/summary.ts'
 import { invocationOf } from '../run/record.ts'
 import { type StartOptions, startRun } from '../runner.ts'
 import type { RunReport, Surroundings } from '../wiring/conduct.ts'
 import type { ResumeOptions } from '../wiring/resume.ts'
 import { maskFor } from '../wiring/run-context.ts'
-import { findChat, listChats, type ListedMessage, listMessage, longestText, type MessageKind } from './chat-list.ts'
+import {
+  findChat,
+  listChats,
+  type ListedMessage,
+  listFork,
+  listMessage,
+  listRewind,
+  longestText,
+  type MessageKind,
+} from './chat-list.ts'
 import { type ChatLease, claimChat } from './chat-owner.ts'
 import { createSessionResources, type SessionResources, type SessionState } from '../wiring/session-resources.ts'
 import { type LastTurn, readTurns } from './last-turns.ts'
@@ -48,8 +57,12 @@ export interface Outgoing {
   readonly text?: string
   /** Default: `message`. */
   readonly kind?: MessageKind
+  /** Its models get none of the earlier messages. */
+  readonly isApart?: true
   /** The model that answers this message; default: the model of the chat. */
   readonly model?: string
+  /** The mode in which it is answered; default: the mode of the chat. */
+  readonly mode?: string
   /** Settings for this message only, as `-c` takes them. */
   readonly overrides?: readonly string[]
 }
@@ -70,6 +83,8 @@ export interface Chat {
   /** The id of its first run; undefined until then. */
   readonly id: () => string | undefined
   readonly settings: () => ChatSettings
+  /** Whether it is of this prompt file, as named by the user. */
+  readonly isOf: (file: string) => boolean
   /** Masks the secrets of the environment and of the config files. */
   readonly mask: () => Promise<SecretMask>
   /** For the next messages. */
@@ -98,6 +113,11 @@ export interface Chat {
   readonly resume: (run: string, watching: Watching, listener: Listener) => Promise<RunReport>
   /** Its messages whose runs have begun, oldest first. */
   readonly messages: () => Promise<readonly ChatMessage[]>
+  /**
+   * Goes back to a message, by its run; undefined: to the beginning. Later messages do not know those after it, nor does
+   * another process. @throws BatonError FILE_FAILED
+   */
+  readonly rewind: (run: string | undefined) => Promise<void>
   /** How the last of them were answered, oldest first. */
   readonly lastTurns: (count: number) => Promise<readonly LastTurn[]>
   /** Its MCP servers and its shell, which live until `close`. */
@@ -106,7 +126,7 @@ export interface Chat {
   readonly close: () => Promise<void>
 }
 
-interface ChatMessage extends ListedMessage {
+export interface ChatMessage extends ListedMessage {
   readonly summary: RunSummary
 }
 
@@ -189,6 +209,42 @@ export async function reopenChat(host: ChatHost, id: string, changed: Partial<Ch
     lease.release()
     throw error
   }
+}
+
+/** Of messages that are not answered yet. */
+const openStates: ReadonlySet<RunStatus> = new Set<RunStatus>([
+  'running',
+  'interrupted',
+  'suspended',
+  'waiting_for_approval',
+])
+
+/**
+ * Opens a copy of a chat, which may be open elsewhere: a new chat that begins with the same messages, whose runs both
+ * have. Those that are not answered yet are left out.
+ * @param id of the chat, the start of its id, or `last`
+ * @param upTo the run of the last message of the copy; undefined: all
+ * @param changed as in `reopenChat`
+ * @throws BatonError USAGE if there is none, or nothing in it to copy
+ */
+export async function forkChat(
+  host: ChatHost,
+  id: string,
+  { upTo, changed = {} }: { readonly upTo?: string; readonly changed?: Partial<ChatSettings> } = {},
+): Promise<Chat> {
+  const { runs } = await openStore(host, changed.overrides ?? [])
+  const { messages } = findChat(runs, id)
+  const end = upTo === undefined ? messages.length : messages.findIndex(({ run }) => run === upTo) + 1
+  const copied: ListedMessage[] = []
+  for (const message of messages.slice(0, end)) {
+    const summary = await readRunSummary(join(runs, message.run))
+    if (message.kind !== 'background' && summary !== undefined && !openStates.has(summary.status)) copied.push(message)
+  }
+  if (copied.length === 0)
+    throw new BatonError('USAGE', 'there is no answered message yet that a copy could begin with')
+  const copy = newRunId(new Date())
+  listFork(runs, copy, copied)
+  return reopenChat(host, copy, changed)
 }
 
 /** The chats of a workspace, the one with the newest message first, also those whose only message was just taken. */
@@ -278,12 +334,14 @@ function createChat(host: ChatHost, begin: Beginning): Chat {
 
   async function send(outgoing: Outgoing, watching: Watching, listener: Listener): Promise<RunReport> {
     const store = await begin.store()
-    const { kind = 'message', text } = outgoing
+    const { kind = 'message', text, isApart = false } = outgoing
     const run = newRunId(new Date())
-    const isInLine = kind !== 'background'
+    /** Whether the next message need not tell them again. */
+    const getsNotes = kind !== 'background' && !isApart
     // a later message comes after those that were left behind
-    const left = isInLine ? taken.filter((one) => one.kind === 'message') : []
-    const told = [...left.flatMap((one) => [...one.notes, one.outgoing.text ?? []].flat()), ...notes.map(noted)]
+    const left = getsNotes ? taken.filter((one) => one.kind === 'message') : []
+    const fresh = isApart ? [] : notes
+    const told = [...left.flatMap((one) => [...one.notes, one.outgoing.text ?? []].flat()), ...fresh.map(noted)]
     const shown = store.mask.hide(text ?? settings.file ?? '')
     const message = {
       chat: id ?? run,
@@ -301,7 +359,7 @@ function createChat(host: ChatHost, begin: Beginning): Chat {
       storePendingMessage(message, { ...store, key: store.key })
     const count = notes.length
     return start(message, watching, listener, () => {
-      if (!isInLine) return
+      if (!getsNotes) return
       toldNotes(count, message.chat, store)
       for (const one of left) forget(one, store)
     })
@@ -326,10 +384,12 @@ function createChat(host: ChatHost, begin: Beginning): Chat {
   ): Promise<RunReport> {
     const store = await begin.store()
     const { chat, run, kind, at, outgoing, notes: told, after } = message
-    const { text, model: ownModel, overrides: own = [] } = outgoing
-    const { file, model, vars, overrides } = message.settings
+    const { text, isApart = false, model: ownModel, mode, overrides = [] } = outgoing
+    const { file, model, vars } = message.settings
     const said = text === undefined || told.length === 0 ? text : [...told, text].join('\n\n')
-    const defaults = file === undefined ? await defaultOverrides(host, overrides) : []
+    const others = message.settings.overrides
+    const defaults = file === undefined ? await defaultOverrides(host, others) : []
+    const own = mode === undefined ? overrides : [...overrides, `mode=${JSON.stringify(mode)}`]
     const flags = kind === 'summary' ? ['tools=[]'] : own
     const isInLine = kind !== 'background'
     const options: StartOptions = {
@@ -340,12 +400,13 @@ function createChat(host: ChatHost, begin: Beginning): Chat {
       id: run,
       // what runs in the background works beside the conversation, with servers and a shell of its own
       ...(isInLine ? { session: await sessionOf(chat) } : {}),
-      overrides: [...overrides, ...defaults, ...flags],
+      overrides: [...others, ...defaults, ...flags],
       chat: {
         id: chat,
         ...defined({ after }),
         ...(kind === 'summary' ? { isSummary: true } : {}),
         ...(isInLine ? {} : { isBackground: true }),
+        ...(isApart ? { isApart } : {}),
         ...(ownModel === undefined ? {} : { modelOfOthers: model ?? '' }),
         ...(defaults.length + flags.length > 0 ? { ownOverrides: defaults.length + flags.length } : {}),
       },
@@ -390,6 +451,7 @@ function createChat(host: ChatHost, begin: Beginning): Chat {
   return {
     id: () => id,
     settings: () => settings,
+    isOf: (file) => settings.file !== undefined && resolve(host.cwd, settings.file) === resolve(host.cwd, file),
     mask: async () => (await begin.store()).mask,
     change: (changed) => void (settings = { ...settings, ...changed }),
     last: () => last,
@@ -430,6 +492,12 @@ function createChat(host: ChatHost, begin: Beginning): Chat {
       return all.flatMap(({ message, summary }) =>
         summary === undefined || summary.begun === false ? [] : [{ ...message, summary }],
       )
+    },
+    async rewind(run) {
+      if (id === undefined) return
+      listRewind((await begin.store()).runs, id, run)
+      last = run
+      tokens = 0
     },
     async lastTurns(count) {
       const store = await begin.store()

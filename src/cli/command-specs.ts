@@ -105,6 +105,7 @@ export const commandSpecs = {
     flags: {
       continue: { kind: 'switch', describe: 'continue the newest chat of this workspace' },
       resume: { kind: 'text', describe: 'continue the chat with this id, or a prefix of it' },
+      fork: { kind: 'switch', describe: 'with --continue or --resume: continue in a copy of the chat' },
       list: { kind: 'switch', describe: 'list the chats of this workspace' },
       uncertain,
       prompt: { kind: 'text', short: 'p', describe: 'send this message first' },

@@ -175,10 +175,17 @@ export interface ModelAgent {
   readonly mode?: string
   /** The user, for events. */
   readonly userId?: string
+  /** Values for the executors of its prompts, of modes that read them. */
+  readonly state?: JsonObject
   /** Prompts of an earlier conversation that this one continues, oldest first. */
   readonly history?: readonly Prompt[]
   /** Earlier messages that are recorded elsewhere; without system messages. */
   readonly said?: readonly Message[]
+  /**
+   * A person talks with it: what was said of an answer that was stopped belongs to the conversation, and its prompts are
+   * recorded as they have ended.
+   */
+  readonly isChat?: true
   /** An empty answer is returned, not an error, if no further model is left: the caller handles it. */
   readonly acceptsEmpty?: true
   /** Its first call may be sent in a batch, which is answered hours later. */

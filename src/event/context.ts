@@ -24,6 +24,7 @@ import {
 } from './permission.ts'
 import type { Place, Segment } from './place.ts'
 import type { PluginFunction, PluginTool } from './plugin-tool.ts'
+import type { Prompt } from './prompt.ts'
 import type { Overlay } from './overlay.ts'
 import { narrowSandbox, type SandboxRights, strictestSandbox } from './sandbox-rights.ts'
 import type { RunSources } from './sources.ts'
@@ -213,6 +214,13 @@ export function unlimited(): Spending {
   return { limitCost: () => {}, leaseCost: () => () => {}, meter: createMeter() }
 }
 
+/** A prompt of a chat that has ended, with its outputs. */
+export interface EndedPrompt {
+  readonly prompt: Prompt
+  /** The messages after it that no request has delivered: with them the conversation goes on, in whichever process. */
+  readonly rest: readonly Message[]
+}
+
 /** What a run keeps beside its record. */
 export interface RunStore {
   /** The files that the run executes, and those that its models changed. */
@@ -232,6 +240,8 @@ export interface RunStore {
   readonly planned?: Overlay
   /** Parts finished in earlier runs of a watch session; undefined: none can be reused. */
   readonly earlier?: EarlierParts
+  /** Records a prompt of a chat that has ended. Omitted: nothing reads it later. */
+  readonly recordPrompt?: (at: Place, ended: EndedPrompt) => void
 }
 
 /** Asks the user. */

@@ -1,4 +1,4 @@
-import type { Json } from '../base/json.ts'
+import type { Json, JsonObject } from '../base/json.ts'
 import type { FilePart, Usage } from './message.ts'
 
 /**
@@ -25,7 +25,8 @@ export interface PromptTool extends Timed {
   readonly result:
     /** `reason`: what it is doing, for a program `Executing...`. */
     | { readonly type: 'pending'; readonly reason?: string }
-    | { readonly type: 'success'; readonly output: string }
+    /** `value`: what it returned to programs, if that is more than a text; of `code.execute` always. */
+    | { readonly type: 'success'; readonly output: string; readonly value?: Json }
     | { readonly type: 'error'; readonly error: string }
 }
 
@@ -52,8 +53,8 @@ export interface Prompt {
   readonly userId: string
   /** The id of the mode that executes it. */
   readonly mode: string
-  /** `high` requests the highest reasoning effort of the model. */
-  readonly model: 'normal' | 'high'
+  /** The name of the model that was asked for, such as the alias `high`; `normal` if none was. */
+  readonly model: string
   /** Whether it is displayed. */
   readonly visible: boolean
   readonly state: PromptState
@@ -63,13 +64,18 @@ export interface Prompt {
   readonly usage?: Usage
 }
 
-/** How to execute a message; overrides the defaults. */
+/** How to execute a message; holds for this message only. */
 export interface PromptChoice {
-  /** The id of a mode; omitted: `classic`. */
+  /** The id of a mode; omitted: that of the conversation, by default `classic`. */
   readonly mode?: string
   /** The user, for events; omitted: `local`. */
   readonly userId?: string
-  readonly model?: Prompt['model']
+  /** The name of a model, or an alias such as `normal` and `high`; omitted: that of the conversation. */
+  readonly model?: string
+  /** Whether it is displayed; omitted: true. For front ends: the model gets it in any case. */
+  readonly visible?: boolean
+  /** Values for the executor of its mode, laid over those of the conversation. Built-in modes read none. */
+  readonly state?: JsonObject
   /** This program made the messages from what the record has anyway, such as the problems of the last answer. */
   readonly isFeedback?: true
 }

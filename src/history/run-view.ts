@@ -303,6 +303,7 @@ function createNotes({ most, keepsCalls = false }: ViewOptions, source: RecordSo
         case 'process':
         case 'show':
         case 'use':
+        case 'prompt':
         case 'undo':
         case 'again':
       }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { isObject } from '../base/json.ts'
 import { summaryMessage } from '../event/conversation-summary.ts'
 import { type Message, textMessage, textOf, toolCallsOf } from '../event/message.ts'
+import { stoppedAnswer } from '../event/stopped-answer.ts'
 import type { Grant } from '../event/permission.ts'
 import { chatPlaceOf, type ChatPlace } from './chat-place.ts'
 import { grantIn } from './grants.ts'
@@ -89,10 +90,13 @@ function sizeOf(folder: string): number {
 interface Turn {
   readonly asked: readonly Message[]
   answer?: Message
+  /** What followed, and no request has delivered. It counts in the last turn. */
+  rest?: readonly Message[]
 }
 
 /** The conversation of the main agent in the only task of a run, in the round that counts. */
-const mainTurn = /^(?:redo\/(\d+)\/)?task\/(\d+)\/agent\/ask\/turn\/(\d+)#\d+$/
+const mainTurn = /^(?:redo\/(\d+)\/)?task\/(\d+)\/agent\/ask\/turn\/(\d+)(?:#\d+)?$/
+const mainConversation = /^(?:redo\/\d+\/)?task\/\d+\/agent\/ask$/
 const wholeTask = /^(?:redo\/\d+\/)?(?:iteration\/\d+\/)?task\/(\d+)$/
 
 /** Reads what one message of a chat has said, from the record of its run. */
@@ -105,6 +109,8 @@ export async function readChatMessage(folder: string, mask: SecretMask): Promise
   let chat: ChatPlace | undefined
   let instruction = ''
   let round = 0
+  /** How a prompt that asked no model ended. */
+  let unasked: string | undefined
   try {
     await source.scan((record) => {
       if (record.k === 'run.start') {
@@ -124,6 +130,7 @@ export async function readChatMessage(folder: string, mask: SecretMask): Promise
         contents.set(index, record.k === 'done' ? contentOf(source.value(record.value)) : '')
         return
       }
+      if (record.k === 'prompt' && mainConversation.test(record.p)) unasked = stateOf(source.value(record.prompt))
       const [, redo = '0', , turn] = mainTurn.exec(record.p) ?? []
       if (turn === undefined) return
       if (Number(redo) > round) {
@@ -142,7 +149,12 @@ export async function readChatMessage(folder: string, mask: SecretMask): Promise
   const answer = [...contents].toSorted(([left], [right]) => left - right).map(([, content]) => content)
   const answered = answer.filter((text) => text !== '').join('\n\n')
   const asked = instruction === '' ? [] : [textMessage('user', instruction)]
-  const messages = [...asked, ...(answered === '' ? [] : [textMessage('assistant', answered)])]
+  const isStopped = answered === '' && (unasked === 'cancelled' || unasked === 'failed')
+  const messages = [
+    ...asked,
+    ...(answered === '' ? [] : [textMessage('assistant', answered)]),
+    ...(isStopped ? [stoppedAnswer('', unasked === 'cancelled')] : []),
+  ]
   return { chat, instruction, granted, messages, isSummarized: false }
 }
 
@@ -164,8 +176,12 @@ function addTo(
     turns.set(turn, { asked: messages.filter(({ role }) => role !== 'system') })
     return isAnew ? 'anew' : undefined
   }
-  if (record.k !== 'ended' || record.status !== 'ok') return undefined
   const known = turns.get(turn)
+  if (record.k === 'prompt' && known !== undefined) {
+    const rest: unknown = source.value(record.rest)
+    known.rest = Array.isArray(rest) ? (rest as Message[]) : []
+  }
+  if (record.k !== 'ended' || record.status !== 'ok') return undefined
   const value = source.value(record.value)
   if (known === undefined || !isObject(value) || !Array.isArray(value['parts'])) return undefined
   known.answer = { role: 'assistant', parts: value['parts'] as Message['parts'] }
@@ -174,9 +190,9 @@ function addTo(
 
 /** In the order in which they were said; interrupted calls get a result that says so. */
 function messagesOf(turns: ReadonlyMap<number, Turn>): readonly Message[] {
-  const messages = [...turns.entries()]
-    .toSorted(([left], [right]) => left - right)
-    .flatMap(([, { asked, answer }]) => (answer === undefined ? asked : [...asked, answer]))
+  const inOrder = [...turns.entries()].toSorted(([left], [right]) => left - right).map(([, turn]) => turn)
+  const said = inOrder.flatMap(({ asked, answer }) => (answer === undefined ? asked : [...asked, answer]))
+  const messages = [...said, ...(inOrder.at(-1)?.rest ?? [])]
   const last = messages.at(-1)
   const calls = last === undefined || last.role !== 'assistant' ? [] : toolCallsOf(last)
   if (calls.length === 0) return messages
@@ -185,6 +201,10 @@ function messagesOf(turns: ReadonlyMap<number, Turn>): readonly Message[] {
     return { role: 'tool', parts: [{ type: 'tool_result', id, parts, is_error: true }] }
   })
   return [...messages, ...results]
+}
+
+function stateOf(prompt: unknown): string | undefined {
+  return isObject(prompt) && typeof prompt['state'] === 'string' ? prompt['state'] : undefined
 }
 
 function contentOf(value: unknown): string {

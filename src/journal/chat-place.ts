@@ -15,6 +15,8 @@ export type ChatPlace = {
   readonly isSummary?: true
   /** Whether it runs in the background: the chat continues, and its messages do not include it. */
   readonly isBackground?: true
+  /** Whether its models get none of the earlier messages. Later ones include it like any other. */
+  readonly isApart?: true
   /** The last so many settings of `-c` apply to this message only. */
   readonly ownOverrides?: number
   /** The model of the other messages, if this one uses its own model; empty: the model of the settings. */
@@ -26,12 +28,13 @@ export function chatPlaceOf(facts: unknown): ChatPlace | undefined {
   const invocation = isObject(facts) ? facts['invocation'] : undefined
   const chat = isObject(invocation) ? invocation['chat'] : undefined
   if (!isObject(chat) || typeof chat['id'] !== 'string') return undefined
-  const { id, after, isSummary, isBackground, ownOverrides, modelOfOthers } = chat
+  const { id, after, isSummary, isBackground, isApart, ownOverrides, modelOfOthers } = chat
   return {
     id,
     ...(typeof after === 'string' ? { after } : {}),
     ...(isSummary === true ? { isSummary } : {}),
     ...(isBackground === true ? { isBackground } : {}),
+    ...(isApart === true ? { isApart } : {}),
     ...(typeof ownOverrides === 'number' ? { ownOverrides } : {}),
     ...(typeof modelOfOthers === 'string' ? { modelOfOthers } : {}),
   }

@@ -162,6 +162,11 @@ type RecordBody<Value> =
   | { readonly k: 'suspended'; readonly p: string; readonly s?: number; readonly error: RecordedError }
   /** A file is executed at a place: an agent, or a module that it requires. */
   | { readonly k: 'use'; readonly p: string; readonly path: string; readonly hash: string }
+  /**
+   * A prompt of a chat has ended, in its last turn or before the first: the prompt with its outputs, and the messages
+   * after it that no request has. For readers; a resumed run does not look for it.
+   */
+  | { readonly k: 'prompt'; readonly p: string; readonly prompt: Value; readonly rest: Value }
   /** An event that is shown again when its boundary is reused. */
   | { readonly k: 'show'; readonly p: string; readonly event: Value }
   /**
@@ -232,6 +237,7 @@ const kinds: Readonly<Record<Entry['k'], Readonly<Record<string, 'string' | 'num
   failed: { p: 'string', error: 'object' },
   suspended: { p: 'string', error: 'object' },
   use: { p: 'string', path: 'string', hash: 'string' },
+  prompt: { p: 'string' },
   show: { p: 'string' },
   gap: { ms: 'number' },
   'run.end': { exit: 'number', stop: 'string' },

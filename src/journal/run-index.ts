@@ -181,6 +181,7 @@ export function createRunIndex(source: RecordSource, options: IndexOptions): Gro
       case 'seg':
         return processes.write(record)
       case 'failed':
+      case 'prompt':
     }
   }
 

@@ -1,13 +1,21 @@
 import { createBroadcast } from '../base/concurrency.ts'
 import { BatonError } from '../base/error.ts'
+import { loadTargetConfig } from '../config/target-config.ts'
 import type { RunEvent } from '../event/event.ts'
 import { createMemoryJournal } from '../journal/memory.ts'
-import { newRunId } from '../journal/run-id.ts'
+import { newRunId, runsFolder } from '../journal/run-id.ts'
 import type { Prompt } from '../event/prompt.ts'
 import type { ConverseOptions, Operation } from '../run/converse.ts'
 import { startRun } from '../runner.ts'
 import type { RunReport } from '../wiring/conduct.ts'
-import { checkedOptions, type ConversationOptions, type PlaceOptions, startOptions } from './options.ts'
+import {
+  checkedOptions,
+  checkOperation,
+  type ConversationOptions,
+  type PlaceOptions,
+  type RecordOptions,
+  startOptions,
+} from './options.ts'
 import { begin } from './runs.ts'
 import type { Approver, Decision } from '../event/permission.ts'
 
@@ -22,7 +30,8 @@ export interface Conversation {
   readonly id: string
   /**
    * Operations are carried out in order; any number may wait.
-   * @throws BatonError USAGE after `shutdown`; another `shutdown` has no effect
+   * @throws BatonError USAGE for an operation that does not exist or has wrong fields, and after `shutdown`; another
+   * `shutdown` has no effect
    */
   readonly submit: (operation: Operation) => void
   /** All events until it ends. Any number of loops may read them. */
@@ -44,6 +53,19 @@ export interface Conversations {
   readonly get: (id: string) => Conversation | undefined
   /** Ends all of them, each after its submitted prompts. */
   readonly close: () => Promise<void>
+}
+
+/** Reads the prompts of recorded conversations. @throws BatonError USAGE for wrong options, and if there is none, or several */
+export function promptsAt(
+  placeOf: (options: PlaceOptions) => Required<PlaceOptions>,
+): (id: string, options?: RecordOptions) => Promise<readonly Prompt[]> {
+  return async (id, options = {}) => {
+    const { overrides = [], ...given } = checkedOptions('conversationPrompts', { id }, options)
+    const { env, home, cwd } = placeOf(given)
+    const { workspace, settings } = await loadTargetConfig({ env, home, cwd, flags: { overrides } })
+    const { recordedPrompts } = await import('../chat/recorded-prompts.ts')
+    return recordedPrompts(runsFolder({ env, home, workspace, runsDir: settings.runs.dir }), id)
+  }
 }
 
 /** `shared` are the defaults for all of them. */
@@ -70,7 +92,7 @@ export function conversationsAt(
 }
 
 function converseWith(options: ConversationOptions, place: Required<PlaceOptions>): Conversation {
-  const { instructions = '', history = [], userId = 'local', record = true, signal, ...others } = options
+  const { instructions = '', history = [], state, userId = 'local', record = true, signal, ...others } = options
   const id = newRunId(new Date())
   const operations = createBroadcast<Operation>()
   const questions = createQuestions()
@@ -89,7 +111,7 @@ function converseWith(options: ConversationOptions, place: Required<PlaceOptions
         async work(target, { context }) {
           const { converse } = await import('../run/converse.ts')
           if (target.kind !== 'prompt') throw new Error('a text is a prompt')
-          const conversing = { target, operations, decide: questions.decide, history, userId }
+          const conversing = { target, operations, decide: questions.decide, history, userId, state }
           const onOpen: ConverseOptions['onOpen'] = (session) => (prompts = session.prompts)
           return converse({ ...conversing, onOpen }, context)
         },
@@ -109,6 +131,7 @@ function converseWith(options: ConversationOptions, place: Required<PlaceOptions
       },
     },
     submit(operation) {
+      checkOperation(operation)
       if (isOver && operation.type === 'shutdown') return
       if (isOver) throw new BatonError('USAGE', `the conversation ${id} has ended`, { hint: 'Open another one.' })
       if (operation.type === 'shutdown') {

@@ -4,6 +4,7 @@ import { defined, isObject, type JsonObject } from '../base/json.ts'
 import { nearest } from '../base/suggest.ts'
 import type { Prompt } from '../event/prompt.ts'
 import { variableFlags } from '../config/input-variables.ts'
+import type { Operation } from '../run/converse.ts'
 import type { StartOptions } from '../runner.ts'
 import type { ResumeOptions as ResumeParts } from '../wiring/resume.ts'
 import { type AnswerOptions, type Approve, type ApproveOptions, approverOf, type RejectOptions } from './approvals.ts'
@@ -97,6 +98,12 @@ const shared: Checks<SharedOptions> = {
   overrides: texts,
 }
 
+/** Where recorded runs are. */
+export interface RecordOptions extends PlaceOptions {
+  /** Settings as `-c` takes them, if they define where runs are stored. */
+  readonly overrides?: readonly string[]
+}
+
 const answering: Checks<AnswerOptions> = { cwd: text, env: table, home: text, call: text, overrides: texts }
 
 type Checks<Options> = { readonly [Name in keyof Required<Options>]: Check }
@@ -120,12 +127,51 @@ const ofRuns: Checks<RunOptions> = {
   patienceMs: count,
 }
 
+/** The fields of operations on a conversation, without `type`. */
+const operationFields: { readonly [Type in Operation['type']]: Readonly<Record<string, Check>> } = {
+  prompt: { text, mode: text, model: text, userId: text, visible: flag, state: table },
+  interrupt: {},
+  approve: { id: text },
+  reject: { id: text, reason: text },
+  shutdown: {},
+}
+
+const neededFields: { readonly [Type in Operation['type']]?: string } = { prompt: 'text', approve: 'id', reject: 'id' }
+
+/** @throws BatonError USAGE for one that does not exist, lacks a field, or has one that does not exist or is of a wrong type */
+export function checkOperation(operation: Operation): void {
+  const { type, ...fields } = operation
+  if (!Object.hasOwn(operationFields, type)) {
+    throw wrong('submit', `there is no operation "${type}"`, `They are: ${Object.keys(operationFields).join(', ')}.`)
+  }
+  const checks = operationFields[type]
+  const needed = neededFields[type]
+  const given = Object.entries(fields).filter(([, value]) => value !== undefined)
+  if (needed !== undefined && !given.some(([name]) => name === needed))
+    throw wrong('submit', `the operation "${type}" needs "${needed}"`)
+  for (const [name, value] of given) {
+    if (type === 'prompt' && name === 'resumePrompt') {
+      const hint =
+        'Submit approve or reject to the conversation that asks, or open another one with its prompts as history.'
+      throw wrong('submit', 'a prompt that waits is not sent again: it goes on when its question is answered', hint)
+    }
+    const check = Object.hasOwn(checks, name) ? checks[name] : undefined
+    if (check === undefined) {
+      const known = `Its fields: ${['type', ...Object.keys(checks)].join(', ')}.`
+      throw wrong('submit', `the operation "${type}" has no field "${name}"`, known)
+    }
+    if (!check.fits(value)) throw wrong('submit', `"${name}" of the operation "${type}" must be ${check.expected}`)
+  }
+}
+
 export interface ConversationOptions extends SharedOptions {
   readonly model?: string
   /** The system prompt. It may have front matter like a prompt file: `tools`, `mode`, and so on. */
   readonly instructions?: string
   /** Prompts of an earlier conversation that this one continues, oldest first. */
   readonly history?: readonly Prompt[]
+  /** Values for the modes of plug-ins that execute its prompts; those of a prompt are laid over them. */
+  readonly state?: JsonObject
   /** The user in events; default: `local`. */
   readonly userId?: string
   /** False: nothing is recorded. */
@@ -141,9 +187,11 @@ export const optionChecks = {
     model: text,
     instructions: text,
     history: { fits: Array.isArray, expected: 'a list of prompts' },
+    state: table,
     userId: text,
     record: flag,
   } satisfies Checks<ConversationOptions>,
+  conversationPrompts: { cwd: text, env: table, home: text, overrides: texts } satisfies Checks<RecordOptions>,
   watch: {
     ...ofRuns,
     onMessage: { fits: (value) => typeof value === 'function', expected: 'a function' },

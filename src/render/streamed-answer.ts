@@ -65,6 +65,8 @@ export function createStreamedAnswer(write: Write): Renderer {
         if (streams && isAnswer && event.reasoning !== true) add(event.text)
         return
       case 'item.completed':
+      // what has arrived of a stopped answer stays
+      case 'prompt.error':
         finishLine()
         return
       case 'prompt.output': {
@@ -95,6 +97,7 @@ export function createStreamedAnswer(write: Write): Renderer {
           return
         case 'prompt.created':
         case 'prompt.output':
+        case 'prompt.error':
         case 'item.started':
         case 'item.delta':
         case 'item.completed':

@@ -1,6 +1,6 @@
 import { isSuspension, stopsRun } from '../base/error.ts'
 import { readPrompt } from '../agent/modes/stored-prompt.ts'
-import type { Json } from '../base/json.ts'
+import { defined, type Json, type JsonObject } from '../base/json.ts'
 import { giveTools } from '../team/tools.ts'
 import { chosenTools } from '../tool/toolbox/choose-tools.ts'
 import type { AgentSession } from '../event/agent.ts'
@@ -14,7 +14,7 @@ import type { PromptTarget } from '../load/prompt-target.ts'
 
 /** The operations of a front end on a conversation, in their order. */
 export type Operation =
-  | ({ readonly type: 'prompt'; readonly text: string } & PromptChoice)
+  | ({ readonly type: 'prompt'; readonly text: string } & Omit<PromptChoice, 'isFeedback'>)
   /** Stops the prompt in progress; later ones are executed. */
   | { readonly type: 'interrupt' }
   /** Answers a question, by the id of its `approval.requested` event or of the `tool.started` of its call. */
@@ -31,6 +31,8 @@ export interface ConverseOptions {
   readonly decide: (operation: Extract<Operation, { readonly id: string }>) => void
   readonly history: readonly Prompt[]
   readonly userId: string
+  /** Values for the executors of its prompts. */
+  readonly state?: JsonObject | undefined
   /** Called with the conversation once it is open. */
   readonly onOpen: (session: Pick<AgentSession, 'prompts'>) => void
 }
@@ -45,7 +47,7 @@ function stored(prompt: Prompt): Prompt {
  * @throws BatonError for what ends a run
  */
 export async function converse(
-  { target, operations, decide, history, userId, onOpen }: ConverseOptions,
+  { target, operations, decide, history, userId, state, onOpen }: ConverseOptions,
   context: RunContext,
 ): Promise<Ending> {
   const { settings, spec } = target
@@ -55,6 +57,8 @@ export async function converse(
     ...mainAgent({ settings, output: undefined, usesOwnAliases: false }, given),
     history: history.map(stored),
     userId,
+    isChat: true as const,
+    ...defined({ state }),
   }
   const session = await context.services.agents.open(agent, below(context, part('main')))
   onOpen(session)

@@ -91,7 +91,7 @@ export async function askMain(question: Question, around: RunContext): Promise<T
   const session = await context.services.agents.open(
     {
       ...mainAgent(question, given),
-      ...defined({ said: question.said }),
+      ...(question.said === undefined ? {} : { said: question.said, isChat: true }),
       // the user of a chat waits for its answer
       ...(settings.batch === true && question.said === undefined ? { isBatched: true } : {}),
     },

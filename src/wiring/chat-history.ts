@@ -30,7 +30,7 @@ export async function withHistory(
   }
   const shell = session && (isResumed ? { ...session.shell, start: () => undefined } : session.shell)
   const own = defined({ shell })
-  if (chat.after === undefined) return { ...target, ...own }
+  if (chat.after === undefined) return { ...target, ...own, said: [] }
   const { createChatReader, readChatContext } = await import('../journal/chat-context.ts')
   const reader = session && (session.reader ??= createChatReader())
   const runs = runsFolder({ env, home, workspace: target.workspace, runsDir: target.settings.runs.dir })
@@ -41,5 +41,5 @@ export async function withHistory(
   }
   const { spec, settings } = target
   const agents = settings.chat?.chain === 'once' ? [] : spec.agents
-  return { ...target, ...own, said: messages, granted: grants, spec: { ...spec, agents } }
+  return { ...target, ...own, said: chat.isApart === true ? [] : messages, granted: grants, spec: { ...spec, agents } }
 }

@@ -10,6 +10,7 @@ import { aipackBaseFolder, userFolders, userPricesFile, whyNoWorkspace } from '.
 import { sandboxMode, type Settings } from '../config/settings.ts'
 import type { Bus } from '../event/bus.ts'
 import {
+  type EndedPrompt,
   rootScope,
   type RunContext,
   type RunFolders,
@@ -20,7 +21,7 @@ import {
 import { decorate, type Effects, makesFile } from '../event/effects.ts'
 import type { AskPerson } from '../event/mcp.ts'
 import type { Meter } from '../event/meter.ts'
-import { placeText } from '../event/place.ts'
+import { type Place, placeText } from '../event/place.ts'
 import type { RunBudget } from '../journal/budget.ts'
 import { allRights, type Permission, type Rights, type ToolFilter } from '../event/permission.ts'
 import { createSources, type RunSources } from '../event/sources.ts'
@@ -220,6 +221,10 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
         mcp: run.servers.ofRun,
         isRecordedTool: run.isRecordedTool,
         askPerson,
+        recordPrompt:
+          run.replay === undefined
+            ? (at: Place, ended: EndedPrompt) => void journal.note({ k: 'prompt', p: placeText(at), ...ended })
+            : undefined,
       }),
       async sample(params, at) {
         const options = { ...at.scope.options, ...(target.kind === 'agent' && target.flagOptions) }

@@ -226,7 +226,7 @@ describe('an interrupted session', () => {
     expect((await session.ended)?.text).toBe('two')
   })
 
-  it('leaves no call without a result if tools are running', async () => {
+  it('leaves no call without a result if tools are running, and keeps those that had ended', async () => {
     const provider = createFakeProvider([calls('quick', 'slow'), says('two')])
     const world = await sessionWorld({ provider })
     let begun = (): void => {}
@@ -246,9 +246,10 @@ describe('an interrupted session', () => {
     const { messages = [] } = provider.requests[1] ?? {}
     expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'tool', 'user'])
     expect(messages.slice(2, 4).flatMap(({ parts }) => parts)).toMatchObject([
-      { type: 'tool_result', id: 'call_0', is_error: true },
+      { type: 'tool_result', id: 'call_0' },
       { type: 'tool_result', id: 'call_1', is_error: true },
     ])
+    expect(messages[2]?.parts[0]).not.toHaveProperty('is_error')
   })
 })
 

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { baton, type BatonResult, jsonLines, root } from '../helpers/baton.ts'
 import { serveTree } from '../helpers/http-served.ts'
 import type { ModelScript } from '../helpers/model-server.ts'
@@ -100,14 +100,14 @@ it('a message may be as long as a document', async () => {
 })
 
 it('/iter iterates on a prompt, and reports how many of its iterations succeeded (R4, R88, TV13)', async () => {
-  const { chat, told } = await world([
-    { text: 'Hello.' },
-    { text: 'Round one.' },
-    { text: 'Round two.' },
-    { text: 'Bye.' },
-  ])
-  const { stderr, code } = await chat(['Hi', '/iter 2 "Improve it"', 'And?'])
+  const texts = ['Hello.', 'Round one.', 'Round two.', 'Bye.', 'Round three.']
+  const { chat, told } = await world(texts.map((text) => ({ text })))
+  const { stderr, code } = await chat(['Hi', '/iter 2 "Improve it"', 'And?', '/iter --with-chat 1 "Go on"'])
   expect(code).toBe(0)
+  // iterations are on their own, unless the user wants it otherwise
+  expect(told(1)).toEqual([expect.stringMatching(/\nImprove it$/)])
+  expect(told(2)).toEqual([expect.stringMatching(/\nImprove it/)])
+  expect(told(4).slice(0, 2)).toEqual(['user: Hi', 'assistant: Hello.'])
   expect(stderr).toContain('Iterations: 2/2 succeeded (0 failed)\n')
   expect(stderr).toContain('Completed: 2/2 iterations\n')
   expect(told(3)).toEqual(['user: Hi', 'assistant: Hello.', 'user: Improve it', 'assistant: Round two.', 'user: And?'])
@@ -266,6 +266,86 @@ it('/undo reverts the changes of the last message, and the model is told; /save 
   expect(told(2).at(-1)).toBe('user: [I have undone the file changes of an earlier answer (all of them).]\n\nNow?')
   expect(readFileSync(join(cwd, 'talk.md'), 'utf8')).toContain('Make new.txt')
   expect(readFileSync(join(cwd, 'talk.md'), 'utf8')).toMatch(/\n====\n\nUnderstood\.\n$/)
+})
+
+describe('going back', () => {
+  const write = (path: string, content: string) => callsTools(['write', { path, content }])
+  const begun = [
+    { text: 'Hello.' },
+    write('a.txt', 'one\n'),
+    { text: 'Made.' },
+    callsTools(
+      ['edit', { path: 'a.txt', old_text: 'one', new_text: 'two' }],
+      ['write', { path: 'b.txt', content: 'b\n' }],
+    ),
+    { text: 'Changed.' },
+  ]
+  const untilMade = [
+    'user: Hi',
+    'assistant: Hello.',
+    'user: Make a',
+    'assistant: ',
+    expect.any(String),
+    'assistant: Made.',
+  ]
+
+  it('/rewind N restores the files of the runs after it, and no later message knows them, in whichever process', async () => {
+    const { chat, cwd, told } = await world([...begun, { text: 'Next.' }, { text: 'More.' }])
+    const lines = ['Hi', 'Make a', 'Change a', '/rewind', '/rewind 7', '/rewind 2', 'Next?']
+    const { stderr, code } = await chat(lines, '-y')
+    expect({ code, stderr }, stderr).toMatchObject({ code: 0 })
+    expect(stderr).toContain('1  Hi\n2  Make a  1 file changed\n3  Change a  2 files changed\n/rewind N goes back')
+    expect(stderr).toContain('error: "7" is not the number of a message (0 to 3)')
+    expect(stderr).toContain('restored a.txt, b.txt\nwent back to message 2: Make a\n')
+    expect([readFileSync(join(cwd, 'a.txt'), 'utf8'), existsSync(join(cwd, 'b.txt'))]).toEqual(['one\n', false])
+    expect(told(5)).toEqual([...untilMade, 'user: Next?'])
+    await chat(['More?'], '--continue')
+    expect(told(6)).toEqual([...untilMade, 'user: Next?', 'assistant: Next.', 'user: More?'])
+  })
+
+  it('/rewind changes nothing if a file has changed since, unless all files are to stay as they are', async () => {
+    const made = callsTools(
+      ['write', { path: 'a.txt', content: 'one\n' }],
+      ['write', { path: 'c.txt', content: 'c\n' }],
+    )
+    const { chat, cwd, told } = await world([...begun.with(1, made), { text: 'Next.' }])
+    await chat(['Hi', 'Make a', 'Change a'], '-y')
+    // the newer run could be undone, the older one cannot
+    writeFileSync(join(cwd, 'c.txt'), 'mine\n')
+    const refused = await chat(['/rewind 1'], '--continue')
+    expect(refused.code).toBe(2)
+    expect(refused.stderr).toContain(
+      'nothing was changed, because files cannot be restored: c.txt (it has changed since',
+    )
+    expect(refused.stderr).toContain('hint: /rewind N --keep-files goes back')
+    const files = ['a.txt', 'b.txt', 'c.txt'].map((name) => readFileSync(join(cwd, name), 'utf8'))
+    expect(files).toEqual(['two\n', 'b\n', 'mine\n'])
+    const { stdout } = await chat(['/rewind 2 --keep-files', 'Next?'], '--continue')
+    expect(stdout).toBe('Next.\n')
+    expect(['a.txt', 'b.txt', 'c.txt'].map((name) => readFileSync(join(cwd, name), 'utf8'))).toEqual(files)
+    expect(told(5).at(-2)).toBe('assistant: Made.')
+    expect(told(5).at(-1)).toContain('[We went back to this point of our conversation')
+  })
+
+  it('/fork N and --fork continue in a copy, and the original stays as it is', async () => {
+    const texts = ['One.', 'Two.', 'Three.', 'Four.', 'Five.']
+    const { chat, cwd, env, told } = await world(texts.map((text) => ({ text })))
+    await chat(['First', 'Second', '/fork 1', 'Third'])
+    expect(told(2)).toEqual(['user: First', 'assistant: One.', 'user: Third'])
+    const list = jsonLines((await baton(['chat', '--list', '--json'], { cwd, env })).stdout)
+    expect(list).toMatchObject([
+      { messages: 2, text: 'First' },
+      { messages: 2, text: 'First' },
+    ])
+    await chat(['Fourth'], '--resume', String(list[1]?.['id']))
+    expect(told(3)).toEqual(['user: First', 'assistant: One.', 'user: Second', 'assistant: Two.', 'user: Fourth'])
+    await chat(['Fifth'], '--resume', String(list[0]?.['id']), '--fork')
+    expect(told(4)).toEqual(['user: First', 'assistant: One.', 'user: Third', 'assistant: Three.', 'user: Fifth'])
+    const counts = jsonLines((await baton(['chat', '--list', '--json'], { cwd, env })).stdout)
+    expect(counts.map(({ messages }) => messages)).toEqual([3, 3, 2])
+    const lost = await chat(['x'], '--fork')
+    expect([lost.code, lost.stderr]).toEqual([2, expect.stringContaining('--fork needs the chat to copy')])
+  })
 })
 
 it('!command runs a command, and the model is told its output; a denied one is refused', async () => {

@@ -70,7 +70,7 @@ describe('a failure inside a stream', () => {
     expect(stderr).toContain('Invalid API key')
   })
 
-  it('is not an answer in a chat', async () => {
+  it('is no answer in a chat: the next message knows how far it came, and that it failed', async () => {
     const server = await startModelServer((_, index) => (index === 0 ? broken('half', boom) : { text: 'fine' }))
     onTestFinished(() => server.close())
     const cwd = tempTree({ '.git/HEAD': '', 'baton.toml': `${once}\n` })
@@ -82,6 +82,7 @@ describe('a failure inside a stream', () => {
     expect(stdout).toContain('fine')
     expect(server.requests.at(-1)?.body?.messages.filter(({ role }) => role !== 'system')).toEqual([
       { role: 'user', content: 'one' },
+      { role: 'assistant', content: 'half\n\n[This answer failed here, before it was finished.]' },
       { role: 'user', content: 'two' },
     ])
   })

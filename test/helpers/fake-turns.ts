@@ -23,7 +23,6 @@ export function fakeTurns(answers: readonly Partial<Reply>[], more: Partial<Turn
     id: 'p',
     mode: 'm',
     userId: 'ada',
-    model: 'normal',
     log,
     opener: testContext(),
     signal: new AbortController().signal,
@@ -40,6 +39,9 @@ export function fakeTurns(answers: readonly Partial<Reply>[], more: Partial<Turn
     tools: [],
     offered: ['look'],
     hasMail: async () => false,
+    broken: () => undefined,
+    undelivered: () => [],
+    lastPlace: () => [],
     async ask() {
       done.push('ask')
       return { text: '', calls: [], end: 'done', itemId: 'i', isLast: false, ...replies.shift() }

@@ -4,7 +4,13 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, it, onTestFinished } from 'vitest'
 import type { JsonObject } from '../../src/base/json.ts'
-import { type Conversation, type ConversationEvent, createConversations, type Prompt } from '../../src/index.ts'
+import {
+  type Conversation,
+  type ConversationEvent,
+  conversationPrompts,
+  createConversations,
+  type Prompt,
+} from '../../src/index.ts'
 import { baton } from '../helpers/baton.ts'
 import type { ModelReply } from '../helpers/model-server.ts'
 import { tempTree } from '../helpers/temp.ts'
@@ -155,17 +161,24 @@ function steps(content: string): JsonObject {
   return { todos: [{ content, status: 'pending' }] }
 }
 
-it('stops the current prompt, and accepts further ones', async () => {
-  const slow = { text: 'Slow.', gate: new Promise<void>(() => {}) }
+it('stops the current prompt, and accepts further ones, which know what it had said', async () => {
+  const slow = { text: 'So far.', chunks: ['So far', '.'], stallAfter: 1 }
   const { model, conversation, next, seen } = await world([slow, { text: 'Here.' }])
   conversation.submit({ type: 'prompt', text: 'First?' })
-  await expect.poll(() => model.requests).toHaveLength(1)
+  await next('item.delta')
   conversation.submit({ type: 'interrupt' })
   expect(await next('prompt.error')).toMatchObject({ state: 'cancelled' })
   conversation.submit({ type: 'prompt', text: 'Second?' })
   conversation.submit({ type: 'shutdown' })
   expect(await conversation.ended).toMatchObject({ stopReason: 'done' })
   expect(texts(seen)).toEqual(['Here.'])
+  const [first] = conversation.prompts()
+  expect(first).toMatchObject({ state: 'cancelled', output: [{ type: 'text', text: 'So far' }] })
+  expect(model.requests[1]?.body?.messages.map(({ role, content }) => [role, content])).toEqual([
+    ['user', 'First?'],
+    ['assistant', 'So far\n\n[The user stopped this answer here.]'],
+    ['user', 'Second?'],
+  ])
 })
 
 it('ends with its signal, during a prompt and between prompts', async () => {
@@ -260,4 +273,69 @@ it('continues from the prompts of another conversation, and records nothing on r
   expect((await conversation.ended).folder).toBeUndefined()
   const messages = model.requests.at(-1)?.body?.['messages'] as readonly { content: string }[]
   expect(messages.map(({ content }) => content)).toEqual(['Hi.', 'Hello.', 'Still there?'])
+})
+
+it('takes a model, a visibility and a state for each prompt, and refuses what would have no effect (R155, R161, R192)', async () => {
+  const plugin = `export default { id: 'p', setup: ({ modes }) => modes.register({
+    id: 'echo', name: 'Echo', createExecutor: ({ services, state }) =>
+      services.executor(async ({ say }) => { say(JSON.stringify(state)); return 'done' }),
+  }) }`
+  const folder = tempTree({ 'p.mjs': plugin })
+  const state = { name: 'ada', level: 1 }
+  const config = `plugins = [${JSON.stringify(join(folder, 'p.mjs'))}]\n`
+  const { model, conversation } = await world([{ text: 'One.' }, { text: 'Two.' }], { state }, config)
+  conversation.submit({ type: 'prompt', text: 'First', model: 'high', visible: false })
+  conversation.submit({ type: 'prompt', text: 'Second' })
+  conversation.submit({ type: 'prompt', text: 'Third', mode: 'echo', state: { level: 2 } })
+  conversation.submit({ type: 'prompt', text: 'Fourth', state: { level: 3 } })
+  expect(() => conversation.submit({ type: 'prompt', text: 'x', resumePrompt: {} } as never)).toThrow(
+    'a prompt that waits is not sent again',
+  )
+  expect(() => conversation.submit({ type: 'prompt', text: 'x', mood: 'code' } as never)).toThrow(
+    'the operation "prompt" has no field "mood"',
+  )
+  expect(() => conversation.submit({ type: 'prompt' } as never)).toThrow('the operation "prompt" needs "text"')
+  expect(() => conversation.submit({ type: 'stop' } as never)).toThrow('there is no operation "stop"')
+  conversation.submit({ type: 'shutdown' })
+  expect((await conversation.ended).error).toBeUndefined()
+  expect(model.requests.map(({ body }) => body?.model)).toEqual(['high', 'm'])
+  expect(conversation.prompts().map(({ visible, model: name, output }) => [visible, name, output])).toMatchObject([
+    [false, 'high', [{ text: 'One.' }]],
+    [true, 'normal', [{ text: 'Two.' }]],
+    [true, 'normal', [{ text: JSON.stringify({ ...state, level: 2 }) }]],
+  ])
+})
+
+it('gives the prompts of a recorded conversation back, of a program and of a chat, with what programs returned', async () => {
+  const replies = [{ text: 'output("Six."); done(); ({ six: 6 })' }, { text: 'Seven.' }, { text: 'Eight.' }]
+  const model = await startToolModel(replies)
+  const place = { cwd: tempTree({}), env: { BATON_GATEWAY_URL: model.url, BATON_HOME: tempTree() }, home: tempTree() }
+  const manager = createConversations({ ...place, model: 'm' })
+  const conversation = manager.open()
+  conversation.submit({ type: 'prompt', text: 'Count', mode: 'code' })
+  conversation.submit({ type: 'shutdown' })
+  await conversation.ended
+  const own = await conversationPrompts(conversation.id, place)
+  expect(own).toEqual(conversation.prompts())
+  expect(own).toMatchObject([
+    {
+      mode: 'code',
+      output: [
+        { function: 'code.execute', result: { output: 'Execution result: {"six":6}', value: { six: 6 } } },
+        { text: 'Six.' },
+      ],
+    },
+  ])
+  await baton(['chat', '-m', 'm'], { cwd: place.cwd, env: { ...place.env, HOME: place.home }, input: 'On\nMore\n' })
+  const chat = await conversationPrompts('last', place)
+  expect(chat).toMatchObject([
+    { input: 'On', state: 'completed', mode: 'classic', output: [{ text: 'Seven.' }] },
+    { input: 'More', output: [{ text: 'Eight.' }] },
+  ])
+  expect(await conversationPrompts(chat[0]?.id ?? '', place)).toEqual(chat)
+  await expect(conversationPrompts('20200101-000000-abcdef', place)).rejects.toThrow('20200101-000000-abcdef')
+  // another conversation continues it
+  const next = manager.open({ history: chat })
+  next.submit({ type: 'shutdown' })
+  expect((await next.ended).exitCode).toBe(0)
 })

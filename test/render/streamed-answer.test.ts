@@ -38,6 +38,13 @@ describe('an answer that is streamed', () => {
     ])
   })
 
+  it('stays as far as it had come if it is stopped', () => {
+    const error = { code: 'ABORTED', message: 'stopped' }
+    const stopped = inAsk({ type: 'prompt.error', prompt_id: 'p', state: 'cancelled', error })
+    const partial = inAsk({ type: 'prompt.output', prompt_id: 'p', index: 0, output: { type: 'text', item_id: ask } })
+    expect(written(planned(1), begun, piece(0, 'one\ntw'), partial, stopped)).toEqual(['one\n', 'tw\n'])
+  })
+
   it('is written as a whole if there are several tasks, or another agent prints something', () => {
     expect(written(planned(2), begun, piece(0, 'one\n'), ended)).toEqual([])
     const elsewhere = event({ type: 'item.delta', item_id: 'x', text: 'aside\n' }, 'main/task/0/ask')

@@ -10,6 +10,7 @@ import { openRun } from '../../src/journal/store.ts'
 import { createPermission } from '../../src/tool/permission.ts'
 import type { AnswerCall } from '../../src/tool/changes/plan-transaction.ts'
 import { type UndoOptions, type UndoReport, undoRun } from '../../src/undo/run.ts'
+import { type SeveralUndone, undoRuns } from '../../src/undo/several.ts'
 import { testContext } from '../helpers/context.ts'
 import { lookBelow } from '../helpers/look.ts'
 import { tempTree } from '../helpers/temp.ts'
@@ -24,6 +25,8 @@ export interface UndoWorld {
   /** Makes changes as one run; returns its folder. `end`: without one, the run was killed. */
   readonly run: (change: Change, end?: 'done' | 'none' | 'killed') => Promise<string>
   readonly undo: (folder: string, options?: Partial<UndoOptions>) => Promise<UndoReport>
+  /** Undoes several, newest first, or none. */
+  readonly undoAll: (folders: readonly string[]) => Promise<SeveralUndone>
   /** Everything below the workspace: content, permission bits, links. */
   readonly look: () => Readonly<Record<string, string>>
 }
@@ -62,6 +65,7 @@ export function undoWorld(
     runs,
     at,
     run,
+    undoAll: (folders) => undoRuns(folders, { workspace: root, env, home, mask, key, signal }),
     undo: (folder, options = {}) =>
       undoRun({
         folder,

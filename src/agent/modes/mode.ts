@@ -83,13 +83,11 @@ export interface ExecutorOptions extends PromptChoice {
   readonly history?: readonly Prompt[]
   /** The messages of this prompt. */
   readonly input?: readonly Message[]
-  /** Values shared by the prompts of the conversation. */
+  /** The values of the conversation, and over them those of the prompt; omitted: there are none. */
   readonly state?: JsonObject
   readonly maxRounds?: number
   /** The limit that the model is told, if that was another one when the run began. */
   readonly toldRounds?: number
-  /** A suspended prompt that is executed again: it keeps its id and outputs. */
-  readonly resumePrompt?: Prompt
   /** The options of the mode, which match its schema. */
   readonly options?: JsonObject
 }

@@ -13,7 +13,7 @@ const tool = z.object({
   input: z.json(),
   result: z.discriminatedUnion('type', [
     z.object({ type: z.literal('pending'), reason: z.string().exactOptional() }),
-    z.object({ type: z.literal('success'), output: z.string() }),
+    z.object({ type: z.literal('success'), output: z.string(), value: z.json().exactOptional() }),
     z.object({ type: z.literal('error'), error: z.string() }),
   ]),
   ...timed,
@@ -36,7 +36,7 @@ const promptSchema = z.object({
   id: z.string(),
   userId: z.string(),
   mode: z.string().default('classic'),
-  model: z.enum(['normal', 'high']).default('normal'),
+  model: z.string().min(1).default('normal'),
   visible: z.boolean().default(true),
   state: z.enum(['running', 'completed', 'waiting_for_approval', 'failed', 'cancelled']),
   input: z.string().exactOptional(),

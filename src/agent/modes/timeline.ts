@@ -2,7 +2,7 @@ import type { Json } from '../../base/json.ts'
 import type { FilePart } from '../../event/message.ts'
 import type { PromptOutput, PromptText, PromptTool } from '../../event/prompt.ts'
 
-type ToolEnd = { readonly output: string } | { readonly error: string }
+type ToolEnd = { readonly output: string; readonly value?: Json } | { readonly error: string }
 
 /** The outputs of a prompt, in the order in which they started. */
 export interface Timeline {
@@ -55,8 +55,7 @@ export function createTimeline(
       const started: PromptTool = { type: 'tool', ...call, result: { type: 'pending', ...reason }, start: time() }
       const index = add(started)
       return (end) => {
-        const result: PromptTool['result'] =
-          'error' in end ? { type: 'error', error: end.error } : { type: 'success', output: end.output }
+        const result: PromptTool['result'] = 'error' in end ? { type: 'error', ...end } : { type: 'success', ...end }
         outputs[index] = { ...started, result, end: time() }
       }
     },

@@ -40,6 +40,8 @@ const actions: { readonly [Name in Exclude<BuiltinName, 'exit'>]: Action } = {
   mode,
   model,
   undo,
+  fork: async (rest, session) => (await import('./go-back.ts')).fork(rest, session),
+  rewind: async (rest, session) => (await import('./go-back.ts')).rewind(rest, session),
   compact,
   cost,
   save,
@@ -80,17 +82,18 @@ async function help(_: string, { say, around }: Session): Promise<void> {
 
 /** Iterates on a prompt, in the foreground or in the background. */
 async function iter(rest: string, session: Session): Promise<void> {
-  const { isBackground, condition, prompt } = readIter(rest)
+  const { isBackground, knowsChat, condition, prompt } = readIter(rest)
   const overrides = [`iterate.condition=${JSON.stringify(condition)}`]
+  const message = { text: prompt, overrides, ...(knowsChat ? {} : { isApart: true as const }) }
   if (isBackground) {
     const id = await session.background.start(prompt, (watching, listener) =>
-      session.chat.send({ text: prompt, kind: 'background', overrides }, watching, listener),
+      session.chat.send({ ...message, kind: 'background' }, watching, listener),
     )
     session.say(`Started iterative task: ${id}`)
     return
   }
   let counts: string | undefined
-  await session.answer({ text: prompt, overrides }, (event) => {
+  await session.answer(message, (event) => {
     if (event.type !== 'iterate.completed' || !isJsonObject(event.result)) return
     const { iterations_succeeded: succeeded, iterations_attempted: attempted } = event.result
     counts = `${Number(succeeded)}/${Number(attempted)}`
@@ -340,6 +343,8 @@ function writtenFrontMatter(path: string): string | undefined {
 /** The arguments of `/iter`. */
 interface IterArguments {
   readonly isBackground: boolean
+  /** Whether its iterations get the earlier messages of the chat. */
+  readonly knowsChat: boolean
   /** A count or a duration, unparsed. */
   readonly condition: string
   readonly parsed: IterationCondition
@@ -347,7 +352,9 @@ interface IterArguments {
 }
 
 const usage =
-  'Usage: /iter [--background] COUNT|DURATION "PROMPT", for example /iter 5 "fix the tests" or /iter 2h "improve it".'
+  'Usage: /iter [--background] [--with-chat] COUNT|DURATION "PROMPT", for example /iter 5 "fix the tests" or /iter 2h "improve it".'
+
+const iterFlags: ReadonlySet<string> = new Set(['--background', '--with-chat'])
 
 /**
  * Reads the arguments of `/iter`. The prompt may be quoted; without quotes it is the rest of the line.
@@ -355,8 +362,9 @@ const usage =
  */
 export function readIter(rest: string): IterArguments {
   const words = wordsOf(rest)
-  const isBackground = words[0]?.text === '--background'
-  const [condition, first, second] = isBackground ? words.slice(1) : words
+  const end = words.findIndex(({ text }) => !iterFlags.has(text))
+  const flags = new Set(words.slice(0, end === -1 ? words.length : end).map(({ text }) => text))
+  const [condition, first, second] = words.slice(flags.size)
   const parsed = condition === undefined ? undefined : parseCondition(condition.text)
   if (condition === undefined) throw usageError('/iter needs a condition and a prompt', usage)
   if (parsed === undefined) {
@@ -368,5 +376,6 @@ export function readIter(rest: string): IterArguments {
   if (first === undefined) throw usageError('/iter: the prompt is missing', usage)
   const prompt = second === undefined ? first.text : rest.slice(first.start).trim()
   if (prompt.trim() === '') throw usageError('/iter: the prompt is empty', usage)
-  return { isBackground, condition: condition.text, parsed, prompt }
+  const [isBackground, knowsChat] = [flags.has('--background'), flags.has('--with-chat')]
+  return { isBackground, knowsChat, condition: condition.text, parsed, prompt }
 }

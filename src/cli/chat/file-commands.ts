@@ -24,11 +24,8 @@ export function fileCommands(around: Surroundings): Promise<ChatCommands> {
 export async function messageOf(command: ChatCommand, rest: string, session: Session): Promise<Outgoing> {
   const { text, settings } = expandCommand(command, rest, await toolsOf(session))
   const { tools, mode, model } = settings
-  const overrides = [
-    ...(tools === undefined ? [] : [`tools=${JSON.stringify(tools)}`]),
-    ...(mode === undefined ? [] : [`mode=${JSON.stringify(mode)}`]),
-  ]
-  return { text, overrides, ...defined({ model }) }
+  const overrides = tools === undefined ? [] : [`tools=${JSON.stringify(tools)}`]
+  return { text, overrides, ...defined({ model, mode }) }
 }
 
 /** Names or patterns of the tools that messages of the chat have. */

@@ -96,7 +96,7 @@ export async function chatSession({ chat, input, terminal, isReopened, ...parts 
       if (!flags.json && flags.level !== 'quiet') io.err(`${text}\n`)
     },
     async answer(message, onEvent) {
-      if (session.chat.isLong()) {
+      if (message.isApart !== true && session.chat.isLong()) {
         session.say(paint('dim', 'the chat has become long: summarizing it'))
         await session.compact()
       }

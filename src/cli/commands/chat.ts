@@ -1,6 +1,14 @@
 import { basename, dirname, join, resolve } from 'node:path'
 import { readdirSync } from 'node:fs'
-import { listAllChats, openChat, reopenChat } from '../../chat/chat.ts'
+import {
+  type Chat,
+  type ChatHost,
+  type ChatSettings,
+  forkChat,
+  listAllChats,
+  openChat,
+  reopenChat,
+} from '../../chat/chat.ts'
 import { defined } from '../../base/json.ts'
 import { harmless } from '../../base/terminal-text.ts'
 import { stateFolder } from '../../journal/run-id.ts'
@@ -35,7 +43,7 @@ export async function chatCommand(flags: Flags<'chat'>, io: CommandIo): Promise<
     ...(vars.length === 0 ? {} : { vars }),
   }
   const host = { ...around, what: 'baton chat', keepsTaken: true }
-  const chat = id === undefined ? openChat(host, { overrides: [], ...given }) : await reopenChat(host, id, given)
+  const chat = await chatOf(host, id, { forks: flags.fork, given })
   const terminal = isAttended(flags, io)
     ? terminalInput({
         io,
@@ -59,6 +67,16 @@ export async function chatCommand(flags: Flags<'chat'>, io: CommandIo): Promise<
   } finally {
     input.close()
   }
+}
+
+async function chatOf(
+  host: ChatHost,
+  id: string | undefined,
+  { forks, given }: { readonly forks: boolean; readonly given: Partial<ChatSettings> },
+): Promise<Chat> {
+  if (id !== undefined) return forks ? forkChat(host, id, { changed: given }) : reopenChat(host, id, given)
+  if (forks) throw usageError('--fork needs the chat to copy', 'Add --continue, or --resume ID; see baton chat --list.')
+  return openChat(host, { overrides: [], ...given })
 }
 
 async function listCommand(flags: Flags<'chat'>, io: CommandIo): Promise<number> {

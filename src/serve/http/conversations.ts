@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { displayPath } from '../../base/files.ts'
 import { defined } from '../../base/json.ts'
 import { findChat, listChats, type MessageKind } from '../../chat/chat-list.ts'
 import { ownerOfChat, ownerText } from '../../chat/chat-owner.ts'
@@ -21,7 +22,7 @@ interface PromptAsked {
   readonly mode?: string | undefined
   /** If omitted, a new conversation is started. */
   readonly conversationId?: string | undefined
-  /** A prompt file whose settings apply to a new conversation. */
+  /** A prompt file whose settings apply to a new conversation; of an existing one, the same file. */
   readonly file?: string | undefined
 }
 
@@ -45,7 +46,8 @@ interface ConversationMessage {
 export interface Conversations {
   /**
    * Resolves once the run of the prompt is recorded; the conversation is the history of its model.
-   * @throws Refusal 404 if the conversation does not exist, 409 if its last prompt is in progress
+   * @throws Refusal 404 if the conversation does not exist, 409 if its last prompt is in progress, or it is not of the
+   * named file
    */
   readonly ask: (asked: PromptAsked) => Promise<PromptBegun>
   readonly list: () => Promise<
@@ -71,18 +73,21 @@ export function createConversations(served: ServedWorkspace, held: ActiveRuns): 
   /** Ids of conversations whose last prompt is in progress. A new conversation has no id yet. */
   const busy = new Set<string>()
 
-  async function chatOf({ conversationId, file, model, mode }: PromptAsked): Promise<Chat> {
-    const ownMode = mode === undefined ? [] : [`mode=${JSON.stringify(mode)}`]
+  /** A conversation keeps the mode and the model that it is started with; those of a later prompt hold for it alone. */
+  async function chatOf({ conversationId, file, model = shared.model, mode }: PromptAsked): Promise<Chat> {
     if (conversationId === undefined) {
-      const overrides = [...shared.overrides, ...ownMode]
-      return openChat(host, { overrides, ...defined({ file, model: model ?? shared.model }) })
+      const overrides = [...shared.overrides, ...(mode === undefined ? [] : [`mode=${JSON.stringify(mode)}`])]
+      return openChat(host, { overrides, ...defined({ file, model }) })
     }
     const around = { ...host, ...defined({ session: sessions.get(conversationId) }) }
-    const chat = await reopenChat(around, conversationId, defined({ model }))
-    if (mode === undefined) return chat
-    const others = chat.settings().overrides.filter((one) => !one.startsWith('mode='))
-    chat.change({ overrides: [...others, ...ownMode] })
-    return chat
+    const chat = await reopenChat(around, conversationId)
+    if (file === undefined || chat.isOf(file)) return chat
+    await chat.close()
+    const own = chat.settings().file
+    const what = own === undefined ? 'has no prompt file' : `is of ${displayPath(cwd, own)}`
+    throw new Refusal(409, `conversation ${conversationId} ${what}, so it cannot use ${file}`, {
+      hint: 'Leave "file" out, or start another conversation with it by leaving "conversationId" out.',
+    })
   }
 
   /** Those that were not used for the longest time end; a prompt that comes later is told so. */
@@ -118,7 +123,8 @@ export function createConversations(served: ServedWorkspace, held: ActiveRuns): 
 
   return {
     async ask(asked) {
-      const { conversationId, input } = asked
+      const { conversationId, input, model, mode } = asked
+      const own = conversationId === undefined ? {} : defined({ model, mode })
       if (conversationId !== undefined && busy.has(conversationId)) throw inProgress(conversationId)
       if (conversationId !== undefined) busy.add(conversationId)
       let chat: Chat | undefined
@@ -132,7 +138,7 @@ export function createConversations(served: ServedWorkspace, held: ActiveRuns): 
         chat = opened
         const promptId = await held.begin((given) => {
           const run = begin(given.signal, (listener, signal) =>
-            opened.send({ text: input }, { signal, approver: approverOf(given.approve), patienceMs }, listener),
+            opened.send({ text: input, ...own }, { signal, approver: approverOf(given.approve), patienceMs }, listener),
           )
           run.result.then(end, end)
           return run

@@ -196,14 +196,40 @@ export const rejectBody = z.strictObject({
 })
 export const noBody = z.looseObject({})
 
+const ofLibraryOnly = new Map([
+  ['state', '"state" is for modes of plug-ins in a program: see createConversations() in docs/library.md'],
+  ['visible', '"visible" is not available here: each prompt is a run, and is listed'],
+  ['resumePrompt', 'a prompt that waits is not sent again: answer it with POST /prompts/ID/approve or /reject'],
+])
+
 /** A prompt for a new or an existing conversation. */
-export const promptBody = z.strictObject({
-  input: z.string().min(1).describe('The prompt.'),
-  model: z.string().min(1).max(500).optional(),
-  mode: z.string().min(1).max(100).optional().describe('The execution mode, as listed by `baton list modes`.'),
-  conversationId: z.string().min(1).max(100).optional().describe('If omitted, a new conversation is started.'),
-  file: path.optional().describe('A prompt file whose front matter applies to a new conversation.'),
-})
+export const promptBody = z.strictObject(
+  {
+    input: z.string().min(1).describe('The prompt.'),
+    model: z
+      .string()
+      .min(1)
+      .max(500)
+      .optional()
+      .describe('The name of a model, or an alias such as `normal` and `high`; a new conversation keeps it.'),
+    mode: z
+      .string()
+      .min(1)
+      .max(100)
+      .optional()
+      .describe('The execution mode, as listed by `baton list modes`; a new conversation keeps it.'),
+    conversationId: z.string().min(1).max(100).optional().describe('If omitted, a new conversation is started.'),
+    file: path
+      .optional()
+      .describe('A prompt file whose front matter applies to a new conversation; of an existing one, the same file.'),
+  },
+  {
+    error: ({ code, keys = [] }) =>
+      code === 'unrecognized_keys'
+        ? (keys as readonly string[]).flatMap((key) => ofLibraryOnly.get(key) ?? [])[0]
+        : undefined,
+  },
+)
 export const promptBegun = z
   .object({ conversationId: text, promptId: text })
   .meta({ id: 'PromptBegun', description: 'Each prompt is a run with the same id.' })

@@ -144,10 +144,11 @@ describe('a prompt of a session', () => {
     expect(types.indexOf('prompt.error')).toBe(types.indexOf('agent.failed') - 1)
   })
 
-  it('uses the highest effort if configured', async () => {
+  it('asks the model that it names, and the next one that of the conversation', async () => {
     const { session, provider } = await open([says('1'), says('2')])
     await session.answer(await session.send([user('Think.')], { model: 'high' }))
     await ask(session, user('And now?'))
-    expect(provider.requests.map(({ reasoning_effort }) => reasoning_effort)).toEqual(['high', undefined])
+    expect(provider.requests.map(({ model }) => model)).toEqual(['high', 'small'])
+    expect(session.prompts().map(({ model }) => model)).toEqual(['high', 'normal'])
   })
 })

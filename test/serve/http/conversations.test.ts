@@ -64,20 +64,21 @@ describe('POST /prompt', () => {
   })
 
   it('starts a conversation, or continues one whose model knows the earlier messages, in the given mode (R191, R192, R193)', async () => {
-    const { ask, get, model } = await world([{ text: 'One.' }, saying('Two.'), saying('Three.')])
+    const { ask, get, model } = await world([{ text: 'One.' }, saying('Two.'), { text: 'Three.' }])
     const { conversationId, promptId } = await ask({ input: 'First' })
     expect(promptId).toBe(conversationId)
     const second = await ask({ input: 'Second', conversationId, model: 'other', mode: 'code' })
     expect(second.conversationId).toBe(conversationId)
     await ask({ input: 'Third', conversationId })
     const [first, ...later] = model.requests.map(({ body }) => body)
-    expect(later.map((body) => body?.model)).toEqual(['other', 'other'])
+    // they hold for the prompt that names them
+    expect(later.map((body) => body?.model)).toEqual(['other', 'm'])
     expect(
       later
         .at(-1)
         ?.messages.filter(({ role }) => role !== 'system')
         .map(({ content }) => content),
-    ).toEqual(['First', 'One.', 'Second', expect.stringContaining('Two.'), 'Third'])
+    ).toEqual(['First', 'One.', 'Second', saying('Two.').text, 'Execution result: null', 'Two.', 'Third'])
     expect(later[0]?.messages[0]?.content).not.toBe(first?.messages[0]?.content)
     const list = schemas.conversationList.parse((await get('/api/conversations')).body)
     expect(list.conversations).toMatchObject([{ id: conversationId, messages: 3, text: 'First' }])
@@ -89,11 +90,57 @@ describe('POST /prompt', () => {
     ])
   })
 
-  it('of a prompt file uses its front matter', async () => {
-    const { ask, model } = await world([{ text: 'One.' }], { 'own.md': '+++\nmodel = "own"\n+++\nNot asked.\n' })
-    await ask({ input: 'Hello', file: 'own.md' })
+  it('keeps the mode and the model that its conversation was started with, if it names no others (R191, R193, R217)', async () => {
+    const replies = [saying('One.'), { text: 'Two.' }, saying('Three.')]
+    const { ask, model } = await world(replies)
+    const { conversationId } = await ask({ input: 'First', mode: 'code', model: 'high' })
+    await ask({ input: 'Second', conversationId, mode: 'classic', model: 'normal' })
+    await ask({ input: 'Third', conversationId })
+    expect(model.requests.map(({ body }) => body?.model)).toEqual(['high', 'normal', 'high'])
+    const isCode = model.requests.map(({ body }) =>
+      body?.messages.some(({ content }) => content.includes('output(text')),
+    )
+    expect(isCode).toEqual([true, false, true])
+  })
+
+  it('of a prompt file uses its front matter; a continued conversation uses no other file', async () => {
+    const { ask, post, model } = await world([{ text: 'One.' }, { text: 'Two.' }, { text: 'Three.' }], {
+      'own.md': '+++\nmodel = "own"\n+++\nNot asked.\n',
+      'other.md': 'Other.\n',
+    })
+    const { conversationId } = await ask({ input: 'Hello', file: 'own.md' })
     expect(model.requests[0]?.body?.model).toBe('own')
     expect(JSON.stringify(model.requests[0]?.body?.messages)).not.toContain('Not asked')
+    await ask({ input: 'Again', conversationId, file: './own.md' })
+    expect(await post('/prompt', { input: 'x', conversationId, file: 'other.md' })).toMatchObject({
+      status: 409,
+      body: {
+        error: { message: `conversation ${conversationId} is of own.md, so it cannot use other.md` },
+      },
+    })
+    const without = await ask({ input: 'Hello' })
+    expect(await post('/prompt', { input: 'x', conversationId: without.conversationId, file: 'own.md' })).toMatchObject(
+      {
+        status: 409,
+        body: {
+          error: { message: `conversation ${without.conversationId} has no prompt file, so it cannot use own.md` },
+        },
+      },
+    )
+  })
+
+  it('says why it does not take fields of other interfaces (R155, R161, R192)', async () => {
+    const { post } = await world([])
+    for (const [key, why] of [
+      ['state', 'is for modes of plug-ins in a program'],
+      ['visible', 'each prompt is a run, and is listed'],
+      ['resumePrompt', 'answer it with POST /prompts/ID/approve or /reject'],
+    ] as const) {
+      expect(await post('/prompt', { input: 'x', [key]: {} })).toMatchObject({
+        status: 400,
+        body: { error: { message: expect.stringContaining(why) } },
+      })
+    }
   })
 
   it('refuses an unknown conversation, one that is answering, and a body without a prompt', async () => {

@@ -46,7 +46,7 @@ export function openCodeMode(given: ModeInput, added: readonly PluginFunction[])
         ran = await runModelProgram(program, { box, work, signal })
         return ran.end.kind === 'error'
           ? { text: errorText(ran.end), isError: true }
-          : { text: feedbackText(logs, ran.end) }
+          : { text: feedbackText(logs, ran.end), structured: ran.end.value }
       },
       give({ text, isError = false }) {
         const { files, end: programEnd } = ran ?? { files: [], end: { kind: 'error', message: text } as const }

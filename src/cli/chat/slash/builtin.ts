@@ -9,8 +9,8 @@ export interface BuiltinCommand {
 export const builtinCommands = {
   help: { hint: '', summary: 'list the commands' },
   iter: {
-    hint: '[--background] COUNT|DURATION "PROMPT"',
-    summary: 'repeat a prompt, a number of times or for a duration',
+    hint: '[--background] [--with-chat] COUNT|DURATION "PROMPT"',
+    summary: 'repeat a prompt, a number of times or for a duration, without this chat or with it',
   },
   tasks: { hint: '', summary: 'list what runs in the background: tasks, and commands that the model has started' },
   stop: { hint: '[ID]', summary: 'stop one of them, or all tasks' },
@@ -19,6 +19,11 @@ export const builtinCommands = {
   mode: { hint: '[NAME]', summary: 'show or set the execution mode' },
   model: { hint: '[NAME]', summary: 'show or set the model' },
   undo: { hint: '', summary: 'restore the files that the last message has changed' },
+  fork: { hint: '[N]', summary: 'continue after message N in a copy of the chat (default: the last)' },
+  rewind: {
+    hint: '[N] [--keep-files]',
+    summary: 'go back to message N and restore the files; without N, list the messages',
+  },
   compact: { hint: '', summary: 'summarize the chat, so that later messages use fewer tokens' },
   cost: { hint: '', summary: 'show what the chat has used so far' },
   save: { hint: 'FILE', summary: 'save the chat as a prompt file' },

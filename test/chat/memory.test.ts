@@ -1,0 +1,157 @@
+import { describe, expect, it } from 'vitest'
+import { type Chat, type ChatHost, openChat, type Outgoing, reopenChat } from '../../src/chat/chat.ts'
+import type { RunEvent } from '../../src/event/event.ts'
+import { StopSignal } from '../../src/base/error.ts'
+import type { RunReport } from '../../src/wiring/conduct.ts'
+import type { ModelScript } from '../helpers/model-server.ts'
+import { tempTree } from '../helpers/temp.ts'
+import { callsTools, startToolModel, type ToolModel } from '../helpers/tool-model.ts'
+
+interface World {
+  readonly host: ChatHost
+  readonly model: ToolModel
+  readonly chat: Chat
+  /** Sends a message; `stopAt`: as with Ctrl-C, once there is such an event. */
+  readonly say: (chat: Chat, message: string | Outgoing, stopAt?: (event: RunEvent) => boolean) => Promise<RunReport>
+  /** What the model got in its nth request: role and text of each message except the system message. */
+  readonly told: (request: number) => readonly string[]
+}
+
+async function world(
+  replies: ModelScript,
+  {
+    files = {},
+    overrides = [],
+  }: { readonly files?: Record<string, string>; readonly overrides?: readonly string[] } = {},
+): Promise<World> {
+  const model = await startToolModel(replies)
+  const home = tempTree()
+  const cwd = tempTree({ 'baton.toml': 'model = "m"\n', ...files })
+  const env = { BATON_GATEWAY_URL: model.url, BATON_HOME: home, PATH: process.env['PATH'] }
+  const host = { cwd, env, home, what: 'a test', keepsTaken: true }
+  return {
+    host,
+    model,
+    chat: openChat(host, {
+      overrides: [
+        'write_mode=true',
+        'tools=["*"]',
+        'sandbox.mode="danger-full-access"',
+        'permission.bash="allow"',
+        ...overrides,
+      ],
+    }),
+    async say(chat, message, stopAt) {
+      const stop = new AbortController()
+      const given = typeof message === 'string' ? { text: message } : message
+      return chat.send(given, { signal: stop.signal }, (event) => {
+        if (stopAt?.(event) === true) stop.abort(new StopSignal('SIGINT', 130))
+      })
+    },
+    told: (request) =>
+      (model.requests.at(request)?.body?.messages ?? [])
+        .filter(({ role }) => role !== 'system')
+        .map(({ role, content }) => `${role}: ${content ?? ''}`),
+  }
+}
+
+const hasText = (event: RunEvent): boolean => event.type === 'item.delta' && event.text.includes('two')
+
+describe('a message that was stopped', () => {
+  it('is part of the conversation with what had arrived, also for another process', async () => {
+    const { chat, host, say, told } = await world([
+      { text: 'one two', chunks: ['one ', 'two'], stallAfter: 2 },
+      { text: 'Three.' },
+      { text: 'Four.' },
+    ])
+    expect(await say(chat, 'Count', hasText)).toMatchObject({ stopReason: 'cancelled', exitCode: 130 })
+    await say(chat, 'Go on')
+    const said = ['user: Count', 'assistant: one two\n\n[The user stopped this answer here.]', 'user: Go on']
+    expect(told(1)).toEqual(said)
+    chat.close()
+    const again = await reopenChat(host, 'last')
+    await say(again, 'More')
+    expect(told(2)).toEqual([...said, 'assistant: Three.', 'user: More'])
+  })
+
+  it('is part of it with the calls of its rounds and the results that they had', async () => {
+    const { chat, say, told } = await world(
+      [
+        callsTools(['read', { path: 'a.txt' }]),
+        callsTools(['read', { path: 'b.txt' }], ['bash', { command: 'sleep 60' }]),
+        { text: 'Good.' },
+      ],
+      { files: { 'a.txt': 'a\n', 'b.txt': 'b\n' } },
+    )
+    const read = new Set<string>()
+    await say(chat, 'Look', (event) => {
+      if (event.type === 'tool.completed' && event.name === 'read') read.add(event.id)
+      return read.size === 2
+    })
+    await say(chat, 'Well?')
+    expect(told(2)).toEqual([
+      'user: Look',
+      'assistant: ',
+      'tool: 1\ta',
+      'assistant: ',
+      'tool: 1\tb',
+      'tool: Error: interrupted',
+      'assistant: [The user stopped this answer here.]',
+      'user: Well?',
+    ])
+  })
+
+  it('has a place in it also if nothing had arrived, and if it failed', async () => {
+    let stop = (): void => {}
+    const replies = [
+      { text: 'late', stallAfter: 0 },
+      { status: 400, body: { error: { message: 'no' } } },
+      { text: 'Here.' },
+    ]
+    const { chat, say, told } = await world((_, index) => {
+      stop()
+      return replies[index] ?? {}
+    })
+    const asked = new AbortController()
+    stop = () => asked.abort(new StopSignal('SIGINT', 130))
+    await chat.send({ text: 'First' }, { signal: asked.signal }, () => {})
+    await say(chat, 'Second')
+    await say(chat, 'Third')
+    expect(told(2)).toEqual([
+      'user: First',
+      'assistant: [The user stopped this answer here.]',
+      'user: Second',
+      'assistant: [This answer failed here, before it was finished.]',
+      'user: Third',
+    ])
+  })
+})
+
+describe('in code mode', () => {
+  it('the next message knows what programs printed and returned (R180, R182, R192)', async () => {
+    const { chat, host, say, told } = await world(
+      [
+        { text: 'log("seen", 41); 41 + 1' },
+        { text: 'output("It is 42."); log("bye"); done(); 7' },
+        { text: 'output("Yes."); done()' },
+        { text: 'output("Really."); done()' },
+      ],
+      { overrides: ['mode="code"'] },
+    )
+    await say(chat, 'Sum')
+    const known = [
+      'user: Sum',
+      'assistant: log("seen", 41); 41 + 1',
+      'user: Logs:\nseen 41\n\nExecution result: 42',
+      'assistant: output("It is 42."); log("bye"); done(); 7',
+      'user: Logs:\nbye\n\nExecution result: 7',
+      'assistant: It is 42.',
+    ]
+    await say(chat, 'Sure?')
+    expect(told(2)).toEqual([...known, 'user: Sure?'])
+    chat.close()
+    await say(await reopenChat(host, 'last'), 'Really?')
+    expect(told(3).slice(0, 7)).toEqual([...known, 'user: Sure?'])
+    expect(told(3).slice(8)).toEqual(['user: Execution result: null', 'assistant: Yes.', 'user: Really?'])
+  })
+})
