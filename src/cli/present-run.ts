@@ -7,6 +7,7 @@ import {
   messageOf,
   OutputLost,
   StopSignal,
+  stopText,
 } from '../base/error.ts'
 import { durationText } from '../base/clock.ts'
 import { displayPath } from '../base/files.ts'
@@ -19,10 +20,14 @@ import {
   createAnswerRenderer,
   createJsonRenderer,
   createPinRenderer,
+  lineFlow,
+  pieceFlow,
   type Renderer,
   withHarmlessText,
   type Write,
 } from '../render/renderer.ts'
+import type * as Markdown from '../render/markdown.ts'
+import type { createStreamedAnswer } from '../render/streamed-answer.ts'
 import { noMask } from '../journal/secrets.ts'
 import { createStepRenderer, type StepOptions } from '../render/steps.ts'
 import { createPaint, paintDiff } from '../render/style.ts'
@@ -56,7 +61,9 @@ export async function presentRun<Report extends RunReport>(
   run: (listener: Listener, hold: Screen['hold']) => Promise<Report>,
 ): Promise<Report> {
   const result = openResult(flags, { ...io, cwd })
-  const screen = createScreen({ ...flags, ...view }, { ...io, env, result: result.write })
+  const isRendered = io.outIsTerminal && !flags.json && flags.raw !== true && flags.dry === undefined
+  const markdown = isRendered && env['TERM'] !== 'dumb' ? await import('../render/markdown.ts') : undefined
+  const screen = createScreen({ ...flags, ...view, markdown }, { ...io, env, result: result.write })
   let hasChanged = false
   let hasPlanned = false
   try {
@@ -144,7 +151,7 @@ async function reportEnd(report: RunReport, flags: GlobalFlags & RunFiles, io: C
   if (error instanceof StopSignal) {
     if (exitCode === closedPipe) return
     // lost output is reported at the end of the process
-    if (!(error instanceof OutputLost)) io.err(`${error.message}\n`)
+    if (!(error instanceof OutputLost)) io.err(`${stopText(error)}\n`)
   } else if (isWaitingForApproval(error)) {
     const { waitingLines } = await import('../render/approval.ts')
     const command = (words: string): string => `baton ${withPlace(words.replace('RUN', report.runId), flags)}`
@@ -186,19 +193,30 @@ const limitFlags: { readonly [limit: string]: string } = {
   'runs.max_size': '-c runs.max_size=SIZE',
 }
 
-/** What was repeated: the agents that got work by name, everything else by place. */
+/** What was repeated, and who did it. */
 async function repeatedText(repeated: RunReport['repeated']): Promise<string> {
-  const { agentOf } = await import('../event/sub-agents.ts')
+  const { askerText } = await import('../render/approval.ts')
   const texts = repeated.map(({ kind, place }) => {
-    const agent = agentOf(place)
-    return agent === undefined ? `${kind} ${place}` : `${kind} of ${agent}`
+    const who = askerText(place)
+    return `${repeatedKinds[kind] ?? kind}${who === '' ? '' : ` of ${who}`}`
   })
   return [...new Set(texts)].join(', ')
 }
 
+/** Kinds of effects, as people name them. */
+const repeatedKinds: { readonly [kind: string]: string } = {
+  model: 'a model call',
+  command: 'a command',
+  tool: 'a tool call',
+  http: 'a request',
+  approval: 'a question',
+}
+
 interface ViewOptions extends Pick<StepOptions, 'said'> {
   /** Creates the renderer for the answers. Default: they are shown when they are final. */
-  readonly answers?: (write: Write) => Renderer
+  readonly answers?: typeof createStreamedAnswer
+  /** How Markdown is shown on a terminal. Default: as it is written. */
+  readonly markdown?: Pick<typeof Markdown, 'createMarkdownFlow' | 'markdownText'> | undefined
   /** Further lines at the end of the live view. */
   readonly below?: (() => readonly string[]) | undefined
 }
@@ -225,7 +243,15 @@ export interface Screen extends Required<Renderer> {
  * live view if stderr is a watched terminal. Control characters of foreign text never reach a terminal.
  */
 export function createScreen(
-  { json, level, dry, answers: drawAnswers, below, said }: Pick<ResultFlags, 'json' | 'level' | 'dry'> & ViewOptions,
+  {
+    json,
+    level,
+    dry,
+    answers: drawAnswers,
+    markdown,
+    below,
+    said,
+  }: Pick<ResultFlags, 'json' | 'level' | 'dry'> & ViewOptions,
   io: ScreenIo & Pick<CommandIo, 'columns' | 'rows' | 'signal' | 'onContinue'>,
 ): Screen {
   const { env, out, outIsTerminal, err, draw, errIsTerminal, result } = io
@@ -241,17 +267,20 @@ export function createScreen(
   const above = live?.above ?? ((write: Write) => write)
   const outPaint = createPaint({ env, isTerminal: outIsTerminal })
   const writeOut = outIsTerminal ? above(out) : out
+  const look = { paint: outPaint, columns: io.columns }
   const finalAnswers = createAnswerRenderer(
     dry === 'changes' && outIsTerminal
       ? (text) => writeOut(paintDiff(text.split('\n'), outPaint).join('\n'))
       : writeOut,
+    markdown && { look: (text) => markdown.markdownText(text, look) },
   )
-  const answers =
-    drawAnswers === undefined
-      ? outIsTerminal
-        ? withHarmlessText(finalAnswers)
-        : finalAnswers
-      : drawAnswers((text) => writeOut(outIsTerminal ? harmless(text) : text))
+  const whole = outIsTerminal ? withHarmlessText(finalAnswers) : finalAnswers
+  const flow =
+    markdown?.createMarkdownFlow(writeOut, look) ??
+    (outIsTerminal && env['TERM'] === 'dumb'
+      ? pieceFlow(writeOut)
+      : lineFlow(writeOut, outIsTerminal ? harmless : undefined))
+  const answers = drawAnswers?.(writeOut, { flow, whole }) ?? whole
   return joined(
     [
       ...(isQuiet ? [] : [live ?? createPulseRenderer(err, { now })]),

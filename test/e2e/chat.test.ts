@@ -352,7 +352,7 @@ it.skipIf(!hasTmux)('works in a terminal: lines, a paste, an approval, Ctrl-C, t
   type('slow', 'Enter')
   await vi.waitFor(() => expect(model.requests).toHaveLength(4), { timeout: 20_000, interval: 100 })
   type('C-c')
-  await until('stopped by SIGINT')
+  await until('stopped')
   type('Up')
   await until('> slow')
   type('Enter')

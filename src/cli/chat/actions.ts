@@ -15,6 +15,7 @@ import { undoCommand } from '../commands/undo.ts'
 import { workspaceRuns } from '../runs-folder.ts'
 import { fileCommands } from './file-commands.ts'
 import type { Session } from './session.ts'
+import { permissions } from './permissions.ts'
 import { builtinCommands, type BuiltinName } from './slash/builtin.ts'
 import { wordsOf } from './slash/words.ts'
 import { displayPath, writeFileAtomic } from '../../base/files.ts'
@@ -35,6 +36,7 @@ const actions: { readonly [Name in Exclude<BuiltinName, 'exit'>]: Action } = {
   collab,
   mode,
   model,
+  permissions,
   undo,
   compact,
   cost,

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { messageOf as errorText, isBatonError, isSuspension, StopSignal } from '../../base/error.ts'
+import { messageOf as errorText, isBatonError, isSuspension, StopSignal, stopText } from '../../base/error.ts'
 import { harmless } from '../../base/terminal-text.ts'
 import type { Listener } from '../../event/bus.ts'
 import type { Chat, ChatHost, Outgoing, Watching } from '../../chat/chat.ts'
@@ -155,7 +155,8 @@ export async function chatSession({ chat, input, terminal, isReopened, ...parts 
     } catch (error) {
       if (io.signal.aborted) throw error
       // Ctrl-C at a question stops its message
-      if (error instanceof StopSignal || isSuspension(error)) session.say(errorText(error))
+      if (error instanceof StopSignal) session.say(stopText(error))
+      else if (isSuspension(error)) session.say(errorText(error))
       else report(error)
       return true
     }

@@ -17,6 +17,7 @@ export const builtinCommands = {
   collab: { hint: '[on|off]', summary: 'let the model start and lead a team of agents' },
   mode: { hint: '[NAME]', summary: 'show or set the execution mode' },
   model: { hint: '[NAME]', summary: 'show or set the model' },
+  permissions: { hint: '[revoke N|all]', summary: 'list what needs no further question, or revoke what was allowed' },
   undo: { hint: '', summary: 'restore the files that the last message has changed' },
   compact: { hint: '', summary: 'summarize the chat, so that later messages use fewer tokens' },
   cost: { hint: '', summary: 'show what the chat has used so far' },
