@@ -522,6 +522,7 @@ export const resumeDefaults: Omit<Flags<'resume'>, keyof GlobalFlags | keyof App
   until: undefined,
   maxRounds: undefined,
   timeout: undefined,
+  raw: false,
   output: undefined,
   report: undefined,
   record: undefined,

@@ -1,6 +1,7 @@
 import { shellWord } from '../base/command.ts'
 import {
   closedPipe,
+  isBatonError,
   isSuspension,
   isWaitingForApproval,
   limitOfRun,
@@ -12,7 +13,7 @@ import {
 import { durationText } from '../base/clock.ts'
 import { displayPath } from '../base/files.ts'
 import { defined } from '../base/json.ts'
-import { type Listener, withoutPieces } from '../event/bus.ts'
+import { isPiece, type Listener, withoutPieces } from '../event/bus.ts'
 import { isRoundLimit } from '../event/limits.ts'
 import { harmless, harmlessName } from '../base/terminal-text.ts'
 import { createLiveView, createPulseRenderer } from '../render/live.ts'
@@ -83,7 +84,7 @@ export async function presentRun<Report extends RunReport>(
       io.err(`not applied · ${paint('cyan', 'apply')}: baton ${withPlace(`apply ${report.runId}`, flags)}\n`)
     }
     if (isChat && isRoundLimit(report.error)) reportStopped(report, { ...io, env })
-    else await reportEnd(report, flags, { ...io, env })
+    else await reportEnd(isChat ? await inChatWords(report) : report, flags, { ...io, env })
     if (!isChat && (flags.report ?? env['GITHUB_STEP_SUMMARY'])) {
       const { reportRun } = await import('./report-file.ts')
       await reportRun(report, flags, { cwd, env, home: io.home, err: io.err })
@@ -126,6 +127,13 @@ async function reportChanges({ folder, runId }: RunReport, flags: GlobalFlags, i
   const commands = Object.entries({ see: `runs show ${runId} --diff`, undo: `undo ${runId}` })
   const ways = commands.map(([what, words]) => `${paint('cyan', what)}: baton ${withPlace(words, flags)}`)
   io.err([`${count} ${count === 1 ? 'file' : 'files'} changed`, ...ways].join(' · ') + '\n')
+}
+
+/** In a chat, a model is chosen by a command. */
+async function inChatWords(report: RunReport): Promise<RunReport> {
+  if (!isBatonError(report.error)) return report
+  const { inChat } = await import('./chat/next-message.ts')
+  return { ...report, error: inChat(report.error) }
 }
 
 function reportStopped({ error, mask }: RunReport, io: CommandIo): void {
@@ -286,7 +294,7 @@ export function createScreen(
       ...(isQuiet ? [] : [live ?? createPulseRenderer(err, { now })]),
       // before the steps, so that the pins of a round are above the line that starts the next one
       ...(isQuiet ? [] : [createPinRenderer(above(err), { paint })]),
-      createStepRenderer(above(err), { paint, level, ...defined({ said }) }),
+      createStepRenderer(above(err), { paint, level, showsOutput: errIsTerminal, ...defined({ said }) }),
       ...(elsewhere.length > 0 ? elsewhere : [answers]),
     ],
     live?.hold,
@@ -299,7 +307,7 @@ function joined(renderers: readonly Renderer[], hold: Screen['hold'] = () => () 
     hold,
     takesPieces: ofPieces.length > 0,
     event(event, result) {
-      for (const renderer of event.type === 'item.delta' ? ofPieces : renderers) renderer.event(event, result)
+      for (const renderer of isPiece(event) ? ofPieces : renderers) renderer.event(event, result)
     },
     close() {
       for (const renderer of renderers) renderer.close?.()

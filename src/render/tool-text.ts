@@ -97,6 +97,15 @@ export function resultLines(output: string): readonly string[] {
   return lines.length > shownLines ? [...shown, '…'] : shown.filter((line) => line !== '')
 }
 
+/** The last lines of a command's output. `tail`: of one that took a while, and may have printed more. */
+export function lastOutput(output: string, tail: string | undefined): readonly string[] {
+  const lines = (tail ?? output)
+    .split('\n')
+    .map((line) => oneLine(line.replaceAll('\t', '    '), mostColumns))
+    .filter((line) => line.trim() !== '' && line !== '[no output]')
+  return lines.length > shownLines ? ['…', ...lines.slice(-shownLines)] : lines
+}
+
 /** Why a call failed, in one line, without a trailing introduction to further lines. */
 export function failureText(output: string): string {
   const [first = ''] = output.replace(/^Error in tool "[^"]*": /, '').split('\n', 1)

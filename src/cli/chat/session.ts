@@ -168,13 +168,16 @@ export async function chatSession({ chat, input, terminal, isReopened, ...parts 
     if (flags.prompt !== undefined) await carryOut(flags.prompt)
   }
 
-  if (isTerminal)
+  if (isTerminal && !flags.json && flags.level !== 'quiet') {
+    const { headerLines } = await import('./next-message.ts')
+    for (const line of await headerLines(session, paint)) session.say(line)
     session.say(
       paint(
         'dim',
         'Enter sends, Alt-Enter adds a line, Ctrl-C stops an answer, Ctrl-D ends the chat; /help lists the commands.',
       ),
     )
+  }
   await attempt(() => begin().then(() => true))
   try {
     for (;;) {
