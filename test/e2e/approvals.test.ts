@@ -316,7 +316,7 @@ it('a question is withdrawn when another item of its step fails, and stays open 
   })
   const text = stripVTControlCharacters(output).replaceAll('\r', '')
   expect([code, text]).toEqual([0, expect.stringContaining('code 1\n')])
-  expect(text).toContain('every call of todo: withdrawn\n')
+  expect(text).toContain('every call of todo, [?]: withdrawn\n')
   const listed = await baton(['reject', 'last', '--no-resume', '--json'], { cwd, env })
   expect(JSON.parse(listed.stdout)).toMatchObject({ decided: [{ id: '1', tool: 'todo' }], open: [] })
 })
