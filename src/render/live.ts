@@ -3,6 +3,7 @@ import type { Renderer, Write } from './renderer.ts'
 import type { Paint } from './style.ts'
 import { formatClock, formatCost, formatCount, formatUsage, oneLine } from './format.ts'
 import type { Lane } from './lane.ts'
+import { outputLine } from './tool-text.ts'
 import { cutEnd, cutMiddle, cutStart, widthOf } from '../base/width.ts'
 
 export interface LiveOptions {
@@ -272,7 +273,7 @@ const mostOutput = 4
 function outputOf({ calls, activity }: Lane): readonly string[] {
   const [call, ...others] = calls.values()
   const lines = activity.kind === 'none' && others.length === 0 ? (call?.output ?? []) : []
-  return lines.map((line) => oneLine(line.replaceAll('\t', '    '))).filter((line) => line.trim() !== '')
+  return lines.map(outputLine).filter((line) => line.trim() !== '')
 }
 
 const leastTail = 12

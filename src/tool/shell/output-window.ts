@@ -40,7 +40,11 @@ export function createOutputWindow(atEachEnd = keptAtEachEnd): OutputWindow {
       size += bytes.length
     },
     size: () => size,
-    last: (count) => Buffer.concat([head.all(), tail.all()].map((part) => part.subarray(-count))).subarray(-count),
+    last(count) {
+      // what is between them was dropped
+      const parts = size > 2 * atEachEnd ? [tail.all()] : [head.all(), tail.all()]
+      return Buffer.concat(parts.map((part) => part.subarray(-count))).subarray(-count)
+    },
     take({ isWhole } = { isWhole: true }) {
       const printed = { head: head.all(), tail: tail.all(), lost: Math.max(0, size - 2 * atEachEnd) }
       const last = size > atEachEnd ? 'tail' : 'head'
