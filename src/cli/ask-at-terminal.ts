@@ -17,7 +17,7 @@ import { openerOf, placeText } from '../event/place.ts'
 import { waitingForApproval } from '../journal/approvals.ts'
 import { askerText, callLines, callQuestion, grantText } from '../render/approval.ts'
 import { createPaint, type Paint } from '../render/style.ts'
-import { type OfferedRange, offeredRanges } from '../tool/grant-ranges.ts'
+import { type OfferedRange, offeredRanges } from '../load/grant-ranges.ts'
 import type { ApproverIo } from './approver.ts'
 import { type AskLine, lineAsker } from './confirm.ts'
 

@@ -275,7 +275,8 @@ it('!command runs a command, and the model is told its output; a denied one is r
     '-c',
     'permission.bash."rm *"=deny',
   )
-  expect(stdout).toBe('out\nSeen.\n')
+  expect(stdout).toBe('Seen.\n')
+  expect(stderr).toContain('out\nexit code 3\n')
   expect(stderr).toContain('error: [permission] denies this command: rm x')
   expect(told(0)).toEqual([
     'user: [I ran the command echo out; exit 3 (exit code 3), which printed:\nout]\n\nWhat happened?',

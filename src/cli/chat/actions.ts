@@ -14,7 +14,6 @@ import { undoCommand } from '../commands/undo.ts'
 import { workspaceRuns } from '../runs-folder.ts'
 import { fileCommands } from './file-commands.ts'
 import type { Session } from './session.ts'
-import { permissions } from './permissions.ts'
 import { builtinCommands, type BuiltinName } from './slash/builtin.ts'
 import { wordsOf } from './slash/words.ts'
 import { displayPath, writeFileAtomic } from '../../base/files.ts'
@@ -35,7 +34,7 @@ const actions: { readonly [Name in Exclude<BuiltinName, 'exit'>]: Action } = {
   collab,
   mode,
   model,
-  permissions,
+  permissions: async (rest, session) => (await import('./permissions.ts')).permissions(rest, session),
   undo,
   compact,
   cost,

@@ -1,14 +1,10 @@
 import { join, sep } from 'node:path'
-import { BatonError, isBatonError, rewordError } from '../../base/error.ts'
+import { type BatonError, isBatonError, rewordError } from '../../base/error.ts'
 import { harmlessName } from '../../base/terminal-text.ts'
 import { loadRunSpec, type RunSpec } from '../../config/run-spec.ts'
 import { checkMode } from '../../load/check-mode.ts'
+import { type ModelInForce, modelInForce } from '../../load/model-in-force.ts'
 import { promptFileOf } from '../../load/target.ts'
-import type { ModelChoice } from '../../model/choice.ts'
-import { createProvider } from '../../model/create.ts'
-import { findLocalModel } from '../../model/local.ts'
-import { chooseModelFor } from '../../model/select.ts'
-import { loadModelTable } from '../../model/table.ts'
 import { packageRoot } from '../../package-root.ts'
 import { formatCost } from '../../render/format.ts'
 import type { Paint } from '../../render/style.ts'
@@ -37,7 +33,7 @@ export async function refuseMode(setting: string, session: Session): Promise<voi
  * The model that a name stands for, or the one of the next message.
  * @throws BatonError USAGE if there is none
  */
-export async function modelNamed(name: string | undefined, session: Session): Promise<ModelChoice> {
+export async function modelNamed(name: string | undefined, session: Session): Promise<ModelInForce> {
   return refused(async () => {
     const { settings } = await nextSpec(session)
     return chosenModel(name ?? settings.model, { settings }, session)
@@ -52,23 +48,12 @@ async function refused<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Also finds a key that is missing; nothing is sent. */
-async function chosenModel(
+function chosenModel(
   name: string | undefined,
-  { settings: { providers, gateway, model_aliases: aliases } }: Pick<RunSpec, 'settings'>,
+  { settings }: Pick<RunSpec, 'settings'>,
   { around: { env }, io: { signal }, isTerminal }: Session,
-): Promise<ModelChoice> {
-  const choice = await chooseModelFor(
-    name,
-    { env, providers, gateway, aliases },
-    {
-      loadTable: () => loadModelTable(join(packageRoot(), 'agents', 'models.toml')),
-      findLocal: () => findLocalModel({ env, signal }),
-      isAttended: isTerminal,
-    },
-  )
-  await createProvider(choice, { env })
-  return choice
+): Promise<ModelInForce> {
+  return modelInForce(name, settings, { env, signal, isAttended: isTerminal })
 }
 
 /** An error whose hint names `-m`, for somebody who is in a chat already. */
@@ -109,12 +94,11 @@ export async function headerLines(session: Session, paint: Paint): Promise<reado
     ...end.slice(1),
   ]
   try {
-    const { label, notice, provider } = await chosenModel(model, spec, session)
-    const name = provider.kind === 'offline' ? label : label.replace(/^([^:]+)::(.*)$/, '$2 ($1)')
-    const isMissing = provider.kind === 'offline' && notice !== undefined
+    const { label, isOffline, isFallback } = await chosenModel(model, spec, session)
+    const name = isOffline ? label : label.replace(/^([^:]+)::(.*)$/, '$2 ($1)')
     return [
       line([paint('bold', harmlessName(name)), ...parts]),
-      ...(isMissing ? [problem('no model is configured: answers only quote the given files')] : []),
+      ...(isFallback ? [problem('no model is configured: answers only quote the given files')] : []),
     ]
   } catch (error) {
     if (!isBatonError(error)) throw error

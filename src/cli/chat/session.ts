@@ -433,7 +433,7 @@ async function runShellLine(command: string, { chat, around, io }: Session): Pro
     .filter((text) => text !== '')
     .join('\n')
     .trimEnd()
-  if (output !== '') io.out(`${io.outIsTerminal ? harmless(output) : output}\n`)
+  if (output !== '') io.err(`${harmless(output)}\n`)
   const how = end.kind === 'exited' ? `exit code ${end.code}` : end.kind
   if (end.kind !== 'exited' || end.code !== 0) io.err(`${how}\n`)
   chat.note(`I ran the command ${command} (${how}), which printed:\n${output.slice(0, mostTold)}`)

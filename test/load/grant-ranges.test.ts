@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Action, Grant, RangeGrant } from '../../src/event/permission.ts'
 import { createApprovals } from '../../src/journal/approvals.ts'
 import { commandSubject } from '../../src/tool/command-line.ts'
-import { type OfferedRange, offeredRanges } from '../../src/tool/grant-ranges.ts'
+import { type OfferedRange, offeredRanges } from '../../src/load/grant-ranges.ts'
 import { toolVerdict } from '../../src/tool/tool-rules.ts'
 import { lineOf, mutated, randomFrom } from '../helpers/shell-lines.ts'
 
@@ -57,39 +57,43 @@ describe('the pattern that is offered for a command line', () => {
   })
 
   it.each([
-    ...['git status | cat', 'git status; git log', 'git status && ls', 'git status $(ls)', 'git status $x', 'ls *.ts'],
-    ...[
-      'git status > a.txt',
-      'git status\nls',
-      'A=1 git status',
-      './git status',
-      '/usr/bin/git status',
-      'git "sta tus"',
-    ],
-    ...['git -c core.pager=x log', 'git rebase -x ls', 'git push', 'git config alias.x !ls', 'npx tsc', 'npm exec x'],
-    ...[
-      'node a.js',
-      'python3 a.py',
-      'sh -c ls',
-      'bash a.sh',
-      'env ls',
-      'sudo ls',
-      'xargs ls',
-      'find . -delete',
-      'rm a',
-    ],
-    ...[
-      'curl example.com',
-      'make test',
-      'docker run x',
-      'npm run',
-      'npm run -s',
-      'ssh host ls',
-      'eval ls',
-      '',
-      '$x',
-      'gít status',
-    ],
+    'git status | cat',
+    'git status; git log',
+    'git status && ls',
+    'git status $(ls)',
+    'git status $x',
+    'ls *.ts',
+    'git status > a.txt',
+    'git status\nls',
+    'A=1 git status',
+    './git status',
+    '/usr/bin/git status',
+    'git "sta tus"',
+    'git -c core.pager=x log',
+    'git rebase -x ls',
+    'git push',
+    'git config alias.x !ls',
+    'npx tsc',
+    'npm exec x',
+    'node a.js',
+    'python3 a.py',
+    'sh -c ls',
+    'bash a.sh',
+    'env ls',
+    'sudo ls',
+    'xargs ls',
+    'find . -delete',
+    'rm a',
+    'curl example.com',
+    'make test',
+    'docker run x',
+    'npm run',
+    'npm run -s',
+    'ssh host ls',
+    'eval ls',
+    '',
+    '$x',
+    'gít status',
   ])('none for %j', (command) => {
     expect(wordsOf(command)).toBe(undefined)
   })

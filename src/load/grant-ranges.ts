@@ -1,6 +1,6 @@
 import { defined } from '../base/json.ts'
 import { type Action, grantFor, type Grant, onlyCommand } from '../event/permission.ts'
-import { isWriter, ownToolNames } from './toolbox/rows.ts'
+import { isWriter, ownToolNames } from '../tool/toolbox/rows.ts'
 
 /** What the user may allow besides one call. `call`: exactly this one, again. */
 export interface OfferedRange {
