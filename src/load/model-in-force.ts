@@ -1,10 +1,8 @@
-import { join } from 'node:path'
 import type { Settings } from '../config/settings.ts'
 import { createProvider } from '../model/create.ts'
 import { findLocalModel } from '../model/local.ts'
 import { chooseModelFor } from '../model/select.ts'
 import { loadModelTable } from '../model/table.ts'
-import { packageRoot } from '../package-root.ts'
 
 /** The model that a run would ask. */
 export interface ModelInForce {
@@ -25,10 +23,13 @@ export async function modelInForce(
   name: string | undefined,
   { providers, gateway, model_aliases: aliases }: Pick<Settings, 'providers' | 'gateway' | 'model_aliases'>,
   {
+    tableFile,
     env,
     signal,
     isAttended,
   }: {
+    /** `agents/models.toml`, absolute. */
+    readonly tableFile: string
     readonly env: Readonly<Record<string, string | undefined>>
     readonly signal: AbortSignal
     readonly isAttended: boolean
@@ -38,7 +39,7 @@ export async function modelInForce(
     name,
     { env, providers, gateway, aliases },
     {
-      loadTable: () => loadModelTable(join(packageRoot(), 'agents', 'models.toml')),
+      loadTable: () => loadModelTable(tableFile),
       findLocal: () => findLocalModel({ env, signal }),
       isAttended,
     },

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { modelInForce } from '../../src/load/model-in-force.ts'
 
@@ -6,7 +7,13 @@ const lab = { base_url: 'https://lab.test/v1', api_key_env: 'LAB_KEY' }
 function inForce(name: string | undefined, env: Readonly<Record<string, string>>) {
   const settings = { providers: { lab }, model_aliases: {} }
   const signal = new AbortController().signal
-  return modelInForce(name, settings, { env: { BATON_LOCAL_SERVERS: 'off', ...env }, signal, isAttended: true })
+  const tableFile = join(import.meta.dirname, '../../agents/models.toml')
+  return modelInForce(name, settings, {
+    tableFile,
+    env: { BATON_LOCAL_SERVERS: 'off', ...env },
+    signal,
+    isAttended: true,
+  })
 }
 
 it('says which model would answer, and that none is configured', async () => {

@@ -53,7 +53,8 @@ function chosenModel(
   { settings }: Pick<RunSpec, 'settings'>,
   { around: { env }, io: { signal }, isTerminal }: Session,
 ): Promise<ModelInForce> {
-  return modelInForce(name, settings, { env, signal, isAttended: isTerminal })
+  const tableFile = join(packageRoot(), 'agents', 'models.toml')
+  return modelInForce(name, settings, { tableFile, env, signal, isAttended: isTerminal })
 }
 
 /** An error whose hint names `-m`, for somebody who is in a chat already. */
