@@ -229,6 +229,11 @@ export class StopSignal extends Error {
   }
 }
 
+/** What a person is told about it: who pressed Ctrl-C knows by which signal it was stopped. */
+export function stopText({ exitCode, message }: StopSignal): string {
+  return exitCode === 130 ? 'stopped' : message
+}
+
 /** Exit code of a command whose output pipe was closed: 128 plus SIGPIPE. */
 export const closedPipe = 141
 

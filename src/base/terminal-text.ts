@@ -5,7 +5,7 @@
 const unsafe = String.raw`[^\P{Cc}\n\t]|[\p{Bidi_Control}\u2028\u2029\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]+`
 const colours = String.raw`\u001b\[[\d;:]*m`
 /** The codes that `Paint` writes (render/style.ts). */
-const ownColour = /^\u001b\[(?:0|1|2|22|3[1-6]|39)m$/ // oxlint-disable-line no-control-regex
+const ownColour = /^\u001b\[(?:0|[1-4]|9|2[2-4]|29|3[1-6]|39)m$/ // oxlint-disable-line no-control-regex
 
 /** Compiled when needed: reading Unicode classes takes a short run longer than everything it prints. */
 function pattern(...alternatives: readonly string[]): RegExp {

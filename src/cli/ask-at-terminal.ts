@@ -7,7 +7,7 @@ import {
   type Action,
   type Approver,
   type Decision,
-  grantFor,
+  type Grant,
   type HunkEdit,
   type HunkRemark,
   type Question,
@@ -17,8 +17,9 @@ import { type Hunk, hunkText, readDiff } from '../event/hunks.ts'
 import { hunkNumbers, hunksOf, partDecision } from '../event/review.ts'
 import { openerOf, placeText } from '../event/place.ts'
 import { waitingForApproval } from '../journal/approvals.ts'
-import { callLines, grantText } from '../render/approval.ts'
+import { askerText, callLines, callQuestion, grantText } from '../render/approval.ts'
 import { createPaint, type Paint } from '../render/style.ts'
+import { type OfferedRange, offeredRanges } from '../load/grant-ranges.ts'
 import type { ApproverIo } from './approver.ts'
 import { type AskLine, lineAsker } from './confirm.ts'
 
@@ -99,55 +100,124 @@ const shortExtent = { lines: 30, columns: 400 } as const
 
 async function askAboutTool(
   action: Extract<Action, { readonly kind: 'tool' }>,
-  { at }: Question,
+  { at, rule }: Question,
   asking: Asking,
 ): Promise<Decision> {
   const { put, paint, io, tell } = asking
   const hunks = hunkNumbers(action)
   const call = actionView(action)
-  const grant = grantFor(action)
-  const agent = placeText(openerOf(at))
+  const shown = (path: string): string => displayPath(io.cwd, path)
+  const who = askerText(placeText(openerOf(at)))
   const { lines, isCut, hides } = callLines(call, paint, shortExtent)
   let isHidden = hides
-  const asks = agent === '' ? '' : ` asks to use the tool`
-  tell([`${paint('dim', harmlessName(agent))}${asks} ${paint('bold', harmlessName(action.tool))}`.trim(), ...lines])
-  const always = grantText(grant, (path) => displayPath(io.cwd, path))
-  const more = `${hunks.length === 0 ? '' : ', [h]unk by hunk'}${isCut ? ', [s]how all' : ''}`
+  const asker = who === '' ? '' : `${paint('dim', `${who}:`)} `
+  tell([`${asker}${paint('bold', callQuestion(action, shown))}`, ...lines])
+  const always = offeredRanges(action, rule).map((range) => ({ ...range, text: grantText(range.grant, shown) }))
+  const choices: Choices = { always, span: io.span ?? 'run', hasHunks: hunks.length > 0, isCut }
   for (;;) {
-    const line = await put(
-      `allow it? [y]es, [n]o (or: no, because …), [a]lways in this ${io.span ?? 'run'}: ${always}${more}: `,
-    )
+    const line = await put(`allow it? ${choicesText(choices)}: `)
     if (line === undefined) throw waitingForApproval(action)
-    if (hunks.length > 0 && /^\s*h(?:unks?)?\s*$/i.test(line)) {
+    const answer = readAnswer(line, choices)
+    if (answer === undefined) continue
+    if (answer === 'help') tell(helpLines(choices))
+    else if (answer === 'hunks') {
       return (await askByHunk(action, { asking, name: harmlessName(action.tool), isOfAnswer: false })).decision
-    }
-    const answer = readAnswer(line)
-    const isConsent = answer === 'allow' || answer === 'always'
-    if (answer === 'show' || (isConsent && isHidden)) {
+    } else if (answer === 'show' || (isConsent(answer) && isHidden)) {
       tell(callLines(call, paint).lines)
-      if (isConsent) tell(['not everything was shown before; this is the whole call'])
+      if (answer !== 'show') tell(['not everything was shown before; this is the whole call'])
       isHidden = false
-    } else if (answer !== undefined) return answer === 'always' ? { always: grant } : answer
+    } else return answer
   }
 }
 
+function isConsent(answer: Decision): boolean {
+  return answer === 'allow' || (typeof answer === 'object' && 'always' in answer)
+}
+
+/** What may be answered about a call. */
+interface Choices {
+  readonly always: readonly (OfferedRange & { readonly text: string })[]
+  readonly span: 'run' | 'chat'
+  readonly hasHunks: boolean
+  readonly isCut: boolean
+}
+
+/** The key of each range, and its name. */
+const rangeKeys = {
+  call: { key: 'a', word: 'always', shown: '[a]lways' },
+  file: { key: 'a', word: 'always', shown: '[a]lways' },
+  commands: { key: 'p', word: 'pattern', shown: '[p]attern' },
+  edits: { key: 'e', word: 'edits', shown: '[e]dits' },
+} as const
+
+function choicesText({ always, span, hasHunks, isCut }: Choices): string {
+  const [first, ...wider] = always.map(({ kind, ...range }) => ({ ...range, shown: rangeKeys[kind].shown }))
+  return [
+    '[y]es, [n]o (or: no, because …)',
+    ...(first === undefined ? [] : [`${first.shown} in this ${span}: ${first.text}`]),
+    ...wider.map(({ shown, grant }) => `${shown}: ${shortText(grant)}`),
+    ...(hasHunks ? ['[h]unk by hunk'] : []),
+    ...(isCut ? ['[s]how all'] : []),
+    '[?]',
+  ].join(', ')
+}
+
+/** A wider range in a few words; the help has all of them. */
+function shortText(grant: Grant): string {
+  return 'range' in grant && grant.range === 'commands' ? `${harmlessName(grant.words)} *` : 'all files'
+}
+
+/** What each answer does. */
+function helpLines({ always, span, hasHunks, isCut }: Choices): readonly string[] {
+  const rows = [
+    ['y', 'this once'],
+    ['n', 'not this time'],
+    ['no, because …', 'not this time, and the model is told why, or what to do instead'],
+    ...always.map(({ kind, text }) => [
+      rangeKeys[kind].key,
+      `this and, until the ${span === 'chat' ? 'chat ends or is summarized' : 'run ends'}, ${text}`,
+    ]),
+    ...(hasHunks ? [['h', 'decide each hunk of the change']] : []),
+    ...(isCut ? [['s', 'show the whole call']] : []),
+    ['Ctrl-D', 'decide later'],
+  ]
+  const width = Math.max(...rows.map(([key = '']) => key.length))
+  const listed = span === 'chat' ? ['/permissions lists what is allowed in the chat, and revokes it.'] : []
+  const limits = always.some(({ kind }) => kind === 'commands' || kind === 'edits')
+    ? ['What [permission] denies or asks about by name, and protected files, are not in it.']
+    : []
+  return [...rows.map(([key = '', text = '']) => `  ${key.padEnd(width)}  ${text}`), ...limits, ...listed]
+}
+
 /** What the user typed; undefined if it is not an answer. */
-function readAnswer(line: string): 'allow' | 'deny' | 'always' | 'show' | { readonly remark: string } | undefined {
+function readAnswer(line: string, { always, hasHunks }: Choices): Decision | 'show' | 'help' | 'hunks' | undefined {
   const text = line.trim()
-  switch (text.toLowerCase()) {
+  const word = text.toLowerCase()
+  const range = always.find(({ kind }) => word === rangeKeys[kind].key || word === rangeKeys[kind].word)
+  if (range !== undefined) return { always: range.grant }
+  switch (word) {
     case 'y':
     case 'yes':
       return 'allow'
     case 'n':
     case 'no':
       return 'deny'
-    case 'a':
-    case 'always':
-      return 'always'
     case 's':
     case 'show':
       return 'show'
+    case '?':
+    case 'help':
+      return 'help'
+    case 'h':
+    case 'hunk':
+    case 'hunks':
+      return hasHunks ? 'hunks' : undefined
   }
+  return remarkIn(text)
+}
+
+/** A rejection with what to do differently: `no, because …`. */
+function remarkIn(text: string): { readonly remark: string } | undefined {
   const [, reason = ''] = /^no?(?:\s*[,:;.]\s*|\s+)(?:because\s+)?([^]*)$/i.exec(text) ?? []
   return reason === '' ? undefined : { remark: reason }
 }
@@ -260,8 +330,7 @@ function readChangeAnswer(line: string): ChangeAnswer | undefined {
     case 'edit':
       return 'edit'
   }
-  const answer = readAnswer(text)
-  return typeof answer === 'object' ? answer : undefined
+  return remarkIn(text)
 }
 
 interface ByHunk {

@@ -28,6 +28,10 @@ const requestFlags = {
 } as const satisfies FlagSpecs
 
 const timeout = { kind: 'text', describe: 'stop the run if it takes longer than this, for example 30m' } as const
+const raw = {
+  kind: 'switch',
+  describe: 'show answers on a terminal as they are written, not as rendered Markdown',
+} as const
 const output = { kind: 'text', describe: 'write the result to this file if the run succeeds' } as const
 const report = {
   kind: 'text',
@@ -84,6 +88,7 @@ export const commandSpecs = {
       },
       timeout,
       output,
+      raw,
       report,
       watch: {
         kind: 'switch',
@@ -115,6 +120,7 @@ export const commandSpecs = {
       sandbox: requestFlags.sandbox,
       collab: requestFlags.collab,
       'max-cost': { kind: 'text', describe: 'stop each message before it costs more than this many US dollars' },
+      raw,
       report: { ...report, describe: `${report.describe} (default: the one given to the run)` },
       ...approvalFlags,
     },
@@ -146,6 +152,7 @@ export const commandSpecs = {
       until: { kind: 'text', describe: 'repeat the work further, until this command exits with 0' },
       'max-rounds': { ...requestFlags['max-rounds'], describe: 'allow a model this many requests for one message' },
       timeout,
+      raw,
       output: {
         ...output,
         describe: 'write the result to this file if the run succeeds (default: the one given to the run)',
@@ -516,6 +523,7 @@ export const resumeDefaults: Omit<Flags<'resume'>, keyof GlobalFlags | keyof App
   until: undefined,
   maxRounds: undefined,
   timeout: undefined,
+  raw: false,
   output: undefined,
   report: undefined,
   record: undefined,

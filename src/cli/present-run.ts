@@ -1,17 +1,19 @@
 import { shellWord } from '../base/command.ts'
 import {
   closedPipe,
+  isBatonError,
   isSuspension,
   isWaitingForApproval,
   limitOfRun,
   messageOf,
   OutputLost,
   StopSignal,
+  stopText,
 } from '../base/error.ts'
 import { durationText } from '../base/clock.ts'
 import { displayPath } from '../base/files.ts'
 import { defined } from '../base/json.ts'
-import { type Listener, withoutPieces } from '../event/bus.ts'
+import { isPiece, type Listener, withoutPieces } from '../event/bus.ts'
 import { isRoundLimit } from '../event/limits.ts'
 import { harmless, harmlessName } from '../base/terminal-text.ts'
 import { type BelowLine, createLiveView, createPulseRenderer } from '../render/live.ts'
@@ -19,10 +21,14 @@ import {
   createAnswerRenderer,
   createJsonRenderer,
   createPinRenderer,
+  lineFlow,
+  pieceFlow,
   type Renderer,
   withHarmlessText,
   type Write,
 } from '../render/renderer.ts'
+import type * as Markdown from '../render/markdown.ts'
+import type { createStreamedAnswer } from '../render/streamed-answer.ts'
 import { noMask } from '../journal/secrets.ts'
 import { createStepRenderer, type StepOptions } from '../render/steps.ts'
 import { createPaint, paintDiff } from '../render/style.ts'
@@ -56,7 +62,9 @@ export async function presentRun<Report extends RunReport>(
   run: (listener: Listener, hold: Screen['hold']) => Promise<Report>,
 ): Promise<Report> {
   const result = openResult(flags, { ...io, cwd })
-  const screen = createScreen({ ...flags, ...view }, { ...io, env, result: result.write })
+  const isRendered = io.outIsTerminal && !flags.json && flags.raw !== true && flags.dry === undefined
+  const markdown = isRendered && env['TERM'] !== 'dumb' ? await import('../render/markdown.ts') : undefined
+  const screen = createScreen({ ...flags, ...view, markdown }, { ...io, env, result: result.write })
   let hasChanged = false
   let hasPlanned = false
   try {
@@ -76,7 +84,7 @@ export async function presentRun<Report extends RunReport>(
       io.err(`not applied · ${paint('cyan', 'apply')}: baton ${withPlace(`apply ${report.runId}`, flags)}\n`)
     }
     if (isChat && isRoundLimit(report.error)) reportStopped(report, { ...io, env })
-    else await reportEnd(report, flags, { ...io, env })
+    else await reportEnd(isChat ? await inChatWords(report) : report, flags, { ...io, env })
     if (!isChat && (flags.report ?? env['GITHUB_STEP_SUMMARY'])) {
       const { reportRun } = await import('./report-file.ts')
       await reportRun(report, flags, { cwd, env, home: io.home, err: io.err })
@@ -121,6 +129,13 @@ async function reportChanges({ folder, runId }: RunReport, flags: GlobalFlags, i
   io.err([`${count} ${count === 1 ? 'file' : 'files'} changed`, ...ways].join(' · ') + '\n')
 }
 
+/** In a chat, a model is chosen by a command. */
+async function inChatWords(report: RunReport): Promise<RunReport> {
+  if (!isBatonError(report.error)) return report
+  const { inChat } = await import('./chat/next-message.ts')
+  return { ...report, error: inChat(report.error) }
+}
+
 function reportStopped({ error, mask }: RunReport, io: CommandIo): void {
   const paint = createPaint({ env: io.env, isTerminal: io.errIsTerminal })
   io.err(`${paint('yellow', 'stopped')}: ${mask(harmless(messageOf(error)))}; your next message continues\n`)
@@ -144,7 +159,7 @@ async function reportEnd(report: RunReport, flags: GlobalFlags & RunFiles, io: C
   if (error instanceof StopSignal) {
     if (exitCode === closedPipe) return
     // lost output is reported at the end of the process
-    if (!(error instanceof OutputLost)) io.err(`${error.message}\n`)
+    if (!(error instanceof OutputLost)) io.err(`${stopText(error)}\n`)
   } else if (isWaitingForApproval(error)) {
     const { waitingLines } = await import('../render/approval.ts')
     const command = (words: string): string => `baton ${withPlace(words.replace('RUN', report.runId), flags)}`
@@ -186,19 +201,30 @@ const limitFlags: { readonly [limit: string]: string } = {
   'runs.max_size': '-c runs.max_size=SIZE',
 }
 
-/** What was repeated: the agents that got work by name, everything else by place. */
+/** What was repeated, and who did it. */
 async function repeatedText(repeated: RunReport['repeated']): Promise<string> {
-  const { agentOf } = await import('../event/sub-agents.ts')
+  const { askerText } = await import('../render/approval.ts')
   const texts = repeated.map(({ kind, place }) => {
-    const agent = agentOf(place)
-    return agent === undefined ? `${kind} ${place}` : `${kind} of ${agent}`
+    const who = askerText(place)
+    return `${repeatedKinds[kind] ?? kind}${who === '' ? '' : ` of ${who}`}`
   })
   return [...new Set(texts)].join(', ')
 }
 
+/** Kinds of effects, as people name them. */
+const repeatedKinds: { readonly [kind: string]: string } = {
+  model: 'a model call',
+  command: 'a command',
+  tool: 'a tool call',
+  http: 'a request',
+  approval: 'a question',
+}
+
 interface ViewOptions extends Pick<StepOptions, 'said'> {
   /** Creates the renderer for the answers. Default: they are shown when they are final. */
-  readonly answers?: (write: Write) => Renderer
+  readonly answers?: typeof createStreamedAnswer
+  /** How Markdown is shown on a terminal. Default: as it is written. */
+  readonly markdown?: Pick<typeof Markdown, 'createMarkdownFlow' | 'markdownText'> | undefined
   /** Further lines at the end of the live view. */
   readonly below?: (() => readonly BelowLine[]) | undefined
 }
@@ -225,7 +251,15 @@ export interface Screen extends Required<Renderer> {
  * live view if stderr is a watched terminal. Control characters of foreign text never reach a terminal.
  */
 export function createScreen(
-  { json, level, dry, answers: drawAnswers, below, said }: Pick<ResultFlags, 'json' | 'level' | 'dry'> & ViewOptions,
+  {
+    json,
+    level,
+    dry,
+    answers: drawAnswers,
+    markdown,
+    below,
+    said,
+  }: Pick<ResultFlags, 'json' | 'level' | 'dry'> & ViewOptions,
   io: ScreenIo & Pick<CommandIo, 'columns' | 'rows' | 'signal' | 'onContinue'>,
 ): Screen {
   const { env, out, outIsTerminal, err, draw, errIsTerminal, result } = io
@@ -241,23 +275,26 @@ export function createScreen(
   const above = live?.above ?? ((write: Write) => write)
   const outPaint = createPaint({ env, isTerminal: outIsTerminal })
   const writeOut = outIsTerminal ? above(out) : out
+  const look = { paint: outPaint, columns: io.columns }
   const finalAnswers = createAnswerRenderer(
     dry === 'changes' && outIsTerminal
       ? (text) => writeOut(paintDiff(text.split('\n'), outPaint).join('\n'))
       : writeOut,
+    markdown && { look: (text) => markdown.markdownText(text, look) },
   )
-  const answers =
-    drawAnswers === undefined
-      ? outIsTerminal
-        ? withHarmlessText(finalAnswers)
-        : finalAnswers
-      : drawAnswers((text) => writeOut(outIsTerminal ? harmless(text) : text))
+  const whole = outIsTerminal ? withHarmlessText(finalAnswers) : finalAnswers
+  const flow =
+    markdown?.createMarkdownFlow(writeOut, look) ??
+    (outIsTerminal && env['TERM'] === 'dumb'
+      ? pieceFlow(writeOut)
+      : lineFlow(writeOut, outIsTerminal ? harmless : undefined))
+  const answers = drawAnswers?.(writeOut, { flow, whole }) ?? whole
   return joined(
     [
       ...(isQuiet ? [] : [live ?? createPulseRenderer(err, { now })]),
       // before the steps, so that the pins of a round are above the line that starts the next one
       ...(isQuiet ? [] : [createPinRenderer(above(err), { paint })]),
-      createStepRenderer(above(err), { paint, level, ...defined({ said }) }),
+      createStepRenderer(above(err), { paint, level, showsOutput: errIsTerminal, ...defined({ said }) }),
       ...(elsewhere.length > 0 ? elsewhere : [answers]),
     ],
     live?.hold,
@@ -270,7 +307,7 @@ function joined(renderers: readonly Renderer[], hold: Screen['hold'] = () => () 
     hold,
     takesPieces: ofPieces.length > 0,
     event(event, result) {
-      for (const renderer of event.type === 'item.delta' ? ofPieces : renderers) renderer.event(event, result)
+      for (const renderer of isPiece(event) ? ofPieces : renderers) renderer.event(event, result)
     },
     close() {
       for (const renderer of renderers) renderer.close?.()

@@ -22,6 +22,8 @@ export interface ResultSink {
 
 export interface ResultFlags extends Pick<GlobalFlags, 'json' | 'level'> {
   readonly output: string | undefined
+  /** Answers are shown as they are written, also on a terminal. */
+  readonly raw?: boolean | undefined
   readonly dry?: 'req' | 'res' | 'changes' | undefined
   /** The file that is run, as given: its own answer must not overwrite it. */
   readonly file?: string | undefined

@@ -16,11 +16,16 @@ export interface BusOptions {
  */
 export interface Listener {
   (event: RunEvent, result?: string): void
-  /** Does not receive pieces of answers (`item.delta`); if no listener wants them, they are not created. */
+  /** Does not receive pieces (`isPiece`); if no listener wants them, they are not created. */
   readonly passesOverPieces?: true
 }
 
-/** The same listener without pieces of answers, which are the vast majority of events. */
+/** Whether an event only shows what is in progress: a piece of an answer, or of the output of a command. */
+export function isPiece({ type }: Pick<EventBody, 'type'>): boolean {
+  return type === 'item.delta' || type === 'tool.output'
+}
+
+/** The same listener without pieces, which are the vast majority of events. */
 export function withoutPieces(listener: Listener): Listener {
   const wrapped: Listener = (event, result) => listener(event, result)
   return Object.assign(wrapped, { passesOverPieces: true as const })
@@ -50,7 +55,7 @@ export function createBus({ runId, now, hide, begun }: BusOptions): Bus {
     seq += 1
     const result = resultIn(given)
     for (const listener of listeners) {
-      if (event.type === 'item.delta' && listener.passesOverPieces === true) continue
+      if (listener.passesOverPieces === true && isPiece(event)) continue
       try {
         listener(event, result)
       } catch {
@@ -65,7 +70,7 @@ export function createBus({ runId, now, hide, begun }: BusOptions): Bus {
 
   return {
     send(at, event) {
-      if (event.type === 'item.delta' && takersOfPieces === 0) return
+      if (takersOfPieces === 0 && isPiece(event)) return
       for (const piece of piecesOf(event)) send(at, piece)
     },
     hasSent: () => seq > 0,
@@ -151,6 +156,9 @@ function createPieces(begun: (text: string) => number): (event: EventBody) => re
 
   return (event) => {
     if (event.type === 'item.delta') return piece(event)
+    // the next one repeats its lines
+    if (event.type === 'tool.output')
+      return [{ ...event, text: event.text.slice(0, event.text.length - begun(event.text)) }]
     if (event.type === 'item.completed') return [...take(event.item.id), event]
     if (event.type === 'item.started') take(event.item.id)
     if (event.type === 'retry' || event.type === 'fallback') take(event.item_id)

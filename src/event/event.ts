@@ -374,6 +374,8 @@ const events = {
     ended: optional(always(true)),
     server: optional(text),
   },
+  /** The last lines that a running command has printed, without control sequences; not recorded. */
+  'tool.output': { id: text, name: text, text },
   /**
    * `output`: the result for the model, truncated to 2,000 characters. `reason`: `TOOL_NOT_FOUND` if the model has no
    * such tool. `denied`: denied by the permissions.

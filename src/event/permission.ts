@@ -139,7 +139,8 @@ export interface ToolFilter {
 
 export type Verdict =
   | { readonly kind: 'allow' }
-  | { readonly kind: 'ask' }
+  /** `rule`: the rule with a pattern that asks, as text; omitted: it is asked about in general. */
+  | { readonly kind: 'ask'; readonly rule?: string }
   /** The last three fields become the thrown error. */
   | { readonly kind: 'deny'; readonly reason: string; readonly code: ErrorCode; readonly hint?: string }
 
@@ -152,7 +153,7 @@ export interface Permission {
 }
 
 /**
- * The user's decision. `always`: allow this and calls with the same subject until the run ends. `remark`: deny, with a
+ * The user's decision. `always`: allow this and what the grant covers until the run ends. `remark`: deny, with a
  * reason or what to do differently. `expired`: no answer for this long. `hunks`: only these of a change.
  */
 export type Decision =
@@ -184,11 +185,14 @@ export interface HunkRemark {
   readonly text: string
 }
 
+/** Calls that need no further approval: those like one call, or a range that was shown to the user. */
+export type Grant = CallGrant | RangeGrant
+
 /**
- * Tool calls that need no further approval: those with the same subject, or all calls of the tool if there is none.
- * `folder`: only command lines that run there.
+ * Tool calls with the same subject, or all calls of the tool if there is none. `folder`: only command lines that run
+ * there.
  */
-export interface Grant {
+export interface CallGrant {
   readonly tool: string
   readonly subject?: ToolSubject
   readonly folder?: string
@@ -196,8 +200,32 @@ export interface Grant {
   readonly version?: string
 }
 
+/** The text of a command line that is a single command of which everything is known; undefined for other subjects. */
+export function onlyCommand(subject: ToolSubject | undefined): string | undefined {
+  if (subject?.kind !== 'command' || subject.doubt !== undefined || subject.unread === true) return undefined
+  const [command, ...others] = subject.commands
+  const [whole] = command?.texts ?? []
+  return others.length > 0 || whole?.isOpen === true ? undefined : whole?.text
+}
+
+/**
+ * A range covers only what is asked about in general, or by the `rule` that asked when it was given: a rule that names
+ * something more special asks again, and what is denied stays denied.
+ */
+export type RangeGrant = {
+  readonly rule?: string
+} &
+  /** Command lines of one command that begins with these words, in this folder, and of which everything is known. */
+  (
+    | { readonly range: 'commands'; readonly tool: string; readonly words: string; readonly folder?: string }
+    /** Changes of this file by these tools and by answers; `path`: absolute, with links resolved. */
+    | { readonly range: 'file'; readonly tools: readonly string[]; readonly path: string }
+    /** Changes of any file by these tools and by answers, but not that a file is deleted. */
+    | { readonly range: 'edits'; readonly tools: readonly string[] }
+  )
+
 /** The grant that `always` gives for a call. */
-export function grantFor({ tool, subject, version, about }: Extract<Action, { readonly kind: 'tool' }>): Grant {
+export function grantFor({ tool, subject, version, about }: Extract<Action, { readonly kind: 'tool' }>): CallGrant {
   return { tool, ...defined({ subject, version, folder: about?.folder }) }
 }
 
@@ -211,6 +239,8 @@ export interface Question {
   /** When it expires, in milliseconds since 1970. */
   readonly until?: number
   readonly signal: AbortSignal
+  /** The rule with a pattern that asks, as in a `Verdict`. */
+  readonly rule?: string
   /** Whether a grant given since it was asked covers it. */
   readonly isGranted: () => boolean
 }

@@ -1,9 +1,18 @@
 import { durationText, startLimit } from '../base/clock.ts'
 import { BatonError, isSuspension } from '../base/error.ts'
-import { canonicalJson, type Json } from '../base/json.ts'
+import { canonicalJson, defined, type Json } from '../base/json.ts'
 import { type ApprovalView, actionView } from '../event/action-view.ts'
 import type { EventBody } from '../event/event.ts'
-import { type Action, actionText, type Approver, type Decision, type Grant } from '../event/permission.ts'
+import {
+  type Action,
+  actionText,
+  type Approver,
+  type CallGrant,
+  type Decision,
+  type Grant,
+  onlyCommand,
+  type RangeGrant,
+} from '../event/permission.ts'
 import { openerOf, type Place, placeText } from '../event/place.ts'
 import { askUntil } from './ask-until.ts'
 import { grantIn, type PastApprovals } from './grants.ts'
@@ -30,6 +39,8 @@ interface Asked {
   readonly place: string
   /** When an older process first asked the question. */
   readonly since: number | undefined
+  /** The rule with a pattern that asks. */
+  readonly rule?: string | undefined
 }
 
 /** A question in its recorded form, and the way to its answer. */
@@ -54,8 +65,9 @@ export function createApprovals({ approver, before, limitMs, events, onWaiting }
   /** The versions of grants that name none, because another process gave them: that of their first use here. */
   const firstUse = new Map<Grant, string>()
 
-  function isGranted(action: Action): boolean {
+  function isGranted(action: Action, rule: string | undefined): boolean {
     return grants.some((grant) => {
+      if ('range' in grant) return isInRange(grant, action, rule)
       if (!covers(grant, action)) return false
       const { version } = action
       const given = grant.version ?? firstUse.get(grant) ?? version
@@ -73,16 +85,16 @@ export function createApprovals({ approver, before, limitMs, events, onWaiting }
   return {
     number,
     settle: (decision) => void grants.push(...grantIn(decision)),
-    open(action, { at, place, since }) {
+    open(action, { at, place, since, rule }) {
       const isUnanswerable = approver === 'deny' || (approver === undefined && since === undefined)
-      if (isUnanswerable && !isGranted(action)) throw needsApproval(action)
+      if (isUnanswerable && !isGranted(action, rule)) throw needsApproval(action)
       const asked = since ?? Date.now()
       const until = limitMs === undefined ? undefined : asked + limitMs
       const limited = until === undefined ? {} : { until }
       return {
         times: { asked, ...limited },
         async answer(signal) {
-          if (isGranted(action) || approver === 'allow') return 'allow'
+          if (isGranted(action, rule) || approver === 'allow') return 'allow'
           const id = number(place)
           const view = viewOf(action, { id, place: placeText(at), asked, ...limited })
           events?.(openerOf(at), requested(view))
@@ -94,7 +106,8 @@ export function createApprovals({ approver, before, limitMs, events, onWaiting }
               at,
               isReopened,
               signal: either,
-              isGranted: () => isGranted(action),
+              isGranted: () => isGranted(action, rule),
+              ...defined({ rule }),
               ...limited,
             })
           }
@@ -175,13 +188,37 @@ function expired(asked: number, until: number): Decision {
  * folder.
  */
 function covers(
-  { tool, subject, folder }: Grant,
+  { tool, subject, folder }: CallGrant,
   action: Action,
 ): action is Extract<Action, { readonly kind: 'tool' }> {
   if (action.kind !== 'tool' || action.tool !== tool) return false
   if (folder !== undefined && folder !== action.about?.folder) return false
   const text = (value: unknown): string => canonicalJson((value ?? null) as Json)
   return text(subject) === text(action.subject)
+}
+
+/** Whether a range covers a call, or a change of an answer, about which a rule with a pattern asks or none does. */
+function isInRange(grant: RangeGrant, action: Action, rule: string | undefined): boolean {
+  if (rule !== undefined && rule !== grant.rule) return false
+  switch (grant.range) {
+    case 'commands': {
+      const { tool, words, folder } = grant
+      if (action.kind !== 'tool' || action.tool !== tool || action.about?.folder !== folder) return false
+      const command = onlyCommand(action.subject)
+      return command !== undefined && `${command} `.startsWith(`${words} `)
+    }
+    case 'file':
+      return changedPath(action, grant.tools) === grant.path
+    case 'edits':
+      return changedPath(action, grant.tools) !== undefined
+  }
+}
+
+/** The path (absolute, links resolved) of the file that would be changed; undefined for everything else. */
+function changedPath(action: Action, tools: readonly string[]): string | undefined {
+  if (action.kind === 'write') return action.path
+  if (action.kind !== 'tool' || !tools.includes(action.tool)) return undefined
+  return action.subject?.kind === 'path' ? action.subject.path : undefined
 }
 
 /** The error for a question that is answered later. */

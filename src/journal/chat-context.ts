@@ -7,7 +7,7 @@ import { type Message, textMessage, textOf, toolCallsOf } from '../event/message
 import { stoppedAnswer } from '../event/stopped-answer.ts'
 import type { Grant } from '../event/permission.ts'
 import { chatPlaceOf, type ChatPlace } from './chat-place.ts'
-import { grantIn } from './grants.ts'
+import { grantIn, grantKey, revokedIn } from './grants.ts'
 import type { JournalRecord } from './record.ts'
 import type { SecretMask } from './secrets.ts'
 import { openFileRecords, type RecordSource } from './source.ts'
@@ -18,6 +18,8 @@ export interface ChatContext {
   readonly messages: readonly Message[]
   /** What the user allowed for the rest of the chat, since the last summary. */
   readonly grants: readonly Grant[]
+  /** The runs that were read, newest first. */
+  readonly runs: readonly string[]
   /** A run whose record is missing: everything said up to it is lost. */
   readonly lost?: string
 }
@@ -41,18 +43,19 @@ export async function readChatContext(
   for (let id: string | undefined = last; id !== undefined && !seen.has(id);) {
     seen.add(id)
     const folder = join(runs, id)
-    if (!existsSync(folder)) return { messages: said, grants, lost: id }
+    if (!existsSync(folder)) return { messages: said, grants, runs: [...seen], lost: id }
     const { chat, messages, granted, isSummarized } = await read(folder, mask)
-    grants.push(...granted)
+    const revoked = revokedIn(folder)
+    grants.push(...granted.filter((grant) => !revoked.has(grantKey(grant))))
     const summary = chat?.isSummary === true ? messages.findLast(({ role }) => role === 'assistant') : undefined
     if (summary !== undefined && textOf(summary).trim() !== '') {
-      return { messages: [summaryMessage(textOf(summary)), ...said], grants }
+      return { messages: [summaryMessage(textOf(summary)), ...said], grants, runs: [...seen] }
     }
     if (chat?.isSummary !== true) said = [...messages, ...said]
-    if (chat?.isSummary !== true && isSummarized) return { messages: said, grants }
+    if (chat?.isSummary !== true && isSummarized) return { messages: said, grants, runs: [...seen] }
     id = chat?.after
   }
-  return { messages: said, grants }
+  return { messages: said, grants, runs: [...seen] }
 }
 
 interface RecordedMessage {

@@ -196,7 +196,8 @@ export function createEffects(options: EffectsOptions): Effects {
         const verdict = permission.check(action)
         if (verdict.kind === 'deny') throw denialError(verdict)
         if (verdict.kind === 'allow') return { action }
-        return permitOf(action, await captureAsync(() => askPerson(at, action, since)))
+        const { rule } = verdict
+        return permitOf(action, await captureAsync(() => askPerson(at, action, { since, rule })))
       },
 
       changeFile(at, asked, plan, permit) {
@@ -248,7 +249,11 @@ export function createEffects(options: EffectsOptions): Effects {
     return effects
   }
 
-  async function askPerson(at: Place, action: Action, since: number | undefined): Promise<Decision> {
+  async function askPerson(
+    at: Place,
+    action: Action,
+    asked: { readonly since: number | undefined; readonly rule: string | undefined },
+  ): Promise<Decision> {
     const place = [...at, part('approval')]
     // most runs have no approvals
     approvals ??= import('./approvals.ts').then(({ createApprovals }) =>
@@ -256,7 +261,7 @@ export function createEffects(options: EffectsOptions): Effects {
     )
     const { open, number, settle } = await approvals
     const p = placeText(place)
-    const { times, answer } = open(action, { at, place: p, since })
+    const { times, answer } = open(action, { at, place: p, ...asked })
     const isBegun = (): void => void number(p)
     const { about } = action
     const told = about === undefined ? times : { ...times, about: { ...about } }

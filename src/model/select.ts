@@ -90,9 +90,8 @@ function throughGateway(gateway: HostTarget, asked: AskedName, sources: ModelSou
   return chosen(gateway, model === undefined ? asked : { ...model, suffix: role?.suffix ?? model.suffix })
 }
 
-function gatewayDefault({ env, gateway, aliases }: ModelSources): AskedName | undefined {
-  // a gateway from the environment does not use the config's default model
-  const model = readVariable(env, gatewayUrlEnv) === undefined ? gateway?.default_model : undefined
+function gatewayDefault({ gateway, aliases }: ModelSources): AskedName | undefined {
+  const model = gateway?.default_model
   return model === undefined ? undefined : lookUpAlias(model, aliases)
 }
 

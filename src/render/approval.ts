@@ -2,7 +2,7 @@ import { isJsonObject, type Json } from '../base/json.ts'
 import { harmlessLines, harmlessName } from '../base/terminal-text.ts'
 import type { ApprovalView, ActionView } from '../event/action-view.ts'
 import { agentOf } from '../event/sub-agents.ts'
-import type { Grant, ReviewPlace } from '../event/permission.ts'
+import type { Action, Grant, RangeGrant, ReviewPlace } from '../event/permission.ts'
 import { readDiff } from '../event/hunks.ts'
 import { type Paint, paintDiff } from './style.ts'
 
@@ -116,7 +116,9 @@ function visible(line: string): string {
 }
 
 /** What `always` allows, precisely: `every call of todo`, `edit of src/a.ts`, `bash with exactly: npm test`. */
-export function grantText({ tool, subject, folder }: Grant, shown: (path: string) => string): string {
+export function grantText(grant: Grant, shown: (path: string) => string): string {
+  if ('range' in grant) return rangeText(grant, shown)
+  const { tool, subject, folder } = grant
   const name = harmlessName(tool)
   switch (subject?.kind) {
     case undefined:
@@ -131,6 +133,56 @@ export function grantText({ tool, subject, folder }: Grant, shown: (path: string
     case 'name':
       return `${name} of ${harmlessName(subject.name)}`
   }
+}
+
+function rangeText(grant: RangeGrant, shown: (path: string) => string): string {
+  switch (grant.range) {
+    case 'commands': {
+      const { tool, words, folder } = grant
+      return `${harmlessName(tool)} with ${harmlessName(words)} *${folder === undefined ? '' : ` ${inFolder(folder)}`}`
+    }
+    case 'file':
+      return `changes of ${harmlessName(shown(grant.path))}`
+    case 'edits':
+      return 'changes of all files'
+  }
+}
+
+/** A call as a question in plain words: `edit src/a.ts?`, `run this command?`, `use todo?`. */
+export function callQuestion(
+  { tool, subject }: Extract<Action, { readonly kind: 'tool' }>,
+  shown: (path: string) => string,
+): string {
+  const name = harmlessName(tool)
+  switch (subject?.kind) {
+    case 'path':
+      return `${name} ${harmlessName(shown(subject.path))}?`
+    case 'host':
+      return `${name} from ${harmlessName(subject.host)}?`
+    case 'command':
+      return 'run this command?'
+    case 'name':
+    case 'any':
+    case undefined:
+      return tool === 'exit_plan' ? 'carry out this plan?' : `use ${name}?`
+  }
+}
+
+/**
+ * Who works at a place, in plain words: an agent by its name, a step or member by its own, a task by its number if it
+ * is not the first; empty for the main agent.
+ */
+export function askerText(place: string): string {
+  const agent = agentOf(place)
+  if (agent !== undefined) return harmlessName(agent)
+  const [, task] = /^(?:\w+\/\d+\/)*?(?:main\/)?task\/(\d+)(?=\/|$)/.exec(place) ?? []
+  const [, kind, name] = /^.*\/(step|member)\/([^/#]+)/.exec(place) ?? []
+  const [, script] = /^.*(?:^|\/)(?:pre|pre_task|post_task|post)\/\d+:([^/#]+)/.exec(place) ?? []
+  return [
+    ...(task === undefined || task === '0' ? [] : [`task ${Number(task) + 1}`]),
+    ...(name === undefined ? [] : [`${kind} ${harmlessName(name)}`]),
+    ...(script === undefined ? [] : [harmlessName(script)]),
+  ].join(', ')
 }
 
 function inFolder(folder: string): string {

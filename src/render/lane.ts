@@ -38,6 +38,8 @@ interface ShownCall {
   readonly text: string
   /** Progress, if its server reports any. */
   readonly progress?: string
+  /** The last lines that it has printed. */
+  readonly output?: readonly string[]
 }
 
 export type Activity =

@@ -3,6 +3,7 @@ import type { Renderer, Write } from './renderer.ts'
 import type { Paint } from './style.ts'
 import { formatClock, formatCost, formatCount, formatUsage, oneLine } from './format.ts'
 import type { Lane } from './lane.ts'
+import { outputLine } from './tool-text.ts'
 import { cutEnd, cutMiddle, cutStart, widthOf } from '../base/width.ts'
 
 export interface LiveOptions {
@@ -261,13 +262,24 @@ function manyLanes(lanes: readonly Lane[], most: number, frame: Frame): readonly
 
 const indent: Segment = { text: '  ' }
 
-/** The only task of a run has a second line: the end of the streamed text. */
+/** The only task of a run has further lines: the end of the streamed text, or of the output of its command. */
 function onlyLane([lane]: readonly Lane[], most: number, frame: Frame): readonly Line[] {
   if (lane === undefined) return []
   const line = fitLine([indent, { text: cutMiddle(lane.label, frame.columns - 2) }, ...stepsOf(lane, frame)], frame)
   const tail = tailOf(lane, frame.columns - 2)
-  const lines = tail === '' ? [line] : [line, fitLine([indent, { text: tail, format: 'dim' }], frame)]
-  return lines.slice(0, most)
+  const room = Math.min(most - 1, mostOutput)
+  const below = tail === '' ? (room < 1 ? [] : outputOf(lane).slice(-room)) : [tail]
+  return [line, ...below.map((text) => fitLine([indent, { text, format: 'dim' }], frame))].slice(0, most)
+}
+
+/** Maximum lines of a running command's output. */
+const mostOutput = 4
+
+/** What the only call in progress has printed. */
+function outputOf({ calls, activity }: Lane): readonly string[] {
+  const [call, ...others] = calls.values()
+  const lines = activity.kind === 'none' && others.length === 0 ? (call?.output ?? []) : []
+  return lines.map(outputLine).filter((line) => line.trim() !== '')
 }
 
 const leastTail = 12

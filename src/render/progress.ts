@@ -279,6 +279,11 @@ export function createProgress(clock: () => number): ProgressKeeper {
         return within(place, (lane) => lane.calls.set(event.id, { text: callText(event.name, event.input) }))
       case 'tool.progress':
         return within(place, (lane) => showProgress(lane, event))
+      case 'tool.output':
+        return within(place, (lane) => {
+          const call = lane.calls.get(event.id)
+          if (call !== undefined) lane.calls.set(event.id, { ...call, output: event.text.split('\n') })
+        })
       case 'tool.completed':
         return within(place, (lane) => lane.calls.delete(event.id))
       case 'item.started':

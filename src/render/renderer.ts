@@ -14,14 +14,61 @@ export interface Renderer {
 /** Writes text to a stream. */
 export type Write = (text: string) => void
 
+/** How the text of an answer gets to the screen while it arrives. */
+export interface AnswerFlow {
+  /** In pieces of any size. */
+  readonly add: (text: string) => void
+  /** The text, or a part of it, is complete: its last line has ended. */
+  readonly end: () => void
+}
+
+/** Writes whole lines. */
+export function lineFlow(write: Write, shown: (text: string) => string = (text) => text): AnswerFlow {
+  let open = ''
+  return {
+    add(text) {
+      open += text
+      const end = open.lastIndexOf('\n') + 1
+      if (end === 0) return
+      write(shown(open.slice(0, end)))
+      open = open.slice(end)
+    },
+    end() {
+      if (open !== '') write(shown(open))
+      open = ''
+    },
+  }
+}
+
+/** Writes each piece at once, for terminals on which nothing else can show what arrives. */
+export function pieceFlow(write: Write): AnswerFlow {
+  // may be the beginning of a line break
+  let held = ''
+  return {
+    add(text) {
+      const all = held + text
+      held = all.endsWith('\r') ? '\r' : ''
+      const ready = held === '' ? all : all.slice(0, -1)
+      if (ready !== '') write(harmless(ready))
+    },
+    end() {
+      if (held !== '') write('\n')
+      held = ''
+    },
+  }
+}
+
 /**
  * Writes the result to stdout and nothing else. For a prompt file: the final answer of each task, below its label if
  * there are several. For an agent: what AIPack users expect, `print` and string outputs. Each starts on a new line;
- * `lastLine` says whether a missing line break at the end is added.
+ * `lastLine` says whether a missing line break at the end is added, `look` how an answer is shown.
  */
 export function createAnswerRenderer(
   write: Write,
-  { lastLine = 'ended' }: { readonly lastLine?: 'ended' | 'as it is' } = {},
+  {
+    lastLine = 'ended',
+    look = (text) => text,
+  }: { readonly lastLine?: 'ended' | 'as it is'; readonly look?: (answer: string) => string } = {},
 ): Renderer {
   let target: 'prompt' | 'agent' = 'prompt'
   let answers = 0
@@ -41,7 +88,7 @@ export function createAnswerRenderer(
           return
         case 'answer':
           if (event.count > 1) line(`${answers > 0 ? '\n' : ''}==> ${harmlessName(event.label)} <==\n`)
-          line(result ?? event.text)
+          line(look(result ?? event.text))
           answers += 1
           return
         case 'print':

@@ -8,7 +8,7 @@ import { isNested, type Renderer, type Write } from './renderer.ts'
 import type { Paint } from './style.ts'
 import { isOfTeam } from '../event/sub-agents.ts'
 import { createTeamMembers } from './team-members.ts'
-import { callText, failureText, resultLines, teamCallText } from './tool-text.ts'
+import { callText, failureText, lastOutput, resultLines, teamCallText } from './tool-text.ts'
 
 type EndEvent = Extract<RunEvent, { readonly type: 'run.completed' | 'run.failed' }>
 
@@ -16,17 +16,24 @@ export interface StepOptions {
   readonly paint: Paint
   /** `quiet`: errors only. `normal`: also warnings and what scripts print. `verbose`: also every step. */
   readonly level: 'quiet' | 'normal' | 'verbose'
+  /** Whether the last lines that commands print are shown. */
+  readonly showsOutput?: boolean
   /** What has been said about the surroundings of runs: the runs of a session say each of it once. */
   readonly said?: Set<string>
 }
 
 /** Writes what stderr shows besides errors, as plain lines that can be piped and logged. */
-export function createStepRenderer(write: Write, { paint, level, said = new Set() }: StepOptions): Renderer {
+export function createStepRenderer(
+  write: Write,
+  { paint, level, showsOutput = false, said = new Set() }: StepOptions,
+): Renderer {
   let target: 'prompt' | 'agent' = 'prompt'
   let tasks = 1
   let isIterated = false
   /** Tool calls in progress, by place and id. */
   const calls = new Map<string, ToolStart>()
+  /** The last lines that commands in progress have printed, in the same way. */
+  const outputs = new Map<string, string>()
   /** Name and description of agents that a model delegated work to, by place. */
   const agents = new Map<string, string>()
 
@@ -45,10 +52,19 @@ export function createStepRenderer(write: Write, { paint, level, said = new Set(
       return undefined
     }
     const start = calls.get(key)
+    const tail = outputs.get(key)
     calls.delete(key)
+    outputs.delete(key)
     return level === 'quiet' || start === undefined
       ? undefined
-      : toolText(start, event, { paint, level, of: ofAgent(event.agent), nameOf: members.nameOf })
+      : toolText(start, event, {
+          paint,
+          level,
+          showsOutput,
+          tail,
+          of: ofAgent(event.agent),
+          nameOf: members.nameOf,
+        })
   }
 
   function startLines(event: Extract<RunEvent, { readonly type: 'run.started' }>): string | undefined {
@@ -86,7 +102,10 @@ export function createStepRenderer(write: Write, { paint, level, said = new Set(
   }
 
   return {
+    takesPieces: showsOutput && level !== 'quiet',
     event(event) {
+      if (event.type === 'item.delta') return
+      if (event.type === 'tool.output') return void outputs.set(`${event.agent}\n${event.id}`, event.text)
       const text = line(shownEvent(event))
       if (text !== undefined) write(`${text}\n`)
     },
@@ -292,6 +311,8 @@ type ToolEvent = ToolStart | ToolEnd
 interface ToolContext {
   /** The agent that called it. */
   readonly of: string | undefined
+  /** The last lines that it has printed, if it was a command that took a while. */
+  readonly tail: string | undefined
   readonly nameOf: (id: string) => string
 }
 
@@ -299,14 +320,19 @@ interface ToolContext {
 function toolText(
   { name, input }: ToolStart,
   { output, is_error, denied }: ToolEnd,
-  { paint, level, of, nameOf }: StepOptions & ToolContext,
+  { paint, level, showsOutput, tail, of, nameOf }: StepOptions & ToolContext,
 ): string {
   const shownName = harmlessName(name)
   const call = teamCallText(name, input, nameOf) ?? callText(shownName, input)
   const how = denied === true ? `${paint('red', 'denied')} ` : is_error ? `${paint('yellow', 'failed')} ` : ''
   const who = of === undefined ? '' : `${paint('dim', `${oneLine(of, 60)}:`)} `
   const head = who + how + paint('cyan', shownName) + call.slice(shownName.length)
-  if (level !== 'verbose') return is_error ? `${head}: ${failureText(output)}` : head
+  if (level !== 'verbose') {
+    const line = is_error ? `${head}: ${failureText(output)}` : head
+    const isShown = showsOutput === true && name === 'bash' && denied !== true
+    const printed = isShown ? lastOutput(is_error ? output.replace(/^[^\n]*\n?/, '') : output, tail) : []
+    return [line, ...printed.map((text) => paint('dim', `  ${text}`))].join('\n')
+  }
   const details = [oneLine(JSON.stringify(input), 200), ...resultLines(output)]
   return [head, ...details.map((text) => paint('dim', `  ${text}`))].join('\n')
 }

@@ -1,44 +1,51 @@
 import type { RunEvent } from '../event/event.ts'
-import { createAnswerRenderer, isNested, type Renderer, type Write } from './renderer.ts'
+import { type AnswerFlow, createAnswerRenderer, isNested, lineFlow, type Renderer, type Write } from './renderer.ts'
 
 /** The main agent of the only task of a run. */
 const mainAgent = /^(?:redo\/\d+\/)?task\/0\/ask$/
 
+export interface StreamedOptions {
+  /** How the streamed text is written. */
+  readonly flow: AnswerFlow
+  /** Writes all other answers. */
+  readonly whole: Renderer
+}
+
 /**
- * Streams the answer line by line if a run has a single task and the main agent answers it. All other answers, and
- * those that agents have changed afterwards, are written once they are final. In code mode the model writes programs,
- * and their outputs are the answer.
+ * Streams the answer if a run has a single task and the main agent answers it. All other answers, and those that agents
+ * have changed afterwards, are written once they are final. In code mode the model writes programs, and their outputs
+ * are the answer.
  */
-export function createStreamedAnswer(write: Write): Renderer {
-  const whole = createAnswerRenderer(write)
+export function createStreamedAnswer(
+  write: Write,
+  { flow, whole }: StreamedOptions = { flow: lineFlow(write), whole: createAnswerRenderer(write) },
+): Renderer {
   let streams = false
   let writesPrograms = false
   /** Whether the text of the current item belongs to the answer. */
   let isAnswer = true
-  let pending = ''
   /** The answer so far: all text since the last tool call, in code mode all outputs. */
   let said = ''
+  /** Whether the last line of what was written has not ended. */
+  let isOpen = false
   let hasWritten = false
   /** Whether the last line was ended although its text does not end there. */
   let isEnded = false
 
   function add(text: string): void {
-    pending += text
+    if (text === '') return
     said += text
+    flow.add(text)
+    isOpen = !text.endsWith('\n')
     isEnded = false
-    const end = pending.lastIndexOf('\n') + 1
-    if (end === 0) return
-    write(pending.slice(0, end))
     hasWritten = true
-    pending = pending.slice(end)
   }
 
   function finishLine(): void {
-    if (pending === '') return
-    write(`${pending}\n`)
-    hasWritten = true
-    isEnded = true
-    pending = ''
+    if (isOpen) flow.add('\n')
+    isEnded ||= isOpen
+    isOpen = false
+    flow.end()
   }
 
   /** Parts of an answer are joined by blank lines. */
@@ -107,9 +114,16 @@ export function createStreamedAnswer(write: Write): Renderer {
         case 'answer':
           if (!streams || said.trim() !== event.text.trim()) whole.event(event, result)
           return
+        case 'run.completed':
+        case 'run.failed':
+          // what was said before it was stopped stays
+          finishLine()
+          whole.event(event, result)
+          return
         default:
           whole.event(event, result)
       }
     },
+    close: finishLine,
   }
 }

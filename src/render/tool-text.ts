@@ -1,5 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { harmlessName } from '../base/terminal-text.ts'
+import { cutEnd } from '../base/width.ts'
 import { withCanonicalNames } from '../event/collab.ts'
 import type { McpProgress } from '../event/mcp.ts'
 import { formatCount, oneLine } from './format.ts'
@@ -95,6 +96,20 @@ export function resultLines(output: string): readonly string[] {
   const lines = output.trimEnd().split('\n', shownLines + 1)
   const shown = lines.slice(0, shownLines).map((line) => oneLine(line, mostColumns))
   return lines.length > shownLines ? [...shown, '…'] : shown.filter((line) => line !== '')
+}
+
+/** A line of a command's output as it is printed, without what cannot be seen. */
+export function outputLine(line: string): string {
+  return harmlessName(line.replace(/\r$/, '').replaceAll('\t', '    '))
+}
+
+/** The last lines of a command's output. `tail`: of one that took a while, and may have printed more. */
+export function lastOutput(output: string, tail: string | undefined): readonly string[] {
+  const lines = (tail ?? output)
+    .split('\n')
+    .map((line) => cutEnd(outputLine(line), mostColumns))
+    .filter((line) => line.trim() !== '' && line !== '[no output]')
+  return lines.length > shownLines ? ['…', ...lines.slice(-shownLines)] : lines
 }
 
 /** Why a call failed, in one line, without a trailing introduction to further lines. */

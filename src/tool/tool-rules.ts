@@ -29,7 +29,10 @@ export function toolVerdict(lists: readonly (readonly ToolRule[])[], action: Too
     }),
   )
   if (strictest === undefined) return { kind: 'ask' }
-  if (strictest.effect !== 'deny') return { kind: strictest.effect }
+  if (strictest.effect === 'allow') return { kind: 'allow' }
+  if (strictest.effect === 'ask') {
+    return strictest.pattern === undefined ? { kind: 'ask' } : { kind: 'ask', rule: ruleText(strictest) }
+  }
   return { kind: 'deny', reason: `${ruleText(strictest)} (${strictest.origin})`, code: 'UNTRUSTED' }
 }
 

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { ToolRule } from '../../src/event/permission.ts'
+import { createApprovals } from '../../src/journal/approvals.ts'
 import { commandSubject } from '../../src/tool/command-line.ts'
 import { toolVerdict } from '../../src/tool/tool-rules.ts'
 import { hasBox } from '../helpers/box.ts'
@@ -107,6 +108,13 @@ it('commands that match the meaning of a pattern are allowed', () => {
 
 attack('a line that only looks like what a pattern allows is asked about', { core: lines }, (line) => {
   expect(verdictOf(line)).toBe('ask')
+})
+
+attack('a line that only looks like an accepted pattern is asked about', { core: lines }, (line) => {
+  const grants = ['git log', 'npm test', 'ls'].map((words) => ({ range: 'commands', tool: 'bash', words }) as const)
+  const { open } = createApprovals({ approver: 'deny', before: { places: [], grants } })
+  const action = { kind: 'tool', tool: 'bash', input: null, subject: commandSubject(line) } as const
+  expect(() => open(action, { at: [], place: '', since: undefined })).toThrow('needs approval')
 })
 
 describe.skipIf(!hasBox)('with the built command (needs bwrap and user namespaces)', () => {

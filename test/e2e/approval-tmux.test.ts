@@ -20,8 +20,8 @@ it.skipIf(!hasTmux)(
     const env = { BATON_GATEWAY_URL: server.url, BATON_HOME: home, BATON_LOCAL_SERVERS: 'off' }
     const command = `'${process.execPath}' '${join(root, 'dist/bin/baton.js')}' ask.md`
     const { lines, type } = inTmux(command, env, cwd)
-    const question = 'allow it? [y]es, [n]o (or: no, because …), [a]lways in this run: every call of todo:'
-    const asked = ['task/0/ask asks to use the tool todo', '  todos: [{"content":"Look","status":"pending"}]', question]
+    const question = 'allow it? [y]es, [n]o (or: no, because …), [a]lways in this run: every call of todo, [?]:'
+    const asked = ['use todo?', '  todos: [{"content":"Look","status":"pending"}]', question]
     await vi.waitFor(() => expect(lines().slice(-3)).toEqual(asked), { timeout: 20_000, interval: 100 })
     type('no, because of tests', 'Enter')
     await vi.waitFor(() => expect(lines().at(-1)).toBe(question), { timeout: 20_000, interval: 100 })
@@ -33,7 +33,7 @@ it.skipIf(!hasTmux)(
       ...asked.slice(0, 2),
       `${question} no, because of tests`,
       'denied todo 0 of 1 done: rejected by the user: of tests',
-      'task/0/ask asks to use the tool todo',
+      'use todo?',
       '  todos: [{"content":"Again","status":"pending"}]',
       `${question} y`,
       'todo 0 of 1 done',

@@ -250,7 +250,7 @@ function writerOf(home: string): number {
   return (JSON.parse(first.slice(9)) as { readonly pid: number }).pid
 }
 
-it('on a terminal a call is shown with its input and the agent, and is decided by yes, a reason, or always', async () => {
+it('on a terminal a call is shown with its input, and is decided by yes, a reason, or always', async () => {
   const all = await world()
   const answers = ['what?', 'no, because it is late', 'yes', 'a']
   const { code, text } = await onTerminal(all, 'baton ask.md -i "one two three four five"', answers)
@@ -259,9 +259,9 @@ it('on a terminal a call is shown with its input and the agent, and is decided b
     'Error: rejected by the user: it is late',
     ...['two', 'three', 'four', 'five'].map((word) => `- [ ] ${word}`),
   ])
-  expect(text).toContain('task/0/ask asks to use the tool todo\n  todos: [{"content":"one","status":"pending"}]\n')
+  expect(text).toContain('use todo?\n  todos: [{"content":"one","status":"pending"}]\n')
   expect(text).toContain(
-    'allow it? [y]es, [n]o (or: no, because …), [a]lways in this run: every call of todo: no, because it is late\n',
+    'allow it? [y]es, [n]o (or: no, because …), [a]lways in this run: every call of todo, [?]: no, because it is late\n',
   )
   // four and five are similar to what was always allowed
   expect(text.match(/allow it\?/g)).toHaveLength(4)
@@ -316,7 +316,7 @@ it('a question is withdrawn when another item of its step fails, and stays open 
   })
   const text = stripVTControlCharacters(output).replaceAll('\r', '')
   expect([code, text]).toEqual([0, expect.stringContaining('code 1\n')])
-  expect(text).toContain('every call of todo: withdrawn\n')
+  expect(text).toContain('every call of todo, [?]: withdrawn\n')
   const listed = await baton(['reject', 'last', '--no-resume', '--json'], { cwd, env })
   expect(JSON.parse(listed.stdout)).toMatchObject({ decided: [{ id: '1', tool: 'todo' }], open: [] })
 })
@@ -371,9 +371,9 @@ it('a question shows the target of a link, the commands of a line and its folder
   const text = stripVTControlCharacters(output).replaceAll('\r', '')
   expect(text).toContain(`  path: link.txt\n  -> ${outside}/real<U+200B>.txt (the path leads there through a link)\n`)
   expect(text).toContain('  command: ./go.sh | cat\n  commands in it:\n    ./go.sh\n    cat\nallow it?')
-  expect(text).toContain('bash with exactly this command in the folder of the workspace: a\n')
+  expect(text).toContain('bash with exactly this command in the folder of the workspace, [?]: a\n')
   // the same line in another folder is another program
   expect(text).toContain('  in the folder sub\nallow it?')
-  expect(text).toContain('bash with exactly this command in the folder sub: n\n')
+  expect(text).toContain('bash with exactly this command in the folder sub, [?]: n\n')
   expect(given).toBe(3)
 })

@@ -355,7 +355,8 @@ it('!command runs a command, and the model is told its output; a denied one is r
     '-c',
     'permission.bash."rm *"=deny',
   )
-  expect(stdout).toBe('out\nSeen.\n')
+  expect(stdout).toBe('Seen.\n')
+  expect(stderr).toContain('out\nexit code 3\n')
   expect(stderr).toContain('error: [permission] denies this command: rm x')
   expect(told(0)).toEqual([
     'user: [I ran the command echo out; exit 3 (exit code 3), which printed:\nout]\n\nWhat happened?',
@@ -432,7 +433,7 @@ it.skipIf(!hasTmux)('works in a terminal: lines, a paste, an approval, Ctrl-C, t
   type('slow', 'Enter')
   await vi.waitFor(() => expect(model.requests).toHaveLength(4), { timeout: 20_000, interval: 100 })
   type('C-c')
-  await until('stopped by SIGINT')
+  await until('stopped')
   type('Up')
   await until('> slow')
   type('Enter')

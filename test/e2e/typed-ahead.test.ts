@@ -234,7 +234,7 @@ it.skipIf(!hasTmux)('a shortened call is shown completely before it can be allow
   expect(run.lines().join('\n')).not.toContain(command)
   run.type('y', 'Enter')
   await run.until(`    ${command}`)
-  await vi.waitFor(() => expect(run.lines().at(-1)).toMatch(/\[s\]how all:$/), patience)
+  await vi.waitFor(() => expect(run.lines().at(-1)).toMatch(/\[s]how all, \[\?]:$/), patience)
   expect(run.isWritten()).toBe(false)
   run.type('y', 'Enter')
   await run.until('code 0')

@@ -422,7 +422,7 @@ describe('the keys of --watch', () => {
     })
     expect(code).toBe(0)
     expect(at.server.requests).toHaveLength(3)
-    expect(terminal.everything().join('\n')).toContain('stopped by SIGINT')
+    expect(terminal.everything().join('\n')).toContain('stopped')
     expect(terminal.cursorShown).toBe(true)
   })
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createBus } from '../../src/event/bus.ts'
+import { createBus, withoutPieces } from '../../src/event/bus.ts'
 import type { EventBody } from '../../src/event/event.ts'
 import { createMask } from '../../src/journal/secrets.ts'
 
@@ -23,6 +23,26 @@ const completed = (text: string): EventBody => ({
 })
 const error = { code: 'MODEL_FAILED', message: 'x' }
 const retry: EventBody = { type: 'retry', item_id: 'a', model: 'm', attempt: 1, delay_ms: 1, error }
+
+describe('the last lines of a command', () => {
+  it('contain no secret, and no beginning of one that is still being printed', () => {
+    const bus = createBus({ runId: 'r', now: () => new Date(0), hide: mask.hide, begun: mask.begun })
+    const found: string[] = []
+    bus.subscribe((event) => event.type === 'tool.output' && found.push(event.text))
+    const printed = (text: string): void => bus.send([], { type: 'tool.output', id: 'c', name: 'bash', text })
+    for (let cut = 1; cut < key.length; cut += 1) printed(`token ${key.slice(0, cut)}`)
+    printed(`token ${key}\nmore`)
+    expect([...new Set(found)]).toEqual(['token ', 'token «secret:A_TOKEN»\nmore'])
+  })
+
+  it('are not created for listeners that pass over pieces', () => {
+    const bus = createBus({ runId: 'r', now: () => new Date(0) })
+    const found: string[] = []
+    bus.subscribe(withoutPieces((event) => found.push(event.type)))
+    bus.send([], { type: 'tool.output', id: 'c', name: 'bash', text: 'x' })
+    expect(found).toEqual([])
+  })
+})
 
 describe('pieces of an answer', () => {
   it('contain no secret, wherever the answer is split', () => {

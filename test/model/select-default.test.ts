@@ -101,6 +101,12 @@ describe('the default model', () => {
       'gateway::real-low | chat https://mine/v1 BATON_GATEWAY_KEY',
     )
   })
+
+  it('is the default of a configured gateway, also if the environment names its address', async () => {
+    const gateway = { base_url: 'https://mine/v1', default_model: 'small' }
+    const env = { BATON_GATEWAY_URL: 'https://other/v1' }
+    expect((await choose(undefined, { gateway, env })).label).toBe('gateway::small')
+  })
 })
 
 describe('normal, high and fast', () => {

@@ -134,6 +134,26 @@ describe('the live view', () => {
     expect(terminal.screen()[0]).toBe('1s · stopping')
   })
 
+  it('shows the last lines of the command that the only task runs', () => {
+    const { terminal, add, wait } = open(40)
+    const call = { id: 'c', name: 'bash' } as const
+    const ask = 'task/0/ask'
+    add([
+      started('prompt'),
+      planned(1),
+      ...asking(0, { label: 'ask.md' }),
+      event({ type: 'item.completed', item: { id: ask, type: 'agent_message', text: '' } }, ask),
+      event({ type: 'tool.started', ...call, input: { command: 'make' } }, ask),
+      event({ type: 'tool.output', ...call, text: 'one\n\ttwo\nthree\u001b[2J\n\nfour\nfive' }, ask),
+    ])
+    wait(1000)
+    const lines = terminal.screen()
+    expect(lines.slice(1)).toEqual(['  ask.md  1s  bash make', '      two', '  three␛[2J', '  four', '  five'])
+    add([event({ type: 'tool.completed', ...call, output: 'five', is_error: false }, ask)])
+    wait(100)
+    expect(terminal.screen()).toHaveLength(2)
+  })
+
   it('shows that it is starting before there is anything else, and names the running stage and agent', () => {
     const { terminal, add, wait } = open()
     add([started('prompt')])

@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path'
 import { existsSync, readFileSync } from 'node:fs'
-import { BatonError, isBatonError, rewordError } from '../../base/error.ts'
+import { BatonError } from '../../base/error.ts'
 import { isJsonObject } from '../../base/json.ts'
 import { harmless } from '../../base/terminal-text.ts'
 import { findChat, listChats } from '../../chat/chat-list.ts'
@@ -8,7 +8,6 @@ import { openChat, reopenChat } from '../../chat/chat.ts'
 import { undoneBy } from '../../journal/undo-mark.ts'
 import { openChanges } from '../../undo/open-changes.ts'
 import { createMask, noMask } from '../../journal/secrets.ts'
-import { packageRoot } from '../../package-root.ts'
 import { countOf, formatCost, formatUsage } from '../../render/format.ts'
 import { usageError } from '../command.ts'
 import { undoCommand } from '../commands/undo.ts'
@@ -39,6 +38,7 @@ const actions: { readonly [Name in Exclude<BuiltinName, 'exit'>]: Action } = {
   collab,
   mode,
   model,
+  permissions: async (rest, session) => (await import('./permissions.ts')).permissions(rest, session),
   undo,
   fork: async (rest, session) => (await import('./go-back.ts')).fork(rest, session),
   rewind: async (rest, session) => (await import('./go-back.ts')).rewind(rest, session),
@@ -173,34 +173,18 @@ async function collab(rest: string, session: Session): Promise<void> {
 
 async function mode(rest: string, session: Session): Promise<void> {
   if (rest === '') return session.say(`mode: ${valueOf('mode', session) ?? 'from the settings (default: classic)'}`)
+  const { refuseMode } = await import('./next-message.ts')
   await refuseMode(`mode=${JSON.stringify(rest)}`, session)
   set('mode', JSON.stringify(rest), session)
   session.say(`mode for the next messages: ${rest}`)
 }
 
-/** Refuses what the next message would refuse. @throws BatonError USAGE */
-async function refuseMode(setting: string, { chat, around }: Session): Promise<void> {
-  const { file, overrides } = chat.settings()
-  const [{ loadRunSpec }, { checkMode }, { promptFileOf }] = await Promise.all([
-    import('../../config/run-spec.ts'),
-    import('../../load/check-mode.ts'),
-    import('../../load/target.ts'),
-  ])
-  const flags = { overrides: [...overrides, setting] }
-  const builtInDir = join(packageRoot(), 'agents')
-  const source =
-    file === undefined ? { file: 'chat', text: '' } : { file: promptFileOf(file, { ...around, builtInDir }) }
-  try {
-    await checkMode(await loadRunSpec({ ...around, ...source, flags }))
-  } catch (error) {
-    throw isBatonError(error) ? rewordError(error, { code: 'USAGE' }) : error
-  }
-}
-
-async function model(rest: string, { chat, say }: Session): Promise<void> {
-  if (rest === '') return say(`model: ${chat.settings().model ?? 'from the settings'}`)
-  chat.change({ model: rest })
-  say(`model for the next messages: ${rest}`)
+async function model(rest: string, session: Session): Promise<void> {
+  const { modelNamed } = await import('./next-message.ts')
+  if (rest === '') return session.say(`model: ${(await modelNamed(undefined, session)).label}`)
+  await modelNamed(rest, session)
+  session.chat.change({ model: rest })
+  session.say(`model for the next messages: ${rest}`)
 }
 
 /** Undoes the newest message whose changes are still in place; run again, the one before it. */

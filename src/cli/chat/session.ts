@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { messageOf as errorText, isBatonError, isSuspension, StopSignal } from '../../base/error.ts'
+import { messageOf as errorText, isBatonError, isSuspension, StopSignal, stopText } from '../../base/error.ts'
 import { harmless, harmlessName } from '../../base/terminal-text.ts'
 import type { Listener } from '../../event/bus.ts'
 import type { Chat, ChatHost, Outgoing, Watching } from '../../chat/chat.ts'
@@ -164,7 +164,8 @@ export async function chatSession({ chat, input, terminal, isReopened, ...parts 
     } catch (error) {
       if (io.signal.aborted) throw error
       // Ctrl-C at a question stops its message
-      if (error instanceof StopSignal || isSuspension(error)) session.say(errorText(error))
+      if (error instanceof StopSignal) session.say(stopText(error))
+      else if (isSuspension(error)) session.say(errorText(error))
       else report(error)
       return true
     } finally {
@@ -178,13 +179,16 @@ export async function chatSession({ chat, input, terminal, isReopened, ...parts 
     if (flags.prompt !== undefined) await carryOut(flags.prompt)
   }
 
-  if (isTerminal)
+  if (isTerminal && !flags.json && flags.level !== 'quiet') {
+    const { headerLines } = await import('./next-message.ts')
+    for (const line of await headerLines(session, paint)) session.say(line)
     session.say(
       paint(
         'dim',
         'Enter sends, Alt-Enter adds a line, Ctrl-C stops an answer, Ctrl-D ends the chat; /help lists the commands.',
       ),
     )
+  }
   await attempt(() => begin().then(() => true))
   try {
     for (;;) {
@@ -472,7 +476,7 @@ async function runShellLine(command: string, { chat, around, io, stopped }: Sess
     .filter((text) => text !== '')
     .join('\n')
     .trimEnd()
-  if (output !== '') io.out(`${io.outIsTerminal ? harmless(output) : output}\n`)
+  if (output !== '') io.err(`${harmless(output)}\n`)
   const how = end.kind === 'exited' ? `exit code ${end.code}` : end.kind
   if (end.kind !== 'exited' || end.code !== 0) io.err(`${how}\n`)
   chat.note(`I ran the command ${command} (${how}), which printed:\n${output.slice(0, mostTold)}`)

@@ -1,10 +1,14 @@
 import { harmlessName, harmlessTyped } from '../../base/terminal-text.ts'
+import { createLongPastes } from './long-pastes.ts'
 
 /**
  * Represents a line break in the edited line, because a real one would send the line. Pasted text, Alt-Enter and Ctrl-J
  * insert it. It is shown as this character.
  */
 const breakMark = '␊'
+
+/** A process has one terminal. */
+const longPastes = createLongPastes()
 
 const pasteBegin = '\u001b[200~'
 const pasteEnd = '\u001b[201~'
@@ -26,6 +30,8 @@ export interface TypedKeys {
 export function createTypedKeys(): TypedKeys {
   let isPaste = false
   let rest = ''
+  /** What has arrived of the paste in progress. */
+  let paste = ''
 
   /** Holds back text that may be the start of a mark; an Escape alone is a key. */
   function take(piece: string, mark: string): { readonly before: string; readonly isFound: boolean } {
@@ -43,11 +49,18 @@ export function createTypedKeys(): TypedKeys {
   return {
     translate(piece) {
       let given = ''
-      let left = piece
+      // a paste whose end was lost
+      const isLost = isPaste && piece === controlC
+      let left = isLost ? `${pasteEnd}${piece}` : piece
       for (;;) {
         const { before, isFound } = take(left, isPaste ? pasteEnd : pasteBegin)
-        given += isPaste ? pasted(before) : broken(before)
+        if (!isPaste) given += broken(before)
+        else {
+          paste += before
+          if (isFound) given += pasted(paste)
+        }
         if (!isFound) return given
+        paste = ''
         isPaste = !isPaste
         left = rest
         rest = ''
@@ -57,24 +70,30 @@ export function createTypedKeys(): TypedKeys {
   }
 }
 
+const controlC = '\u0003'
+
 function broken(text: string): string {
   return breakKeys.reduce((left, key) => left.replaceAll(key, breakMark), text)
 }
 
 /**
  * Nothing in pasted text is a key: control characters are removed, and a tab does not complete. Other characters that
- * cannot be seen become visible, until the line is sent.
+ * cannot be seen become visible, until the line is sent. A long text is shown by its length.
  */
 function pasted(text: string): string {
   const plain = text
-    .replaceAll(/\r\n?|\n/g, breakMark)
+    .replaceAll(/\r\n?/g, '\n')
     .replaceAll('\t', '    ')
-    .replaceAll(/\p{Cc}/gu, '')
-  return harmlessTyped(plain)
+    .replaceAll(/[^\P{Cc}\n]/gu, '')
+  return marked(longPastes.short(plain))
 }
 
 /** Turns an edited line back into its text. */
 export function withLineBreaks(line: string): string {
+  return longPastes.whole(unmarked(line))
+}
+
+function unmarked(line: string): string {
   return line.replaceAll(breakMark, '\n').replaceAll(/<U\+([\dA-F]{4,6})>/g, (form, code: string) => {
     const value = Number.parseInt(code, 16)
     const character = value > 0x10ffff ? '' : String.fromCodePoint(value)
@@ -84,5 +103,9 @@ export function withLineBreaks(line: string): string {
 
 /** Turns a text into the line that the editor shows: characters that cannot be seen in the form `<U+200B>`. */
 export function withBreakMarks(text: string): string {
+  return marked(longPastes.shorten(text))
+}
+
+function marked(text: string): string {
   return harmlessTyped(text.replaceAll('\n', breakMark))
 }

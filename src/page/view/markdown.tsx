@@ -1,7 +1,7 @@
-import { Marked, type Tokens } from 'marked'
 import type { VNode } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import DOMPurify, { type Config } from 'dompurify'
+import { Marked, type Tokens } from '../../base/markdown.ts'
 import { shallowMarkdown, shallowMarkup } from '../data/shallow-markdown.ts'
 
 /** Longer texts are shown unrendered, because rendering them would freeze the page. */

@@ -12,6 +12,8 @@ export interface OutputWindow {
   readonly take: (options?: { readonly isWhole: boolean }) => PrintedOutput
   /** Bytes received since the last `take`. */
   readonly size: () => number
+  /** The last bytes that arrived since the last `take`, which stay. */
+  readonly last: (count: number) => Buffer
 }
 
 /** The start and the end of an output; `lost` is the number of bytes between them that were dropped. */
@@ -38,6 +40,11 @@ export function createOutputWindow(atEachEnd = keptAtEachEnd): OutputWindow {
       size += bytes.length
     },
     size: () => size,
+    last(count) {
+      // what is between them was dropped
+      const parts = size > 2 * atEachEnd ? [tail.all()] : [head.all(), tail.all()]
+      return Buffer.concat(parts.map((part) => part.subarray(-count))).subarray(-count)
+    },
     take({ isWhole } = { isWhole: true }) {
       const printed = { head: head.all(), tail: tail.all(), lost: Math.max(0, size - 2 * atEachEnd) }
       const last = size > atEachEnd ? 'tail' : 'head'
@@ -115,6 +122,18 @@ export function printedText({ head, tail, lost }: PrintedOutput): string {
   const gap = `[${lost.toLocaleString('en-US')} bytes are not kept: it printed ${sizeText(size)}]`
   return `${plainText(head.subarray(0, head.length - begunCharacter(head)))}\n${gap}\n${plainText(withoutHalfStart(tail))}`
 }
+
+/** The last lines of an output that may go on; empty for binary data, and for a line that is too long to show. */
+export function lastLines(output: Pick<OutputWindow, 'last'>, count: number): string {
+  const bytes = output.last(mostOfLines)
+  if (isBinary(bytes)) return ''
+  const text = plainText(bytes.subarray(0, bytes.length - begunCharacter(bytes)))
+  // a line without its beginning may be a part of a secret, which nobody would recognize
+  const whole = bytes.length < mostOfLines ? text : text.includes('\n') ? text.slice(text.indexOf('\n') + 1) : ''
+  return whole.trimEnd().split('\n').slice(-count).join('\n')
+}
+
+const mostOfLines = 4096
 
 /** Text has no NUL, and few control characters other than line breaks and tabs. */
 function isBinary(bytes: Buffer): boolean {

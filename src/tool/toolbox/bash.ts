@@ -5,17 +5,17 @@ import { cutText } from '../../base/cut-text.ts'
 import { defined } from '../../base/json.ts'
 import { displayPath, isInside, realPath } from '../../base/files.ts'
 import { untilEnded } from '../../base/process.ts'
-import { emit } from '../../event/context.ts'
+import { emit, type RunContext } from '../../event/context.ts'
 import { type Message, type ToolCallPart, toolCallsOf } from '../../event/message.ts'
 import type { EffectRequest, Granted } from '../../event/effects.ts'
-import { callPlace } from '../../event/place.ts'
+import { callPlace, openerOf, placeText } from '../../event/place.ts'
 import { commandSubject } from '../command-line.ts'
 import { startLine } from '../shell/run-line.ts'
 import { statusAt } from '../workspace-reads.ts'
 import { defineTool, isCallOfModel, type Toolbox, type ToolCall, type ToolOutput } from './kind.ts'
 import { oneLine } from './paths.ts'
 import type { Job, EndedLine } from '../shell/session.ts'
-import { type OutputWindow, printedText } from '../shell/output-window.ts'
+import { lastLines, type OutputWindow, printedText } from '../shell/output-window.ts'
 import { cutMiddle, forModel, forProgram, outputPrefix, readOutput } from './output.ts'
 import { mayRead, type ReadContext } from '../guard.ts'
 
@@ -121,7 +121,8 @@ async function runLine(line: Line, call: ToolCall): Promise<ToolOutput> {
   const { command, timeout = usualSeconds, process, signal } = line
   const { path, lost } = directoryFor(call)
   const running = await startLine({ line: command, directory: path, timeLimitMs: timeout * 1000 }, context, process)
-  const ended = await untilEnded(running, signal)
+  const endTail = showTail(running.output, context)
+  const ended = await untilEnded(running, signal).finally(endTail)
   const { directory = path, remark } = settleDirectory(ended.directory, path, context)
   const status = statusText(ended, timeout)
   const { text, kept } = printedOutput(running.output, { nothing: '[no output]', runs: false }, call)
@@ -131,6 +132,36 @@ async function runLine(line: Line, call: ToolCall): Promise<ToolOutput> {
     directory,
     ...(status === undefined ? {} : { isError: true }),
     ...(kept === undefined ? {} : { kept }),
+  }
+}
+
+/** Between two events about the output, in milliseconds. */
+const tailMs = 500
+const tailLines = 5
+
+/**
+ * Reports the last lines of an output while they change. Returns the function that ends this, with a last report if
+ * there was one before.
+ */
+function showTail(output: OutputWindow, { scope, services }: RunContext): () => void {
+  let told = 0
+  const tell = (): void => {
+    const size = output.size()
+    if (size === told) return
+    told = size
+    const at = openerOf(scope.at)
+    services.events(at, {
+      type: 'tool.output',
+      id: services.callId ?? placeText(scope.at),
+      name: 'bash',
+      text: lastLines(output, tailLines),
+    })
+  }
+  const timer = setInterval(tell, tailMs)
+  timer.unref()
+  return () => {
+    clearInterval(timer)
+    if (told > 0) tell()
   }
 }
 

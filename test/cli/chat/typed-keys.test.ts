@@ -20,6 +20,27 @@ it.each([
   expect(typed(...pieces)).toBe(expected)
 })
 
+it('a long paste is shown by its length, and its text is sent whole', () => {
+  const lines = Array.from({ length: 2000 }, (_, at) => `line ${at} [3 lines pasted] $& \t\u200b`).join('\n')
+  const line = typed('look: ', `\u001b[200~${lines.slice(0, 999)}`, `${lines.slice(999)}\u001b[201~`, ' and: ')
+  expect(line).toBe('look: [2,000 lines pasted] and: ')
+  const text = `look: ${lines.replaceAll('\t', '    ')} and: `
+  expect(withLineBreaks(line)).toBe(text)
+  // as it is shown again
+  expect(withBreakMarks(text)).toBe(line)
+  const other = lines.replaceAll('line', 'other')
+  const both = line + typed(`\u001b[200~${other}\u001b[201~`)
+  expect(both).toBe(`${line}[2,000 lines pasted, 2]`)
+  expect(withLineBreaks(both)).toBe(text + other.replaceAll('\t', '    '))
+  expect(typed(`\u001b[200~${'x'.repeat(3000)}\u001b[201~`)).toBe('[3,000 characters pasted]')
+  // changed by hand, it is text
+  expect(withLineBreaks('[2,00 lines pasted]')).toBe('[2,00 lines pasted]')
+})
+
+it('a paste whose end was lost ends with Ctrl-C', () => {
+  expect(typed('\u001b[200~a', 'b\r', '\u0003', 'c\r')).toBe('ab␊\u0003c\r')
+})
+
 it('text and edited line are converted into each other', () => {
   expect(withLineBreaks(withBreakMarks('a\nb'))).toBe('a\nb')
 })

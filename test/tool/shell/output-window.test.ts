@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createOutputWindow, printedText } from '../../../src/tool/shell/output-window.ts'
+import { createOutputWindow, lastLines, printedText } from '../../../src/tool/shell/output-window.ts'
 
 /** What is kept of an output that arrives in these pieces, with four bytes at each end. */
 function kept(...pieces: readonly string[]) {
@@ -26,6 +26,26 @@ it('returns the output since the last time', () => {
   window.add(Buffer.from('two and more'))
   expect(window.take()).toMatchObject({ lost: 4 })
   expect(window.take()).toMatchObject({ head: Buffer.alloc(0), tail: Buffer.alloc(0), lost: 0 })
+})
+
+it('shows the last lines, without control sequences, and takes nothing', () => {
+  const last = (bytes: string | Buffer, atEachEnd?: number): string => {
+    const window = createOutputWindow(atEachEnd)
+    window.add(Buffer.from(bytes))
+    const lines = lastLines(window, 2)
+    expect(window.take().head.length).toBeGreaterThan(0)
+    return lines
+  }
+  expect(last('one\ntwo\nthree\n')).toBe('two\nthree')
+  expect(last('one\ntwo\nthree\n', 7)).toBe('two\nthree')
+  expect(last('one\ntwo\nthree\n', 6)).toBe('three')
+  expect(last('10%\r20%\u001b[2K\r\u001b[32m30%\u001b[0m')).toBe('30%')
+  expect(last('\u001b]0;title\u0007\u001b[2Jx\u0007')).toBe('x␇')
+  expect(last(Buffer.from([0, 1, 2, 3]))).toBe('')
+  expect(last(Buffer.from('caf\u00e9').subarray(0, 4))).toBe('caf')
+  // of a long line, the end may be a part of a secret
+  expect(last(`${'x'.repeat(5000)}`)).toBe('')
+  expect(last(`${'x'.repeat(5000)}\nlast`)).toBe('last')
 })
 
 it('uses limited memory however long it continues', () => {

@@ -18,6 +18,7 @@ export const builtinCommands = {
   collab: { hint: '[on|off]', summary: 'let the model start and lead a team of agents' },
   mode: { hint: '[NAME]', summary: 'show or set the execution mode' },
   model: { hint: '[NAME]', summary: 'show or set the model' },
+  permissions: { hint: '[revoke N|all]', summary: 'list what needs no further question, or revoke what was allowed' },
   undo: { hint: '', summary: 'restore the files that the last message has changed' },
   fork: { hint: '[N]', summary: 'continue after message N in a copy of the chat (default: the last)' },
   rewind: {
