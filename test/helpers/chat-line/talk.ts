@@ -387,7 +387,7 @@ class Talk {
       at = said.findIndex((one, index) => index > at && one.endsWith(text))
       if (at === -1) throw new Error(`the request lacks ${JSON.stringify(text)}: ${JSON.stringify(said)}`)
     }
-    const back = forgotten.find((text) => /w\d/.test(text) && said.some((one) => one.endsWith(text)))
+    const back = forgotten.find((text) => /w\d/.test(text) && said.includes(text))
     if (back !== undefined) throw new Error(`the request has ${JSON.stringify(back)} of the chat before`)
   }
 
