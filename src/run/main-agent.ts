@@ -108,7 +108,9 @@ export async function askMain(question: Question, around: RunContext): Promise<T
           output,
           box: given.box,
           changesByTools: leads || editsFiles(names),
-          warnsOfCode: !leads && editsFiles(names) && writesFiles(settings, context.scope.rights),
+          // in a chat, code is often only shown
+          warnsOfCode:
+            question.said === undefined && !leads && editsFiles(names) && writesFiles(settings, context.scope.rights),
           conversation,
         },
         context,

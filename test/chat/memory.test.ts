@@ -68,7 +68,7 @@ describe('a message that was stopped', () => {
     await say(chat, 'Go on')
     const said = ['user: Count', 'assistant: one two\n\n[The user stopped this answer here.]', 'user: Go on']
     expect(told(1)).toEqual(said)
-    chat.close()
+    await chat.close()
     const again = await reopenChat(host, 'last')
     await say(again, 'More')
     expect(told(2)).toEqual([...said, 'assistant: Three.', 'user: More'])
@@ -149,7 +149,7 @@ describe('in code mode', () => {
     ]
     await say(chat, 'Sure?')
     expect(told(2)).toEqual([...known, 'user: Sure?'])
-    chat.close()
+    await chat.close()
     await say(await reopenChat(host, 'last'), 'Really?')
     expect(told(3).slice(0, 7)).toEqual([...known, 'user: Sure?'])
     expect(told(3).slice(8)).toEqual(['user: Execution result: null', 'assistant: Yes.', 'user: Really?'])

@@ -9,7 +9,7 @@ import { callsTools, startToolModel, type ToolModel } from '../helpers/tool-mode
 
 const patience = { timeout: 30_000, interval: 100 }
 
-interface Seen extends Screen {
+interface Seen extends Omit<Screen, 'send'> {
   readonly cwd: string
   readonly env: Readonly<Record<string, string>>
   readonly model: ToolModel
@@ -115,6 +115,43 @@ it.skipIf(!hasTmux)(
     expect(readFileSync(join(cwd, 'b.txt'), 'utf8')).toBe('x\n')
   },
 )
+
+it.skipIf(!hasTmux)('the editor of a user has the terminal of a chat until it is closed (needs tmux)', async () => {
+  const all = Array.from({ length: 30 }, (_, at) => `line ${at}\n`).join('')
+  const { cwd, until, send, type, model } = await chatIn(
+    [
+      callsTools(['read', { path: 'a.txt' }]),
+      callsTools([
+        'edit',
+        { path: 'a.txt', old_text: all, new_text: all.replace('2\n', 'two\n').replace('28\n', '28!\n') },
+      ]),
+      { text: 'Done.' },
+      { text: 'Yes.' },
+    ],
+    {
+      files: { 'a.txt': all },
+      // what is typed in it is what is written
+      env: {
+        NO_COLOR: '1',
+        EDITOR: `sh -c 'printf "in the editor\\n"; read -r line; printf "%s\\n" "$line" > "$1"' -`,
+      },
+    },
+  )
+  await send('change it')
+  await until(/^allow it\?/)
+  type('h', 'Enter')
+  await until(/hunk 1 of 2\?/)
+  type('e', 'Enter')
+  await until('in the editor')
+  type('mine', 'Enter')
+  await until(/hunk 2 of 2\?/)
+  type('n', 'Enter')
+  await until('Done.')
+  expect(readFileSync(join(cwd, 'a.txt'), 'utf8')).toMatch(/^mine\nline 6\n[^]*line 29\n$/)
+  expect(model.results().at(-1)).toContain('The user made it otherwise: a.txt:3\n\nmine')
+  await send('good')
+  await until('Yes.')
+})
 
 it.skipIf(!hasTmux)(
   'a chat shows what answers, rendered Markdown, and what commands print; nothing of the live view stays (needs tmux)',

@@ -6,9 +6,9 @@ import { undoWorld } from './world.ts'
 it('restores what several runs have changed, the newest first, and leaves out what is undone already', async () => {
   const { run, undo, undoAll, look } = undoWorld({ 'a.txt': 'one\n' })
   const before = look()
-  const first = await run((at, call) => void saveFile(at('a.txt'), 'two\n', call()))
-  const second = await run((at, call) => void saveFile(at('a.txt'), 'three\n', call()))
-  const third = await run((at, call) => void saveFile(at('b.txt'), 'b\n', call()))
+  const first = await run((at, call) => saveFile(at('a.txt'), 'two\n', call()))
+  const second = await run((at, call) => saveFile(at('a.txt'), 'three\n', call()))
+  const third = await run((at, call) => saveFile(at('b.txt'), 'b\n', call()))
   await undo(third)
   expect(await undoAll([third, second, first])).toMatchObject({
     kind: 'undone',
@@ -19,8 +19,8 @@ it('restores what several runs have changed, the newest first, and leaves out wh
 
 it('leaves everything as it is if a file of any of them has changed since', async () => {
   const { run, undoAll, look, at } = undoWorld({ 'a.txt': 'one\n' })
-  const first = await run((path, call) => void saveFile(path('old.txt'), 'old\n', call()))
-  const second = await run((path, call) => void saveFile(path('a.txt'), 'two\n', call()))
+  const first = await run((path, call) => saveFile(path('old.txt'), 'old\n', call()))
+  const second = await run((path, call) => saveFile(path('a.txt'), 'two\n', call()))
   writeFileSync(at('old.txt'), 'mine\n')
   const before = look()
   expect(await undoAll([second, first])).toMatchObject({

@@ -314,7 +314,7 @@ interface AnswerPlace {
   /** See `StepOptions`. */
   readonly said: Set<string>
   /** Where the user types; undefined: messages come from a pipe. */
-  readonly terminal: Pick<TerminalInput, 'typed' | 'askLine'> | undefined
+  readonly terminal: Pick<TerminalInput, 'typed' | 'askLine' | 'lend'> | undefined
   /** See `Session`. */
   readonly stopped: () => AbortSignal
 }
@@ -345,7 +345,14 @@ async function showAnswer(
   const turnIo = { ...io, signal }
   const view = { answers: createStreamedAnswer, below: terminal?.typed, said }
   return presentRun({ flags: shown, around, isChat: true, ...view }, turnIo, (listener, hold) => {
-    const who = createPerson(flags, { ...turnIo, cwd: around.cwd, hold, askLine: terminal?.askLine, span: 'chat' })
+    const who = createPerson(flags, {
+      ...turnIo,
+      cwd: around.cwd,
+      hold,
+      askLine: terminal?.askLine,
+      lend: terminal?.lend,
+      span: 'chat',
+    })
     const { unattendedApprover: _, ...typing } = who
     const person = terminal === undefined ? who : typing
     const asking = flags.onAsk === 'suspend' ? { onAsk: flags.onAsk } : {}

@@ -42,6 +42,8 @@ export interface TerminalInput extends ChatInput {
   readonly unsent: () => readonly string[]
   /** Asks a question. What was typed before is no answer to it, and what was not sent is back after it. */
   readonly askLine: AskLine
+  /** Hands the terminal over to another program. Returns the function that takes it back. */
+  readonly lend: () => Promise<() => void>
 }
 
 /** A question on the terminal. */
@@ -211,6 +213,12 @@ export function terminalInput({ io, prompt, history, complete }: TerminalInputOp
     void deliverTyped(terminal).then(() => (isFromBefore = false))
   }
 
+  function release(): void {
+    terminal.setRawMode(false)
+    terminal.pause()
+    io.draw(pasteModeOff)
+  }
+
   /** Shows the prompt with the line in progress, which was edited unseen. */
   function showLine(): void {
     const { line, cursor } = lines
@@ -317,15 +325,17 @@ export function terminalInput({ io, prompt, history, complete }: TerminalInputOp
       stop.throwIfAborted()
       return isEnded ? undefined : answerTo(question, stop)
     },
+    async lend() {
+      release()
+      return take
+    },
     close() {
       isEnded = true
       lines.close()
       endContinue()
       terminal.off('data', onData).off('end', onEnd).off('error', onError)
       process.off('SIGWINCH', onResize)
-      terminal.setRawMode(false)
-      terminal.pause()
-      io.draw(pasteModeOff)
+      release()
     },
   }
 }
