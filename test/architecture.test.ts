@@ -95,6 +95,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'journal',
     'history',
     'undo',
+    'model',
     'mcp',
     'run',
     'load',

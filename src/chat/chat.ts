@@ -52,7 +52,10 @@ export interface Outgoing {
 }
 
 /** Observers of a message while it is answered. */
-export type Watching = Pick<Surroundings, 'signal' | 'isAttended' | 'approver' | 'askPerson' | 'unattendedApprover'> &
+export type Watching = Pick<
+  Surroundings,
+  'signal' | 'isAttended' | 'approver' | 'askPerson' | 'unattendedApprover' | 'calling'
+> &
   Pick<StartOptions, 'onAsk' | 'patienceMs'> &
   Pick<ResumeOptions, 'uncertain' | 'isUnattended'> & {
     /** Called with the id of the run once it is recorded. */
@@ -359,9 +362,9 @@ function createChat(host: ChatHost, begin: Beginning): Chat {
     },
     async resume(run, watching, listener) {
       const { resumeRun } = await import('../wiring/resume.ts')
-      const { signal, isAttended, approver, askPerson, unattendedApprover, uncertain, isUnattended } = watching
+      const { signal, isAttended, approver, askPerson, unattendedApprover, uncertain, isUnattended, calling } = watching
       const person = defined({ approver, askPerson, unattendedApprover })
-      const looking = { ...person, ...defined({ signal, isAttended, uncertain, isUnattended }) }
+      const looking = { ...person, ...defined({ signal, isAttended, uncertain, isUnattended, calling }) }
       const { env, home } = host
       return resumeRun({ env, home, ...looking, folder: join((await begin.store()).runs, run) }, listener)
     },

@@ -456,7 +456,10 @@ export const commandSpecs = {
     words: [],
     flags: {
       port: { kind: 'text', describe: 'listen on this local port (default 0: a free one)' },
-      'max-runs': { kind: 'text', describe: 'maximum number of concurrent runs (default 8)' },
+      'max-runs': {
+        kind: 'text',
+        describe: 'how many runs work at the same time; further ones wait (default 8, or [serve] runs)',
+      },
       open: { kind: 'switch', describe: 'open the page in the browser' },
       model: { kind: 'text', short: 'm', describe: 'model of the runs that are started without naming one' },
       timeout,

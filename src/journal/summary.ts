@@ -18,6 +18,11 @@ export const runStatuses: readonly RunStatus[] = [
   'running',
 ]
 
+/** `queued`: of a run that waits for its turn in a server. That is not recorded. */
+export type ShownStatus = RunStatus | 'queued'
+
+export const shownStatuses: readonly ShownStatus[] = [...runStatuses, 'queued']
+
 /**
  * The contents of `summary.json` and of a line of `index.jsonl`, and the output of `baton runs --json`. Additive
  * changes keep `v`.

@@ -465,6 +465,20 @@ export const rows = {
       },
     },
   },
+  serve: {
+    ...frameTable,
+    isLimit: true,
+    isConfigOnly: true,
+    isPlain: true,
+    order: user,
+    text: 'How `baton serve` works. Only in your own config file.',
+    keys: {
+      runs: {
+        schema: ({ integer }) => integer(1, 9999),
+        text: 'How many runs work at the same time, each in a process of its own; further ones wait. Default: 8.',
+      },
+    },
+  },
   timeout: {
     ...frame,
     isLimit: true,

@@ -2,6 +2,7 @@ import { dirname, join } from 'node:path'
 import { durationText, startLimit } from '../base/clock.ts'
 import { startStopwatch, systemTime } from '../base/work-time.ts'
 import { BatonError, messageOf } from '../base/error.ts'
+import type { Pool } from '../base/concurrency.ts'
 import { defined } from '../base/json.ts'
 import { bothReads } from '../base/reads.ts'
 import { type Bus, createBus, type Listener, withoutPieces } from '../event/bus.ts'
@@ -25,6 +26,7 @@ import { runsFolder, stateFolder } from '../journal/run-id.ts'
 import { removeEndedWorktrees, removeRunWorktrees } from '../journal/worktrees.ts'
 import { createTally, type Tally } from '../journal/tally.ts'
 import { createMask, type LiveMask } from '../journal/secrets.ts'
+import type { CoolDown } from '../model/cool-down.ts'
 import { packageRoot } from '../package-root.ts'
 import {
   createDenials,
@@ -80,6 +82,14 @@ export interface Surroundings {
   /** Asks the user what an MCP server wants to know during a call; if omitted, the request is declined. */
   readonly askPerson?: AskPerson
   readonly hooks?: readonly EffectHook[]
+  /** What runs of several processes share for calls of models; default: a run shares its slots with this process. */
+  readonly calling?: Calling
+}
+
+/** The slots of model requests, and the models that failed recently. */
+export interface Calling {
+  readonly slots: Pool
+  readonly coolDown: CoolDown
 }
 
 /** Totals (`usage`, `costUsd`, `unpriced`) cover all model calls of the run. */

@@ -1,3 +1,5 @@
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { defined } from '../../src/base/json.ts'
 import { serveWorkspace, type ServeOptions, type Serving } from '../../src/serve/http/serve.ts'
@@ -5,6 +7,9 @@ import { tempTree } from './temp.ts'
 
 /** The secret of every server here. */
 export const secret = 'a secret of this test'
+
+/** The processes of runs load the command, which is compiled once for all tests. */
+const compiled = { NODE_COMPILE_CACHE: join(tmpdir(), 'baton-test-compiled') }
 
 export interface ServedOptions extends Partial<
   Pick<ServeOptions, 'maxRuns' | 'limits' | 'comparison' | 'page' | 'port'>
@@ -42,9 +47,10 @@ export async function serveTree(
   const around = {
     cwd: folder,
     home,
-    env: { PATH: process.env['PATH'] ?? '', BATON_HOME: home, BATON_LOCAL_SERVERS: 'off', ...env },
+    env: { PATH: process.env['PATH'] ?? '', BATON_HOME: home, BATON_LOCAL_SERVERS: 'off', ...compiled, ...env },
   }
-  const options = { port, secret, maxRuns, ...defined({ limits, comparison, page }) }
+  // a process for a run is started when it is needed
+  const options = { port, secret, maxRuns, spare: 0, ...defined({ limits, comparison, page }) }
   const serving = await serveWorkspace({ ...around, shared: { overrides: [] } }, options)
   onTestFinished(() => serving.close())
   const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' }

@@ -7,8 +7,6 @@ import { type CommandIo, openWorkplace } from '../io.ts'
 import { portOf, secretOf, untilStopped } from '../local-server.ts'
 import { isTerminal, type Terminal } from '../typed-ahead.ts'
 
-const usualRuns = 8
-
 /** `baton serve`: offers the runs of the workspace to browsers and programs on this machine, until Ctrl-C. */
 export async function serveCommand(flags: Flags<'serve'>, io: CommandIo): Promise<number> {
   const { env: all, cwd, home, print, note } = openWorkplace(flags, io)
@@ -24,7 +22,8 @@ export async function serveCommand(flags: Flags<'serve'>, io: CommandIo): Promis
   ])
   const secret = given === undefined ? newSecret() : secretOf('BATON_SERVE_SECRET', given)
   const shared = { overrides, ...defined({ model }) }
-  const serving = await serveWorkspace({ cwd, home, env, shared }, { port, secret, maxRuns })
+  const onProblem = (id: string, problem: string): void => note(`run ${id}: ${problem}\n`)
+  const serving = await serveWorkspace({ cwd, home, env, shared }, { port, secret, onProblem, ...defined({ maxRuns }) })
   const showAddress = (): URL => {
     const address = new URL(serving.newAddress())
     print({ url: address.href, secret }, () => `${address.href}\n`)
@@ -81,8 +80,8 @@ function isInForeground(): boolean {
   }
 }
 
-function maxRunsOf(given: string | undefined): number {
-  if (given === undefined) return usualRuns
+function maxRunsOf(given: string | undefined): number | undefined {
+  if (given === undefined) return undefined
   if (/^[1-9]\d{0,3}$/.test(given)) return Number(given)
   throw usageError(`--max-runs takes a number from 1 to 9999, not "${given}"`, 'Write for example --max-runs 8.')
 }

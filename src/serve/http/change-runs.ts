@@ -5,18 +5,16 @@ import { defined } from '../../base/json.ts'
 import { overridesOf } from '../../config/request-overrides.ts'
 import { approvalsIn } from '../../history/pending.ts'
 import { readRunState } from '../../journal/run-state.ts'
-import { nodeFiles } from '../../journal/file-port.ts'
-import { epochsIn } from '../../journal/segment.ts'
 import { openSigningKey } from '../../journal/signing.ts'
 import { partDecision } from '../../event/review.ts'
-import { type ApprovalAnswer, type ApprovalRequest, answerCalls } from '../../library/approvals.ts'
-import { beginResume, beginRun } from '../../library/runs.ts'
+import { type ApprovalAnswer, answerCalls } from '../../library/approvals.ts'
 import { undoRun } from '../../undo/run.ts'
 import type { Verdict } from '../../wiring/decide.ts'
 import { maskFor } from '../../wiring/run-context.ts'
 import type { ActiveRuns } from './active-runs.ts'
 import { readRun, whyNotResumed } from './read-runs.ts'
 import { Refusal } from '../refusal.ts'
+import type { AskedApproval } from '../workers/messages.ts'
 import type { startBody } from './schemas.ts'
 import { folderOf, type ServedWorkspace } from './served-workspace.ts'
 
@@ -32,33 +30,27 @@ export interface RunActions {
   readonly decide: (id: string, call: string, verdict: Verdict) => Promise<Awaited<ReturnType<typeof approvalsIn>>>
 }
 
-/** How long a call waits for an overloaded host by default; same as in `baton run`. */
-const patienceMs = 10 * 60_000
-
 export function createRunActions(served: ServedWorkspace, held: ActiveRuns): RunActions {
   const { cwd, home, env, shared } = served
   const place = { cwd, home, env }
 
   return {
-    start({ file = '-p', text, inputs, vars, model, mode, iter, until, max_cost: cost, dry }) {
+    async start({ file = '-p', text, inputs, vars, model, mode, iter, until, max_cost: cost, dry }) {
       const asked = defined({ mode, until, iter: iter === undefined ? undefined : String(iter) })
       const overrides = overridesOf({
         config: shared.overrides,
         maxCost: cost === undefined ? undefined : amount(cost),
         ...asked,
       })
-      const options = { ...shared, ...defined({ text, inputs, vars, model, dry }), overrides, patienceMs }
-      return held.begin((given) => beginRun(file, { ...options, ...given }, place))
+      const options = { ...defined({ ...shared, text, inputs, vars, dry, ...defined({ model }) }), overrides }
+      return (await held.begin({ kind: 'start', file, options })).id
     },
     async resume(id, uncertain) {
       const folder = folderOf(served, id)
+      if (held.isQueued(id)) throw new Refusal(409, `run ${id} waits for its turn`)
       const why = held.isHeld(id) ? `run ${id} is running` : whyNotResumed(await readRun(folder), folder)
       if (why !== undefined) throw new Refusal(409, why)
-      const { overrides } = shared
-      return held.begin((given) => beginResume(id, { overrides, uncertain, ...given }, place), {
-        id,
-        epochs: epochsIn(folder, nodeFiles).length,
-      })
+      return (await held.begin({ kind: 'resume', id, overrides: shared.overrides, uncertain })).id
     },
     cancel(id) {
       const folder = folderOf(served, id)
@@ -113,7 +105,7 @@ function amount(usd: number): string {
 }
 
 /** @throws BatonError USAGE for hunks that the change does not have */
-function answerOf(verdict: Verdict, { hunks: count = 0 }: ApprovalRequest): ApprovalAnswer {
+function answerOf(verdict: Verdict, { hunks: count = 0 }: AskedApproval): ApprovalAnswer {
   const { hunks } = verdict
   if (hunks !== undefined) {
     const all = Array.from({ length: count }, (_, index) => index + 1)

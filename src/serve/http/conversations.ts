@@ -2,16 +2,14 @@ import { join } from 'node:path'
 import { defined } from '../../base/json.ts'
 import { findChat, listChats, type MessageKind } from '../../chat/chat-list.ts'
 import { ownerOfChat, ownerText } from '../../chat/chat-owner.ts'
-import { type Chat, openChat, reopenChat } from '../../chat/chat.ts'
 import { answersIn, answersOnly } from '../../history/answers.ts'
 import { readRunSummary } from '../../history/run-list.ts'
 import { approvalsIn } from '../../history/pending.ts'
 import { withView } from '../../history/run-view.ts'
 import type { RunSummary } from '../../journal/summary.ts'
-import { approverOf } from '../../library/approvals.ts'
-import { begin } from '../../library/runs.ts'
 import type { ActiveRuns } from './active-runs.ts'
 import { Refusal } from '../refusal.ts'
+import type { RunWorker } from '../workers/pool.ts'
 import { folderOf, type ServedWorkspace } from './served-workspace.ts'
 
 /** The body of `POST /prompt`. */
@@ -42,6 +40,17 @@ interface ConversationMessage {
   readonly run: RunSummary
 }
 
+export interface ConversationsOptions {
+  readonly held: ActiveRuns
+  readonly takeWorker: () => RunWorker
+  /** How many conversations stay open while nobody sends a prompt. */
+  readonly mostOpen: number
+}
+
+/**
+ * The conversations of the workspace. One that is open has a process of its own, with the MCP servers and background
+ * commands that its prompts have started.
+ */
 export interface Conversations {
   /**
    * Resolves once the run of the prompt is recorded; the conversation is the history of its model.
@@ -52,30 +61,59 @@ export interface Conversations {
     readonly { readonly id: string; readonly at: string; readonly messages: number; readonly text: string }[]
   >
   readonly read: (id: string) => Promise<{ readonly id: string; readonly messages: readonly ConversationMessage[] }>
+  /** Ends its process, so that others can open it. Returns false if it is not open here. @throws Refusal 409 in a prompt */
+  readonly close: (id: string) => boolean
   /** The number of the only call that a prompt waits for. @throws Refusal 409 if there is none, or more than one */
   readonly onlyCall: (promptId: string) => Promise<string>
 }
 
-/** How long a call waits for an overloaded host by default; same as in `baton chat`. */
-const patienceMs = 10 * 60_000
+interface OpenConversation {
+  readonly worker: RunWorker
+  /** Closes it when no prompt has come for a while. Undefined while a prompt is in progress. */
+  timer: NodeJS.Timeout | undefined
+}
 
-export function createConversations(served: ServedWorkspace, held: ActiveRuns): Conversations {
-  const { cwd, home, env, runs, shared } = served
-  const host = { cwd, home, env, what: 'baton serve', keepsTaken: false }
-  /** Ids of conversations whose last prompt is in progress. A new conversation has no id yet. */
+/** How long a conversation stays open after its last prompt, in milliseconds. */
+const openMs = 10 * 60_000
+
+export function createConversations(
+  served: ServedWorkspace,
+  { held, takeWorker, mostOpen }: ConversationsOptions,
+): Conversations {
+  const { runs, shared } = served
+  /** Ids of conversations whose last prompt is in progress, or waits for its turn. */
   const busy = new Set<string>()
+  /** By id, the one that has been idle for the longest time first. */
+  const open = new Map<string, OpenConversation>()
 
-  async function chatOf({ conversationId, file, model, mode }: PromptAsked): Promise<Chat> {
-    const ownMode = mode === undefined ? [] : [`mode=${JSON.stringify(mode)}`]
-    if (conversationId === undefined) {
-      const overrides = [...shared.overrides, ...ownMode]
-      return openChat(host, { overrides, ...defined({ file, model: model ?? shared.model }) })
-    }
-    const chat = await reopenChat(host, conversationId, defined({ model }))
-    if (mode === undefined) return chat
-    const others = chat.settings().overrides.filter((one) => !one.startsWith('mode='))
-    chat.change({ overrides: [...others, ...ownMode] })
-    return chat
+  function keepOpen(id: string, worker: RunWorker, ended: Promise<void>): void {
+    clearTimeout(open.get(id)?.timer)
+    const conversation: OpenConversation = { worker, timer: undefined }
+    open.delete(id)
+    open.set(id, conversation)
+    const isOpen = (): boolean => open.get(id) === conversation
+    void worker.gone.then(() => {
+      if (!isOpen()) return
+      clearTimeout(conversation.timer)
+      open.delete(id)
+    })
+    void ended.then(() => {
+      busy.delete(id)
+      if (!isOpen()) return
+      open.delete(id)
+      open.set(id, conversation)
+      conversation.timer = setTimeout(() => closeConversation(id), openMs).unref()
+      const idle = [...open].filter(([one]) => !busy.has(one))
+      for (const [one] of idle.slice(0, Math.max(0, idle.length - mostOpen))) closeConversation(one)
+    })
+  }
+
+  function closeConversation(id: string): boolean {
+    const conversation = open.get(id)
+    clearTimeout(conversation?.timer)
+    open.delete(id)
+    conversation?.worker.end()
+    return conversation !== undefined
   }
 
   async function refuseInProgress(id: string): Promise<void> {
@@ -99,31 +137,40 @@ export function createConversations(served: ServedWorkspace, held: ActiveRuns): 
   }
 
   return {
-    async ask(asked) {
-      const { conversationId, input } = asked
-      if (conversationId !== undefined && busy.has(conversationId)) throw inProgress(conversationId)
-      if (conversationId !== undefined) busy.add(conversationId)
-      let chat: Chat | undefined
-      const end = (): void => {
-        chat?.close()
-        if (conversationId !== undefined) busy.delete(conversationId)
+    async ask({ input, model, mode, conversationId: id, file }) {
+      if (id !== undefined && busy.has(id)) throw inProgress(id)
+      if (id !== undefined) busy.add(id)
+      const isOpen = id !== undefined && open.has(id)
+      let of = id
+      let ended: Promise<void> | undefined
+      let worker: RunWorker | undefined
+      // asked again if the prompt had to wait for its turn
+      const workerOf = (): RunWorker => {
+        const kept = of === undefined ? undefined : open.get(of)
+        worker = kept?.worker ?? takeWorker()
+        if (kept === undefined && of !== undefined && ended !== undefined) keepOpen(of, worker, ended)
+        return worker
       }
       try {
-        if (conversationId !== undefined) await refuseInProgress(conversationId)
-        const opened = await chatOf(asked)
-        chat = opened
-        const promptId = await held.begin((given) => {
-          const run = begin(given.signal, (listener, signal) =>
-            opened.send({ text: input }, { signal, approver: approverOf(given.approve), patienceMs }, listener),
-          )
-          run.result.then(end, end)
-          return run
-        })
-        return { conversationId: opened.id() ?? promptId, promptId }
+        if (id !== undefined && !isOpen) await refuseInProgress(id)
+        const conversation = id === undefined ? { ...shared, ...defined({ file }) } : { id }
+        const job = { kind: 'prompt', input, conversation, ...defined({ model, mode }) } as const
+        const begun = await held.begin(job, workerOf)
+        const { id: promptId, conversation: conversationId = promptId } = begun
+        of = conversationId
+        ended = begun.ended
+        busy.add(conversationId)
+        keepOpen(conversationId, worker ?? workerOf(), ended)
+        return { conversationId, promptId }
       } catch (error) {
-        end()
+        if (id !== undefined) busy.delete(id)
+        if (!isOpen) worker?.end()
         throw error
       }
+    },
+    close: (id) => {
+      if (busy.has(id)) throw inProgress(id)
+      return closeConversation(id)
     },
     async list() {
       return listChats(runs).map(({ id, messages }) => ({

@@ -5,7 +5,8 @@ import { readRunSummary } from '../../history/run-list.ts'
 import { runIds } from '../../journal/find-run.ts'
 import { readRunState } from '../../journal/run-state.ts'
 import { summaryIn } from '../../journal/index-file.ts'
-import type { RunSummary } from '../../journal/summary.ts'
+import type { ActiveRuns } from './active-runs.ts'
+import { asShown, type ShownRun } from './read-runs.ts'
 import { eventText, type OpenSource } from './event-stream.ts'
 
 /** Milliseconds between polls of the runs while there are listeners. */
@@ -16,17 +17,17 @@ const watched = 200
 interface Known {
   /** Modification time of the folder: a process that starts or ends a run creates a file in it. */
   readonly modified: number
-  readonly status: RunSummary['status'] | undefined
+  readonly status: ShownRun['status'] | undefined
 }
 
 /** Notifies listeners of runs that start, end or are resumed. */
 export interface ListFeed {
-  readonly listen: (listener: (run: RunSummary) => void) => () => void
+  readonly listen: (listener: (run: ShownRun) => void) => () => void
 }
 
 /** @param runs the folder with the runs of a workspace */
-export function createListFeed(runs: string): ListFeed {
-  const listeners = new Set<(run: RunSummary) => void>()
+export function createListFeed(runs: string, held: Pick<ActiveRuns, 'isQueued'>): ListFeed {
+  const listeners = new Set<(run: ShownRun) => void>()
   let known = new Map<string, Known>()
   let isFollowed = false
 
@@ -37,12 +38,15 @@ export function createListFeed(runs: string): ListFeed {
       const before = known.get(id)
       const folder = join(runs, id)
       const modified = statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? 0
-      const isSame = before?.modified === modified && before.status !== undefined
+      const isWaiting = held.isQueued(id)
+      const isSame =
+        before?.modified === modified && before.status !== undefined && (before.status === 'queued') === isWaiting
       if (isSame && (before.status !== 'running' || (await readRunState(folder))?.isRunning === true)) {
         now.set(id, before)
         continue
       }
-      const run = await readRunSummary(folder, { known: summaryIn(folder) })
+      const summary = await readRunSummary(folder, { known: summaryIn(folder) })
+      const run = summary && asShown(summary, held)
       // a run that has not recorded its file yet is read again
       const status = run === undefined || run.file === '' ? undefined : run.status
       now.set(id, { modified, status })
@@ -76,7 +80,7 @@ export function createListFeed(runs: string): ListFeed {
 /** The events of the run list for one client: `hello`, then each changed run. */
 export function listEvents(feed: ListFeed): OpenSource {
   return (wake) => {
-    const waiting = new Map<string, RunSummary>()
+    const waiting = new Map<string, ShownRun>()
     let isGreeted = false
     const close = feed.listen((run) => {
       waiting.set(run.id, run)

@@ -13,11 +13,12 @@ import { runIds } from '../../journal/find-run.ts'
 import { summaryIn } from '../../journal/index-file.ts'
 import { foreignCheck } from '../../journal/own-run.ts'
 import { noMask } from '../../journal/secrets.ts'
-import type { RunStatus, RunSummary } from '../../journal/summary.ts'
+import type { RunSummary, ShownStatus } from '../../journal/summary.ts'
 import { undoneBy } from '../../journal/undo-mark.ts'
 import { type FileDiff, fileDiffs } from '../../undo/diff.ts'
 import { openChanges } from '../../undo/open-changes.ts'
 import { Refusal } from '../refusal.ts'
+import type { ActiveRuns } from './active-runs.ts'
 import { folderOf, type ServedWorkspace } from './served-workspace.ts'
 
 export interface RunFilter {
@@ -26,13 +27,21 @@ export interface RunFilter {
   readonly before?: string | undefined
   /** Part of the file or id, case-insensitive. */
   readonly q?: string | undefined
-  readonly state?: RunStatus | undefined
+  readonly state?: ShownStatus | undefined
 }
 
 const usualLimit = 50
 
 /** A run. `foreign`: not recorded by this installation, and therefore read-only. */
-type ShownRun = RunSummary & { readonly foreign?: true }
+export type ShownRun = Omit<RunSummary, 'status'> & { readonly status: ShownStatus; readonly foreign?: true }
+
+/** Of the runs that this server holds. */
+type Held = Pick<ActiveRuns, 'isHeld' | 'isQueued'>
+
+/** What is shown of a run: one that waits for its turn was stopped before it began, according to its record. */
+export function asShown(run: RunSummary, { isQueued }: Pick<Held, 'isQueued'>): ShownRun {
+  return isQueued(run.id) ? { ...run, status: 'queued' } : run
+}
 
 export interface RunList {
   readonly runs: readonly ShownRun[]
@@ -56,7 +65,7 @@ export interface RunTeams extends Pick<TimelineJson, 'breaks'> {
 }
 
 /** A page of the runs, newest first. */
-export async function readRunList(served: ServedWorkspace, filter: RunFilter): Promise<RunList> {
+export async function readRunList(served: ServedWorkspace, filter: RunFilter, held: Held): Promise<RunList> {
   const { runs, workspace, totals } = served
   const { limit = usualLimit, before, q = '', state } = filter
   const words = q.toLowerCase()
@@ -64,17 +73,18 @@ export async function readRunList(served: ServedWorkspace, filter: RunFilter): P
   const older =
     before === undefined ? undefined : new Set(ids.includes(before) ? ids.slice(ids.indexOf(before) + 1) : [])
   const fits = ({ id, file, status }: Pick<RunSummary, 'id' | 'file' | 'status'>): boolean => {
-    if (older?.has(id) === false || (state !== undefined && status !== state)) return false
+    const shownStatus = held.isQueued(id) ? 'queued' : status
+    if (older?.has(id) === false || (state !== undefined && shownStatus !== state)) return false
     return [displayPath(workspace, file), id].some((text) => text.toLowerCase().includes(words))
   }
   const found: RunSummary[] = []
   for await (const run of listRuns(runs, { limit: limit + 1, fits, totals })) found.push(run)
   const isForeign = foreignCheck(served)
-  const shown = found.slice(0, limit).map((run) => shownRun(run, isForeign(join(runs, run.id))))
+  const shown = found.slice(0, limit).map((run) => marked(asShown(run, held), isForeign(join(runs, run.id))))
   return { runs: await Promise.all(shown), more: found.length > limit }
 }
 
-async function shownRun(run: RunSummary, isForeign: Promise<boolean>): Promise<ShownRun> {
+async function marked(run: ShownRun, isForeign: Promise<boolean>): Promise<ShownRun> {
   return (await isForeign) ? { ...run, foreign: true } : run
 }
 
@@ -86,9 +96,11 @@ export async function readRun(folder: string): Promise<RunSummary> {
 }
 
 /** A run with its prompt, its answers, and whether it can be resumed. */
-export async function readRunDetail(served: ServedWorkspace, folder: string, owned: boolean): Promise<RunDetail> {
+export async function readRunDetail(served: ServedWorkspace, folder: string, held: Held): Promise<RunDetail> {
   const { workspace } = served
-  const run = await shownRun(await readRun(folder), foreignCheck(served)(folder))
+  const recorded = await readRun(folder)
+  const run = await marked(asShown(recorded, held), foreignCheck(served)(folder))
+  const owned = held.isHeld(recorded.id)
   const isOpen = run.status !== 'done' && run.status !== 'skipped'
   const { file, prompt, answers, approvals } = await withView(
     folder,
@@ -100,7 +112,7 @@ export async function readRunDetail(served: ServedWorkspace, folder: string, own
   )
   return {
     run,
-    canResume: !owned && run.foreign === undefined && whyNotResumed(run, folder) === undefined,
+    canResume: !owned && run.foreign === undefined && whyNotResumed(recorded, folder) === undefined,
     owned,
     approvals,
     answers,

@@ -1,18 +1,11 @@
 import type { PlacedRow, Row } from '../../history/rows.ts'
 import { beginning, type Position, positionText } from '../../journal/follow.ts'
-import type { RunSummary } from '../../journal/summary.ts'
+import type { Delta } from '../workers/messages.ts'
 import { eventText, type OpenSource } from './event-stream.ts'
+import type { ShownRun } from './read-runs.ts'
 import type { RunFeed } from './run-feed.ts'
 
-/** A streamed piece of a model's answer. */
-export interface Delta {
-  /** The place of the agent; when sent to a client, that of the model call's row. */
-  readonly place: string
-  readonly kind: 'text' | 'reasoning'
-  readonly text: string
-}
-
-/** Calls the listener with each piece from a run of this process, until the returned function is called. */
+/** Calls the listener with each piece from a run of this server, until the returned function is called. */
 export type ListenToDeltas = (listener: (delta: Delta) => void) => () => void
 
 /** Changed rows, and the cursor for the next page. */
@@ -29,7 +22,7 @@ export function runEvents(feed: RunFeed, after: Position, listenToDeltas: Listen
   return (wake) => {
     // the client is ahead because records were lost in a power failure: everything is sent again
     let position = after > feed.position() ? beginning : after
-    let sent: RunSummary | undefined
+    let sent: ShownRun | undefined
     let isOver = false
     const deltas = createWaitingDeltas(feed)
     const endListening = feed.listen(wake)

@@ -8,7 +8,8 @@ import { summaryIn } from '../../journal/index-file.ts'
 import type { JournalRecord } from '../../journal/record.ts'
 import { noMask } from '../../journal/secrets.ts'
 import { openFileRecords } from '../../journal/source.ts'
-import type { RunSummary } from '../../journal/summary.ts'
+import type { ActiveRuns } from './active-runs.ts'
+import { asShown, type ShownRun } from './read-runs.ts'
 
 /** Follows a run, whichever process it runs in. */
 export interface RunFeed extends Pick<RowTable, 'changedAfter' | 'latest' | 'left' | 'callIn'> {
@@ -19,7 +20,7 @@ export interface RunFeed extends Pick<RowTable, 'changedAfter' | 'latest' | 'lef
   /** The position up to which the records were read. */
   readonly position: () => Position
   /** Undefined before the first read. A new object when the run starts or ends. */
-  readonly run: () => RunSummary | undefined
+  readonly run: () => ShownRun | undefined
   /** No process works on the run any more, and all records were read. */
   readonly isOver: () => boolean
   /** Keeps reading and calls the listener on changes, until the returned function is called. */
@@ -39,32 +40,31 @@ const idleMs = 5_000
 /** Every how many reads to check whether its process is alive. */
 const readsPerAsking = 5
 
-/** @param isHeld whether a run is active in this process */
-export function createRunFeeds(isHeld: (id: string) => boolean): RunFeeds {
+export function createRunFeeds(held: Pick<ActiveRuns, 'isHeld' | 'isQueued'>): RunFeeds {
   const feeds = new Map<string, RunFeed>()
   return {
     of(folder) {
       const known = feeds.get(folder)
       if (known !== undefined) return known
-      const feed = createRunFeed(folder, { isHeld, onIdle: () => void feeds.delete(folder) })
+      const feed = createRunFeed(folder, { ...held, onIdle: () => void feeds.delete(folder) })
       feeds.set(folder, feed)
       return feed
     },
   }
 }
 
-interface FeedOptions {
-  readonly isHeld: (id: string) => boolean
+interface FeedOptions extends Pick<ActiveRuns, 'isHeld' | 'isQueued'> {
   /** Called when the feed has not been used for a while. */
   readonly onIdle: () => void
 }
 
-function createRunFeed(folder: string, { isHeld, onIdle }: FeedOptions): RunFeed {
+function createRunFeed(folder: string, { isHeld, isQueued, onIdle }: FeedOptions): RunFeed {
   const id = basename(folder)
   const reader = followJournal(folder)
   const table = createRowTable(openFileRecords(folder, { mask: noMask }))
   const listeners = new Set<() => void>()
-  let run: RunSummary | undefined
+  let run: ShownRun | undefined
+  let wasQueued = false
   /** The end was recorded; its process may still be finishing. */
   let hasEnded = false
   let isOver = false
@@ -84,12 +84,17 @@ function createRunFeed(folder: string, { isHeld, onIdle }: FeedOptions): RunFeed
       table.add(record, position)
     }
     await reader.read(add)
+    const isWaiting = isQueued(id)
+    if (isWaiting !== wasQueued) isTurn = true
+    wasQueued = isWaiting
     if (run === undefined || isTurn || hasEnded || isOver || reads % readsPerAsking === 0) {
       const isRunning = isHeld(id) || (await readRunState(folder))?.isRunning === true
       // records written just before the process ended
       if (!isRunning) await reader.read(add)
-      if (run === undefined || isTurn || isRunning === isOver)
-        run = await readRunSummary(folder, { known: summaryIn(folder) })
+      if (run === undefined || isTurn || isRunning === isOver) {
+        const summary = await readRunSummary(folder, { known: summaryIn(folder) })
+        run = summary && asShown(summary, { isQueued })
+      }
       isOver = !isRunning
     }
     reads += 1

@@ -42,7 +42,7 @@ export function runsRoutes({ served, held, comparison: limits, ...parts }: RunsR
   return [
     get(
       { path: '/api/runs', summary: 'Runs, newest first', query: schemas.runListQuery, gives: schemas.runList },
-      ({ query }) => readRunList(served, query),
+      ({ query }) => readRunList(served, query, held),
     ),
     events({ path: '/api/events', summary: 'Runs that start, end or are resumed', query: schemas.noQuery }, async () =>
       streams.open(listEvents(list)),
@@ -65,7 +65,7 @@ export function runsRoutes({ served, held, comparison: limits, ...parts }: RunsR
         query: schemas.noQuery,
         gives: schemas.runDetail,
       },
-      ({ params }) => readRunDetail(served, folderAt(params), held.isHeld(idOf(params))),
+      ({ params }) => readRunDetail(served, folderAt(params), held),
     ),
     get(
       {

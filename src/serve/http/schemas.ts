@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { rowStates } from '../../history/rows.ts'
-import { runStatuses } from '../../journal/summary.ts'
+import { shownStatuses } from '../../journal/summary.ts'
 
 /*
  * The request and response types of the routes. They validate requests, and /openapi.json is generated from them.
@@ -25,7 +25,7 @@ const run = z
     started: text,
     ended: text.nullable(),
     duration_ms: z.number(),
-    status: z.enum(runStatuses),
+    status: z.enum(shownStatuses),
     exit: z.int().nullable(),
     tasks: z.object({ done: count, failed: count, skipped: count }),
     calls: count,
@@ -136,7 +136,7 @@ export const runListQuery = z.object({
   limit: wholeNumber(1, 500).optional(),
   before: z.string().max(100).optional().describe('Only runs older than this one.'),
   q: z.string().max(500).optional().describe('Part of the file or id.'),
-  state: z.enum(runStatuses).optional(),
+  state: z.enum(shownStatuses).optional(),
 })
 export const cursorQuery = z.object({
   after: z.string().max(30).optional().describe('The cursor of the last known state.'),

@@ -19,6 +19,8 @@ import { runsRoutes } from './runs-routes.ts'
 import { openServedWorkspace, type ServingPlace } from './served-workspace.ts'
 import { isSame, type ClientKind } from '../gate.ts'
 import { Refusal, refusalAnswer } from '../refusal.ts'
+import { createBroker } from '../workers/broker.ts'
+import { createWorkerPool } from '../workers/pool.ts'
 import type { Route } from './route.ts'
 import { version } from '../../version.ts'
 import { problem } from './schemas.ts'
@@ -27,12 +29,19 @@ import { sha256 } from '../../base/hash.ts'
 /** Maximum size of a request body: a prompt and its inputs. */
 const mostBodyBytes = 4 * 1024 * 1024
 
+const usualRuns = 8
+const usualSpare = 1
+
 export interface ServeOptions {
   /** 0: any free port. */
   readonly port: number
   readonly secret: string
-  /** Maximum number of concurrent runs of this server. */
-  readonly maxRuns: number
+  /** Maximum number of concurrent runs of this server; further ones wait. Default: `[serve] runs`. */
+  readonly maxRuns?: number
+  /** How many processes for runs are started ahead; default: 1. */
+  readonly spare?: number
+  /** Told when the process of a run has crashed, or a run that waited cannot start. */
+  readonly onProblem?: (id: string, problem: string) => void
   /** The folder with the page. Default: the one of this installation. */
   readonly page?: string
   /** Overrides of the default limits. */
@@ -57,16 +66,24 @@ export interface Serving {
  * @throws BatonError for invalid config files; USAGE if the port cannot be used
  */
 export async function serveWorkspace(place: ServingPlace, options: ServeOptions): Promise<Serving> {
-  const { port, secret, maxRuns, limits, comparison, page = join(packageRoot(), 'dist/bin/page') } = options
+  const { port, secret, limits, comparison, page = join(packageRoot(), 'dist/bin/page') } = options
+  const { spare = usualSpare, onProblem = () => undefined } = options
   const served = await openServedWorkspace(place)
-  const held = createActiveRuns({ most: maxRuns, runs: served.runs })
+  const most = options.maxRuns ?? served.settings.serve?.runs ?? usualRuns
+  const { cwd, home, env } = served
+  const broker = createBroker()
+  const workers = createWorkerPool({ env, cwd, spare, broker })
+  const held = createActiveRuns({ most, workers, broker, place: { cwd, home }, onProblem })
   const streams = createEventStreams()
   const parts = { served, held, actions: createRunActions(served, held), streams }
-  const feeds = createRunFeeds(held.isHeld)
+  const feeds = createRunFeeds(held)
   const { actions } = parts
   const routes = [
-    ...runsRoutes({ ...parts, feeds, list: createListFeed(served.runs), comparison }),
-    ...conversationRoutes({ conversations: createConversations(served, held), actions }),
+    ...runsRoutes({ ...parts, feeds, list: createListFeed(served.runs, held), comparison }),
+    ...conversationRoutes({
+      conversations: createConversations(served, { held, takeWorker: workers.take, mostOpen: most }),
+      actions,
+    }),
     ...filesRoutes(served),
   ]
   const pass = createPass(secret)
@@ -87,6 +104,7 @@ export async function serveWorkspace(place: ServingPlace, options: ServeOptions)
     async close() {
       server.stopListening()
       await held.close()
+      await workers.close()
       streams.close()
       await server.close()
     },

@@ -106,14 +106,31 @@ describe('starting a run', () => {
     })
   })
 
-  it('is refused when the maximum number of runs is running', async () => {
+  it('beyond the number of runs at the same time waits for its turn, and is shown as queued', async () => {
     const { env, open } = await slowModel()
     const served = await serve({ maxRuns: 1, env })
-    const id = await begun(served, { file: 'slow.md' })
-    expect(await served.post('/api/runs', { file: 'say.md' })).toMatchObject({ status: 429 })
+    const first = await begun(served, { file: 'slow.md' })
+    const second = await begun(served, { file: 'say.md' })
+    const third = await begun(served, { file: 'say.md' })
+    expect(await detailOf(served, second)).toMatchObject({ run: { status: 'queued' }, owned: true, canResume: false })
+    const queued = async () =>
+      ((await served.get('/api/runs?state=queued')).body['runs'] as { id: string }[]).map(({ id }) => id)
+    expect(await queued()).toEqual([third, second])
+    const stream = follow(served, `/api/runs/${second}/events`)
+    expect(await served.post(`/api/runs/${second}/resume`)).toMatchObject({ status: 409 })
+    expect(await served.post(`/api/runs/${third}/cancel`)).toMatchObject({ status: 202 })
+    expect(await detailOf(served, third)).toMatchObject({ run: { status: 'cancelled' }, owned: false, canResume: true })
     open()
-    await ended(served, id)
-    await begun(served, { file: 'say.md' })
+    await stream.ended
+    await ended(served, second)
+    expect(stream.events.flatMap(({ event, data }) => (event === 'run' ? [data['status']] : []))).toEqual([
+      'queued',
+      'running',
+      'done',
+    ])
+    expect(await detailOf(served, second)).toMatchObject({ run: { status: 'done' }, answers: [{ text: 'said' }] })
+    expect(await statusOf(served, first)).toBe('done')
+    expect(await queued()).toEqual([])
   })
 })
 

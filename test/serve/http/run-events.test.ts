@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { PlacedRow, Row } from '../../../src/history/rows.ts'
 import { type Position, positionText } from '../../../src/journal/follow.ts'
-import { type Delta, rowsAfter, runEvents } from '../../../src/serve/http/run-events.ts'
+import { rowsAfter, runEvents } from '../../../src/serve/http/run-events.ts'
 import type { RunFeed } from '../../../src/serve/http/run-feed.ts'
+import type { Delta } from '../../../src/serve/workers/messages.ts'
 
 // The events that one client gets for a run whose rows are given by the test.
 

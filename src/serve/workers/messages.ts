@@ -1,0 +1,125 @@
+import { BatonError, type ErrorCode, type ErrorDetails, isBatonError, messageOf } from '../../base/error.ts'
+import type { JsonObject } from '../../base/json.ts'
+import type { ApprovalAnswer, ApprovalRequest } from '../../library/approvals.ts'
+import type { RunOptions } from '../../library/options.ts'
+
+/*
+ * What the server and the process of a run tell each other. All of it is plain JSON. What a run does is not sent: the
+ * server reads the record of the run, like everybody else.
+ */
+
+/** One thing that a worker is asked to do; each is a run. */
+export type Job = StartJob | ResumeJob | PromptJob | ContinueJob
+
+/** Starts a run. */
+export interface StartJob {
+  readonly kind: 'start'
+  /** As it is named by the user, or `-p` for a text. */
+  readonly file: string
+  readonly options: Pick<RunOptions, 'text' | 'inputs' | 'vars' | 'model' | 'dry' | 'overrides'>
+  /** Calls that need approval suspend the run, instead of waiting in the server for an answer. */
+  readonly onAsk?: 'suspend'
+}
+
+export interface ResumeJob {
+  readonly kind: 'resume'
+  /** Of the run. */
+  readonly id: string
+  readonly overrides: readonly string[]
+  /** As `--uncertain` of `baton resume`. */
+  readonly uncertain: readonly string[]
+}
+
+/** A prompt of a conversation, whose worker may have answered earlier ones. */
+export interface PromptJob {
+  readonly kind: 'prompt'
+  readonly input: string
+  readonly conversation: NewConversation | KnownConversation
+  readonly model?: string
+  readonly mode?: string
+}
+
+export interface NewConversation {
+  readonly file?: string
+  /** Of the server, unless the prompt names one. */
+  readonly model?: string
+  readonly overrides: readonly string[]
+}
+
+export interface KnownConversation {
+  readonly id: string
+}
+
+/** A prompt that was recorded, and then waited for its turn. */
+export interface ContinueJob {
+  readonly kind: 'continue'
+  readonly conversation: KnownConversation
+  /** Of the run of the prompt. */
+  readonly id: string
+}
+
+/** A piece of the answer of a model, with the place of its agent. */
+export interface Delta {
+  readonly place: string
+  readonly kind: 'text' | 'reasoning'
+  readonly text: string
+}
+
+/** An approval request without its signal; `withdrawn` takes the place of that. */
+export type AskedApproval = Omit<ApprovalRequest, 'signal'>
+
+export type ToWorker =
+  /** `isWaiting`: the run is recorded, and stopped before it does anything: it waits for its turn. */
+  | {
+      readonly kind: 'do'
+      readonly job: Job
+      readonly home: string
+      readonly cwd: string
+      readonly isWaiting: boolean
+      readonly resting: readonly Resting[]
+    }
+  | { readonly kind: 'stop' }
+  | { readonly kind: 'answer'; readonly id: string; readonly answer: ApprovalAnswer }
+  /** Whether somebody reads the pieces of answers. */
+  | { readonly kind: 'listen'; readonly isOn: boolean }
+  | { readonly kind: 'granted'; readonly ticket: number }
+  | ({ readonly kind: 'resting' } & Resting)
+  /** No more jobs will come. */
+  | { readonly kind: 'end' }
+
+export type FromWorker =
+  /** The run is recorded. `conversation`: the id of that of a prompt. */
+  | { readonly kind: 'begun'; readonly id: string; readonly conversation?: string }
+  | { readonly kind: 'asked'; readonly request: AskedApproval }
+  | { readonly kind: 'withdrawn'; readonly id: string }
+  | { readonly kind: 'deltas'; readonly deltas: readonly Delta[] }
+  /** The job is done. `error`: why its run could not start, or how it failed. */
+  | { readonly kind: 'ended'; readonly error?: SentError }
+  /** A model request needs a slot, and gives it back. */
+  | { readonly kind: 'wanted'; readonly ticket: number }
+  | { readonly kind: 'returned'; readonly ticket: number }
+  | ({ readonly kind: 'failing' } & Resting)
+
+/** A model that failed, and how long it is asked last, in milliseconds. */
+export interface Resting {
+  readonly model: string
+  readonly ms: number
+}
+
+export interface SentError {
+  readonly message: string
+  readonly code?: ErrorCode
+  readonly details?: JsonObject
+}
+
+export function sentError(error: unknown): SentError {
+  const message = messageOf(error)
+  if (!isBatonError(error)) return { message }
+  const { code, hint, place, trail, diff, limit, reason } = error
+  // what is undefined is not sent
+  return { message, code, details: { hint, place, trail, diff, limit, reason } as unknown as JsonObject }
+}
+
+export function errorOf({ message, code, details = {} }: SentError): Error {
+  return code === undefined ? new Error(message) : new BatonError(code, message, details as ErrorDetails)
+}

@@ -1,0 +1,196 @@
+import { basename } from 'node:path'
+import { BatonError } from '../../base/error.ts'
+import type { RunEvent } from '../../event/event.ts'
+import type { ApprovalAnswer, Approve } from '../../library/approvals.ts'
+import { beginResume, beginRun, type Run } from '../../library/runs.ts'
+import type { Calling } from '../../wiring/conduct.ts'
+import { createSharedCalling } from './calling.ts'
+import { createConversation, type OpenConversation } from './conversation.ts'
+import { type Delta, type FromWorker, type Job, sentError, type ToWorker } from './messages.ts'
+
+/** What a job is begun with. */
+export interface OfJob {
+  readonly signal: AbortSignal
+  readonly approve: Approve
+  readonly calling: Calling
+  /** Called with the id of the run once it is recorded. */
+  readonly onRecord: (id: string) => void
+}
+
+export interface WorkerOptions {
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** Aborted if this process is asked to end by a signal. */
+  readonly signal: AbortSignal
+}
+
+/** How long the run of a worker may take to stop when its server has gone, in milliseconds. */
+const graceMs = 5_000
+/** How long a call waits for an overloaded host by default; same as in `baton run`. */
+const patienceMs = 10 * 60_000
+/** Milliseconds between messages with pieces of answers. */
+const deltaMs = 30
+
+/**
+ * The work of a process of a server: one run, or the prompts of one conversation. It ends when it is asked to, or when
+ * its server has gone. Returns the exit code.
+ */
+export async function work({ env, signal }: WorkerOptions): Promise<number> {
+  const stopped = new AbortController()
+  const questions = new Map<string, (answer: ApprovalAnswer) => void>()
+  const calling = createSharedCalling(send)
+  const deltas = createDeltas(send)
+  let conversation: OpenConversation | undefined
+  let current: AbortController | undefined
+  let jobs: Promise<unknown> = Promise.resolve()
+  let finish = (): void => {}
+  const finished = new Promise<void>((resolve) => (finish = resolve))
+
+  function stopCurrent(): void {
+    current?.abort(new BatonError('ABORTED', 'the run was stopped', { hint: 'It can be resumed.' }))
+  }
+
+  const approve: Approve = ({ signal: withdrawn, ...request }) =>
+    new Promise<ApprovalAnswer>((settle, reject) => {
+      questions.set(request.id, settle)
+      send({ kind: 'asked', request })
+      withdrawn.addEventListener('abort', () => reject(withdrawn.reason as Error), { once: true })
+    }).finally(() => {
+      questions.delete(request.id)
+      send({ kind: 'withdrawn', id: request.id })
+    })
+
+  function begin(job: Job, place: Place, given: OfJob): Run | Promise<Run> {
+    if (job.kind === 'start') {
+      const { file, options, onAsk } = job
+      const { onRecord, ...others } = given
+      const onFolder = (folder: string): void => onRecord(basename(folder))
+      const asking = onAsk === 'suspend' ? { onAsk, approve: () => 'suspend' as const } : {}
+      return beginRun(file, { ...options, patienceMs, ...others, ...asking, onRecord: onFolder }, place)
+    }
+    if (job.kind === 'resume') {
+      const { onRecord: _, ...others } = given
+      return beginResume(job.id, { overrides: job.overrides, uncertain: job.uncertain, ...others }, place)
+    }
+    conversation ??= createConversation(place)
+    return conversation.begin(job, given)
+  }
+
+  async function perform({ job, isWaiting, cwd, home, resting }: Extract<ToWorker, { kind: 'do' }>): Promise<void> {
+    const stop = new AbortController()
+    current = stop
+    for (const one of resting) calling.resting(one)
+    let hasBegun = false
+    const onRecord = (id: string): void => {
+      if (hasBegun) return
+      hasBegun = true
+      if (isWaiting) stop.abort(new BatonError('ABORTED', 'the run waits for its turn', { hint: 'It can be resumed.' }))
+      const of = conversation?.id()
+      send({ kind: 'begun', id, ...(of === undefined ? {} : { conversation: of }) })
+    }
+    try {
+      const run = await begin(job, { cwd, home, env }, { signal: stop.signal, approve, calling, onRecord })
+      // a resumed run has been recorded before; its first event says that it goes on
+      const isRecorded = job.kind === 'resume' || job.kind === 'continue'
+      const reading = read(run, (event) => {
+        if (isRecorded) onRecord(event.run_id)
+        deltas.add(event)
+      })
+      const { error, notified } = await run.result
+      await reading
+      send({ kind: 'ended', ...(error === undefined ? {} : { error: sentError(error) }) })
+      await notified
+    } catch (error) {
+      send({ kind: 'ended', error: sentError(error) })
+    } finally {
+      current = undefined
+      if (conversation?.id() === undefined) finish()
+    }
+  }
+
+  function onMessage(message: ToWorker): void {
+    switch (message.kind) {
+      case 'do':
+        // a conversation is asked for one prompt after the other
+        jobs = jobs.then(() => perform(message))
+        break
+      case 'stop':
+        return stopCurrent()
+      case 'answer':
+        return questions.get(message.id)?.(message.answer)
+      case 'listen':
+        return deltas.listen(message.isOn)
+      case 'granted':
+        return calling.granted(message.ticket)
+      case 'resting':
+        return calling.resting(message)
+      case 'end':
+        jobs = jobs.then(finish)
+    }
+  }
+
+  function onLeft(): void {
+    stopCurrent()
+    jobs = jobs.then(finish)
+    setTimeout(() => process.exit(1), graceMs).unref()
+  }
+
+  process.on('message', onMessage)
+  process.once('disconnect', onLeft)
+  signal.addEventListener('abort', onLeft, { once: true, signal: stopped.signal })
+  if (!process.connected) onLeft()
+  await finished
+  stopped.abort()
+  conversation?.close()
+  process.off('message', onMessage).off('disconnect', onLeft)
+  if (process.connected) process.disconnect()
+  return 0
+}
+
+interface Place {
+  readonly cwd: string
+  readonly home: string
+  readonly env: WorkerOptions['env']
+}
+
+/** To the server, if it is there. */
+function send(message: FromWorker): void {
+  if (process.connected) process.send?.(message, undefined, undefined, () => undefined)
+}
+
+async function read(run: Run, onEvent: (event: RunEvent) => void): Promise<void> {
+  try {
+    for await (const event of run) onEvent(event)
+  } catch {
+    // its result has the error
+  }
+}
+
+interface Deltas {
+  readonly add: (event: RunEvent) => void
+  readonly listen: (isOn: boolean) => void
+}
+
+/** Pieces of answers for the server, several in a message, and only while somebody reads them. */
+function createDeltas(tell: (message: FromWorker) => void): Deltas {
+  let waiting: Delta[] = []
+  let isOn = false
+
+  function flush(): void {
+    const deltas = waiting
+    waiting = []
+    tell({ kind: 'deltas', deltas })
+  }
+
+  return {
+    add(event) {
+      if (!isOn || event.type !== 'item.delta') return
+      if (waiting.length === 0) setTimeout(flush, deltaMs)
+      const kind = event.reasoning === true ? 'reasoning' : 'text'
+      const last = waiting.at(-1)
+      const isMore = last?.place === event.agent && last.kind === kind
+      if (isMore) waiting.pop()
+      waiting.push({ place: event.agent, kind, text: isMore ? last.text + event.text : event.text })
+    },
+    listen: (on) => void (isOn = on),
+  }
+}
