@@ -23,6 +23,9 @@ export type ShownStatus = RunStatus | 'queued'
 
 export const shownStatuses: readonly ShownStatus[] = [...runStatuses, 'queued']
 
+/** A run as a server shows it. */
+export type ShownSummary = Omit<RunSummary, 'status'> & { readonly status: ShownStatus }
+
 /**
  * The contents of `summary.json` and of a line of `index.jsonl`, and the output of `baton runs --json`. Additive
  * changes keep `v`.

@@ -84,7 +84,7 @@ function stopped(): BatonError {
 }
 
 /** What a process gives to a run that it starts for another one. */
-type OfProcess = Pick<StartOptions, 'calling' | 'onRecord'>
+type OfProcess = Pick<StartOptions, 'calling' | 'onRecord' | 'prepare'>
 
 export function beginRun(file: string, options: RunOptions & OfProcess, place: Required<PlaceOptions>): Run {
   return begin(options.signal, (listener, signal) =>

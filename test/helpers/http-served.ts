@@ -29,6 +29,8 @@ interface Answered {
 /** A server in this process, the workspace that it serves, and `BATON_HOME`. */
 export interface HttpServed {
   readonly serving: Serving
+  /** What the server has told of processes of runs, by run. */
+  readonly problems: readonly (readonly [string, string])[]
   readonly folder: string
   readonly home: string
   /** Where runs take place that do not belong to the server. */
@@ -50,7 +52,9 @@ export async function serveTree(
     env: { PATH: process.env['PATH'] ?? '', BATON_HOME: home, BATON_LOCAL_SERVERS: 'off', ...compiled, ...env },
   }
   // a process for a run is started when it is needed
-  const options = { port, secret, maxRuns, spare: 0, ...defined({ limits, comparison, page }) }
+  const problems: (readonly [string, string])[] = []
+  const onProblem = (id: string, problem: string): void => void problems.push([id, problem])
+  const options = { port, secret, maxRuns, spare: 0, onProblem, ...defined({ limits, comparison, page }) }
   const serving = await serveWorkspace({ ...around, shared: { overrides: [] } }, options)
   onTestFinished(() => serving.close())
   const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' }
@@ -60,6 +64,7 @@ export async function serveTree(
   }
   return {
     serving,
+    problems,
     folder,
     home,
     around,

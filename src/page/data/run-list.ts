@@ -1,4 +1,4 @@
-import type { RunSummary } from '../../journal/summary.ts'
+import type { ShownSummary as RunSummary } from '../../journal/summary.ts'
 
 /** Which runs to show. Empty texts match all. */
 export interface RunFilter {

@@ -1,7 +1,7 @@
 import type { ApprovalView } from '../../event/action-view.ts'
 import type { Difference } from '../../history/run-diff.ts'
 import type { PlaceView } from '../../history/node-view.ts'
-import type { RunSummary } from '../../journal/summary.ts'
+import type { ShownSummary as RunSummary } from '../../journal/summary.ts'
 import type { Row } from '../data/row.ts'
 
 /*

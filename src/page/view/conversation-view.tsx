@@ -70,7 +70,7 @@ export function ConversationView({ id, go }: ConversationViewProps): VNode {
 }
 
 function isOpen(status: string): boolean {
-  return status === 'running'
+  return status === 'running' || status === 'queued'
 }
 
 interface MessageProps {

@@ -21,7 +21,7 @@ export function RunHeader({ detail, now, reload, follow, go }: RunHeaderProps): 
   const { run, canResume, owned } = detail
   const { say, complain } = useNotice()
   const { folder, name } = splitPath(run.file)
-  const goesOn = run.status === 'running' || run.ended === null
+  const goesOn = run.status === 'running' || run.status === 'queued' || run.ended === null
 
   const act = (what: string, begun: Promise<BegunRun>, then: (id: string) => void): void => {
     begun.then(({ id }) => {
@@ -42,7 +42,7 @@ export function RunHeader({ detail, now, reload, follow, go }: RunHeaderProps): 
         </h1>
         <StateBadge state={stateOf(run)} />
         <span class="actions">
-          {owned && run.status === 'running' && (
+          {owned && (run.status === 'running' || run.status === 'queued') && (
             <button type="button" onClick={() => act('Cancelling the run…', cancelRun(run.id), reload)}>
               Cancel
             </button>

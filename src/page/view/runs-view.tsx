@@ -1,6 +1,6 @@
 import type { VNode } from 'preact'
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { type RunStatus, runStatuses } from '../../journal/summary.ts'
+import { type ShownStatus, shownStatuses } from '../../journal/summary.ts'
 import { costText, countText, durationText, splitPath, whenText } from '../data/format.ts'
 import type { RunSummary } from '../live/wire.ts'
 import type { Route } from '../route.ts'
@@ -69,7 +69,7 @@ export function RunsView({ memory, onMemory, go }: RunsViewProps): VNode {
           onChange={({ currentTarget }) => filterBy({ state: currentTarget.value })}
         >
           <option value="">All states</option>
-          {runStatuses.map((one: RunStatus) => (
+          {shownStatuses.map((one: ShownStatus) => (
             <option key={one} value={one}>
               {one.replaceAll('_', ' ')}
             </option>

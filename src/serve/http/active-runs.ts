@@ -71,13 +71,13 @@ interface Waiting {
 
 /** Runs that may wait for their turn. */
 const mostWaiting = 10_000
-/** Runs that are recorded at the same time before they wait. */
-const recordedAtOnce = 2
+/** How long the process that records runs that wait is kept for the next one, in milliseconds. */
+const recorderMs = 5_000
 
 export function createActiveRuns({ most, workers, broker, place, onProblem }: ActiveRunsOptions): ActiveRuns {
   const runs = new Map<string, HeldRun>()
   const queue: Waiting[] = []
-  const recording = createPool(recordedAtOnce)
+  const recorder = createRecorder(workers)
   const stopping = new AbortController()
   /** Runs that have a place, also before their id is known. */
   const working = new Set<HeldRun>()
@@ -156,26 +156,22 @@ export function createActiveRuns({ most, workers, broker, place, onProblem }: Ac
     }
     arriving.add(run)
     try {
-      return await recording.run(async () => {
+      const begun = await recorder.run(async (common) => {
         let isDone = (): void => {}
         const done = new Promise<void>((resolve) => (isDone = resolve))
-        const worker = workerOf()
-        const begun = await perform({ job, run, worker, isWaiting: true }, () => isDone())
-        const { id, conversation } = begun
+        const worker = job.kind === 'start' ? common() : workerOf()
+        const recorded = await perform({ job, run, worker, isWaiting: true }, () => isDone())
         await done
-        stopping.signal.throwIfAborted()
-        const later: Job =
-          conversation === undefined
-            ? {
-                kind: 'resume',
-                id,
-                overrides: job.kind === 'start' ? (job.options.overrides ?? []) : [],
-                uncertain: [],
-              }
-            : { kind: 'continue', id, conversation: { id: conversation } }
-        wait({ id, job: later, run, workerOf })
-        return { ...begun, ended: run.ended }
+        return recorded
       }, stopping.signal)
+      stopping.signal.throwIfAborted()
+      const { id, conversation } = begun
+      const later: Job =
+        job.kind === 'start'
+          ? { kind: 'resume', id, overrides: job.options.overrides ?? [], uncertain: [] }
+          : { kind: 'continue', id, conversation: { id: conversation ?? id } }
+      wait({ id, job: later, run, workerOf })
+      return { ...begun, ended: run.ended }
     } catch (error) {
       run.end()
       throw stopping.signal.aborted ? isStopping() : error
@@ -262,6 +258,43 @@ export function createActiveRuns({ most, workers, broker, place, onProblem }: Ac
       const all = [...working, ...arriving]
       for (const { worker } of all) worker?.send({ kind: 'stop' })
       await Promise.all(all.map(({ ended }) => ended))
+    },
+  }
+}
+
+/** Does one thing after the other, with a worker for recording runs that wait, which is started when it is needed. */
+function createRecorder({ take }: Pick<WorkerPool, 'take'>) {
+  const turns = createPool(1)
+  let worker: RunWorker | undefined
+  let timer: NodeJS.Timeout | undefined
+
+  function common(): RunWorker {
+    if (worker !== undefined) return worker
+    const taken = take()
+    worker = taken
+    const forget = (): void => {
+      if (worker === taken) worker = undefined
+    }
+    taken.listen((message) => {
+      if (message.kind === 'ended' && message.isLast === true) forget()
+    })
+    void taken.gone.then(forget)
+    return taken
+  }
+
+  return {
+    run<T>(work: (common: () => RunWorker) => Promise<T>, signal: AbortSignal): Promise<T> {
+      return turns.run(async () => {
+        clearTimeout(timer)
+        try {
+          return await work(common)
+        } finally {
+          timer = setTimeout(() => {
+            worker?.end()
+            worker = undefined
+          }, recorderMs).unref()
+        }
+      }, signal)
     },
   }
 }

@@ -6,8 +6,8 @@ import { answersIn, answersOnly } from '../../history/answers.ts'
 import { readRunSummary } from '../../history/run-list.ts'
 import { approvalsIn } from '../../history/pending.ts'
 import { withView } from '../../history/run-view.ts'
-import type { RunSummary } from '../../journal/summary.ts'
 import type { ActiveRuns } from './active-runs.ts'
+import { asShown, type ShownRun } from './read-runs.ts'
 import { Refusal } from '../refusal.ts'
 import type { RunWorker } from '../workers/pool.ts'
 import { folderOf, type ServedWorkspace } from './served-workspace.ts'
@@ -37,7 +37,7 @@ interface ConversationMessage {
   /** The full prompt. */
   readonly text: string
   readonly answer: string | null
-  readonly run: RunSummary
+  readonly run: ShownRun
 }
 
 export interface ConversationsOptions {
@@ -188,7 +188,7 @@ export function createConversations(
           if (run === undefined) return []
           const { asked, answers } = await withView(folder, answersOnly, answersIn)
           const answer = answers.length === 0 ? null : answers.map((one) => one.text).join('\n\n')
-          return [{ kind, promptId, at: timeText(at), text: asked ?? text, answer, run }]
+          return [{ kind, promptId, at: timeText(at), text: asked ?? text, answer, run: asShown(run, held) }]
         }),
       )
       return { id, messages: messages.flat() }

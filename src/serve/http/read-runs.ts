@@ -13,7 +13,7 @@ import { runIds } from '../../journal/find-run.ts'
 import { summaryIn } from '../../journal/index-file.ts'
 import { foreignCheck } from '../../journal/own-run.ts'
 import { noMask } from '../../journal/secrets.ts'
-import type { RunSummary, ShownStatus } from '../../journal/summary.ts'
+import type { RunSummary, ShownStatus, ShownSummary } from '../../journal/summary.ts'
 import { undoneBy } from '../../journal/undo-mark.ts'
 import { type FileDiff, fileDiffs } from '../../undo/diff.ts'
 import { openChanges } from '../../undo/open-changes.ts'
@@ -33,7 +33,7 @@ export interface RunFilter {
 const usualLimit = 50
 
 /** A run. `foreign`: not recorded by this installation, and therefore read-only. */
-export type ShownRun = Omit<RunSummary, 'status'> & { readonly status: ShownStatus; readonly foreign?: true }
+export type ShownRun = ShownSummary & { readonly foreign?: true }
 
 /** Of the runs that this server holds. */
 type Held = Pick<ActiveRuns, 'isHeld' | 'isQueued'>

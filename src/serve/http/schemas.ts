@@ -86,6 +86,8 @@ export const problem = z
 
 export const begun = z.object({ id: text }).meta({ id: 'Begun', description: 'The id of the run.' })
 
+export const closed = z.object({ closed: z.boolean().describe('False: it was not open in this server.') })
+
 export const runList = z.object({ runs: z.array(run), more: z.boolean() })
 export const runDetail = z.object({
   run,

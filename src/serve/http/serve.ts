@@ -30,7 +30,7 @@ import { sha256 } from '../../base/hash.ts'
 const mostBodyBytes = 4 * 1024 * 1024
 
 const usualRuns = 8
-const usualSpare = 1
+const usualSpare = 2
 
 export interface ServeOptions {
   /** 0: any free port. */
@@ -38,7 +38,7 @@ export interface ServeOptions {
   readonly secret: string
   /** Maximum number of concurrent runs of this server; further ones wait. Default: `[serve] runs`. */
   readonly maxRuns?: number
-  /** How many processes for runs are started ahead; default: 1. */
+  /** How many processes for runs are started ahead; default: 2. */
   readonly spare?: number
   /** Told when the process of a run has crashed, or a run that waited cannot start. */
   readonly onProblem?: (id: string, problem: string) => void

@@ -69,7 +69,10 @@ export interface Delta {
 export type AskedApproval = Omit<ApprovalRequest, 'signal'>
 
 export type ToWorker =
-  /** `isWaiting`: the run is recorded, and stopped before it does anything: it waits for its turn. */
+  /**
+   * `isWaiting`: the run is recorded, and stopped before it does anything: it waits for its turn. A worker may record several
+   * ones; that of a run with plug-ins has ended then.
+   */
   | {
       readonly kind: 'do'
       readonly job: Job
@@ -93,8 +96,8 @@ export type FromWorker =
   | { readonly kind: 'asked'; readonly request: AskedApproval }
   | { readonly kind: 'withdrawn'; readonly id: string }
   | { readonly kind: 'deltas'; readonly deltas: readonly Delta[] }
-  /** The job is done. `error`: why its run could not start, or how it failed. */
-  | { readonly kind: 'ended'; readonly error?: SentError }
+  /** The job is done. `error`: why its run could not start, or how it failed. `isLast`: the worker takes no other one. */
+  | { readonly kind: 'ended'; readonly error?: SentError; readonly isLast?: true }
   /** A model request needs a slot, and gives it back. */
   | { readonly kind: 'wanted'; readonly ticket: number }
   | { readonly kind: 'returned'; readonly ticket: number }

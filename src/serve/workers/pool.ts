@@ -59,15 +59,18 @@ export function createWorkerPool({ env, cwd, spare, broker }: WorkerPoolOptions)
   }
 
   function prepare(): void {
-    if (!isClosed && spares.length < spare) spares.push(start())
+    while (!isClosed && spares.length < spare) spares.push(start())
   }
 
   prepare()
   return {
     take() {
       const worker = spares.shift() ?? start()
-      // the one that is taken starts its job first
-      for (let missing = spare - spares.length; missing > 0; missing -= 1) setImmediate(prepare)
+      // a run starts before the next process does
+      const stop = worker.listen(() => {
+        stop()
+        prepare()
+      })
       return worker
     },
     async close() {

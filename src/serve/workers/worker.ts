@@ -4,6 +4,7 @@ import type { RunEvent } from '../../event/event.ts'
 import type { ApprovalAnswer, Approve } from '../../library/approvals.ts'
 import { beginResume, beginRun, type Run } from '../../library/runs.ts'
 import type { Calling } from '../../wiring/conduct.ts'
+import type { Target } from '../../load/target.ts'
 import { createSharedCalling } from './calling.ts'
 import { createConversation, type OpenConversation } from './conversation.ts'
 import { type Delta, type FromWorker, type Job, sentError, type ToWorker } from './messages.ts'
@@ -42,6 +43,8 @@ export async function work({ env, signal }: WorkerOptions): Promise<number> {
   let conversation: OpenConversation | undefined
   let current: AbortController | undefined
   let jobs: Promise<unknown> = Promise.resolve()
+  /** It has done more than to record runs that wait: it is not used for another run. */
+  let isUsed = false
   let finish = (): void => {}
   const finished = new Promise<void>((resolve) => (finish = resolve))
 
@@ -65,7 +68,11 @@ export async function work({ env, signal }: WorkerOptions): Promise<number> {
       const { onRecord, ...others } = given
       const onFolder = (folder: string): void => onRecord(basename(folder))
       const asking = onAsk === 'suspend' ? { onAsk, approve: () => 'suspend' as const } : {}
-      return beginRun(file, { ...options, patienceMs, ...others, ...asking, onRecord: onFolder }, place)
+      const prepare = (target: Target): Target => {
+        if (target.settings.plugins !== undefined) isUsed = true
+        return target
+      }
+      return beginRun(file, { ...options, patienceMs, ...others, ...asking, prepare, onRecord: onFolder }, place)
     }
     if (job.kind === 'resume') {
       const { onRecord: _, ...others } = given
@@ -78,6 +85,7 @@ export async function work({ env, signal }: WorkerOptions): Promise<number> {
   async function perform({ job, isWaiting, cwd, home, resting }: Extract<ToWorker, { kind: 'do' }>): Promise<void> {
     const stop = new AbortController()
     current = stop
+    if (!isWaiting) isUsed = true
     for (const one of resting) calling.resting(one)
     let hasBegun = false
     const onRecord = (id: string): void => {
@@ -97,14 +105,24 @@ export async function work({ env, signal }: WorkerOptions): Promise<number> {
       })
       const { error, notified } = await run.result
       await reading
-      send({ kind: 'ended', ...(error === undefined ? {} : { error: sentError(error) }) })
+      sendEnd(job, error)
       await notified
     } catch (error) {
-      send({ kind: 'ended', error: sentError(error) })
+      sendEnd(job, error)
     } finally {
       current = undefined
-      if (conversation?.id() === undefined) finish()
+      if (isLast(job)) finish()
     }
+  }
+
+  /** A conversation is kept, and what only records runs that wait. */
+  function isLast({ kind }: Job): boolean {
+    return kind === 'prompt' || kind === 'continue' ? conversation?.id() === undefined : isUsed
+  }
+
+  function sendEnd(job: Job, error: unknown): void {
+    const failed = error === undefined ? {} : { error: sentError(error) }
+    send({ kind: 'ended', ...failed, ...(isLast(job) ? { isLast: true } : {}) })
   }
 
   function onMessage(message: ToWorker): void {

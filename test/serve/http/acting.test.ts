@@ -5,6 +5,7 @@ import { approverOf } from '../../../src/library/approvals.ts'
 import { beginRun } from '../../../src/library/runs.ts'
 import { startRun } from '../../../src/runner.ts'
 import { follow, type HttpServed, rowsOf, serveTree, type ServedOptions } from '../../helpers/http-served.ts'
+import { workersOf } from '../../helpers/worker-processes.ts'
 import { callsTools, startToolModel } from '../../helpers/tool-model.ts'
 
 // Actions on runs over HTTP.
@@ -16,11 +17,11 @@ const tree = {
   'slow.md': '+++\nmodel = "m"\n+++\nHi\n',
   'ask.md': '+++\nmodel = "m"\ntools = ["todo"]\n+++\nHi\n',
 }
-/** A model that holds back its first answer until `open` is called, and then answers immediately. */
+/** A model that holds back its first answer until `open` is called, and then answers twice immediately. */
 async function slowModel() {
   let open = (): void => {}
   const gate = new Promise<void>((resolve) => (open = resolve))
-  const model = await startToolModel([{ text: 'first', gate }, { text: 'second' }])
+  const model = await startToolModel([{ text: 'first', gate }, { text: 'second' }, { text: 'third' }])
   const isAsked = () => expect.poll(() => model.requests.length, { timeout: 20_000 }).toBe(1)
   return { env: { BATON_GATEWAY_URL: model.url }, open, isAsked }
 }
@@ -123,11 +124,9 @@ describe('starting a run', () => {
     open()
     await stream.ended
     await ended(served, second)
-    expect(stream.events.flatMap(({ event, data }) => (event === 'run' ? [data['status']] : []))).toEqual([
-      'queued',
-      'running',
-      'done',
-    ])
+    const shown = stream.events.flatMap(({ event, data }) => (event === 'run' ? [data['status']] : []))
+    expect([shown[0], shown.at(-1)]).toEqual(['queued', 'done'])
+    expect(shown).not.toContain('cancelled')
     expect(await detailOf(served, second)).toMatchObject({ run: { status: 'done' }, answers: [{ text: 'said' }] })
     expect(await statusOf(served, first)).toBe('done')
     expect(await queued()).toEqual([])
@@ -165,6 +164,26 @@ describe('a run of the server', () => {
     await again.post(`/api/runs/${id}/resume`)
     await ended(again, id)
     expect(await statusOf(again, id)).toBe('done')
+  })
+
+  it('whose process is killed is shown as interrupted and can be resumed; the server and other runs go on', async () => {
+    const { env, open, isAsked } = await slowModel()
+    const served = await serve({ env })
+    const before = workersOf(process.pid)
+    const id = await begun(served, { file: 'slow.md' })
+    await isAsked()
+    const [worker = 0] = workersOf(process.pid).filter((pid) => !before.includes(pid))
+    const other = await begun(served, { file: 'slow.md' })
+    process.kill(worker, 'SIGKILL')
+    await ended(served, id)
+    expect(await detailOf(served, id)).toMatchObject({ run: { status: 'interrupted' }, canResume: true })
+    expect(served.problems).toEqual([[id, 'the process of the run has ended unexpectedly: SIGKILL']])
+    open()
+    await ended(served, other)
+    expect(await statusOf(served, other)).toBe('done')
+    expect(await served.post(`/api/runs/${id}/resume`)).toMatchObject({ status: 202 })
+    await ended(served, id)
+    expect(await statusOf(served, id)).toBe('done')
   })
 
   it('with a stopped command is resumed after the outcome was stated', async () => {
