@@ -5,7 +5,7 @@ import type { Calling } from '../../wiring/conduct.ts'
 import type { FromWorker, Resting } from './messages.ts'
 
 /** What a worker shares with the others of its server for calls of models. */
-export interface SharedCalling extends Calling {
+interface SharedCalling extends Calling {
   /** A slot was granted. */
   readonly granted: (ticket: number) => void
   /** A model has failed in another worker. */

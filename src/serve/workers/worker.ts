@@ -1,16 +1,25 @@
 import { basename } from 'node:path'
 import { BatonError } from '../../base/error.ts'
+import { defined } from '../../base/json.ts'
+import { type Chat, type ChatHost, openChat, reopenChat } from '../../chat/chat.ts'
 import type { RunEvent } from '../../event/event.ts'
-import type { ApprovalAnswer, Approve } from '../../library/approvals.ts'
-import { beginResume, beginRun, type Run } from '../../library/runs.ts'
+import { type ApprovalAnswer, type Approve, approverOf } from '../../library/approvals.ts'
+import { begin as beginWork, beginResume, beginRun, type Run } from '../../library/runs.ts'
 import type { Calling } from '../../wiring/conduct.ts'
 import type { Target } from '../../load/target.ts'
 import { createSharedCalling } from './calling.ts'
-import { createConversation, type OpenConversation } from './conversation.ts'
-import { type Delta, type FromWorker, type Job, sentError, type ToWorker } from './messages.ts'
+import {
+  type ContinueJob,
+  type Delta,
+  type FromWorker,
+  type Job,
+  type PromptJob,
+  sentError,
+  type ToWorker,
+} from './messages.ts'
 
 /** What a job is begun with. */
-export interface OfJob {
+interface OfJob {
   readonly signal: AbortSignal
   readonly approve: Approve
   readonly calling: Calling
@@ -18,7 +27,7 @@ export interface OfJob {
   readonly onRecord: (id: string) => void
 }
 
-export interface WorkerOptions {
+interface WorkerOptions {
   readonly env: Readonly<Record<string, string | undefined>>
   /** Aborted if this process is asked to end by a signal. */
   readonly signal: AbortSignal
@@ -26,7 +35,7 @@ export interface WorkerOptions {
 
 /** How long the run of a worker may take to stop when its server has gone, in milliseconds. */
 const graceMs = 5_000
-/** How long a call waits for an overloaded host by default; same as in `baton run`. */
+/** How long a call waits for an overloaded host by default; same as in `baton run` and `baton chat`. */
 const patienceMs = 10 * 60_000
 /** Milliseconds between messages with pieces of answers. */
 const deltaMs = 30
@@ -149,7 +158,7 @@ export async function work({ env, signal }: WorkerOptions): Promise<number> {
   function onLeft(): void {
     stopCurrent()
     jobs = jobs.then(finish)
-    setTimeout(() => process.exit(1), graceMs).unref()
+    setTimeout(() => process.kill(process.pid, 'SIGKILL'), graceMs).unref()
   }
 
   process.on('message', onMessage)
@@ -180,6 +189,51 @@ async function read(run: Run, onEvent: (event: RunEvent) => void): Promise<void>
     for await (const event of run) onEvent(event)
   } catch {
     // its result has the error
+  }
+}
+
+/** The conversation of a worker: it stays open between its prompts. */
+interface OpenConversation {
+  /** Undefined before its first prompt is recorded. */
+  readonly id: () => string | undefined
+  readonly begin: (job: PromptJob | ContinueJob, given: OfJob) => Promise<Run>
+  readonly close: () => void
+}
+
+function createConversation(place: Omit<ChatHost, 'what' | 'keepsTaken'>): OpenConversation {
+  const host = { ...place, what: 'baton serve', keepsTaken: false }
+  let chat: Chat | undefined
+
+  async function chatOf(job: PromptJob | ContinueJob): Promise<Chat> {
+    const { conversation } = job
+    const { model, mode } = job.kind === 'prompt' ? job : {}
+    const ownMode = mode === undefined ? [] : [`mode=${JSON.stringify(mode)}`]
+    if (!('id' in conversation)) {
+      const overrides = [...conversation.overrides, ...ownMode]
+      return openChat(host, { overrides, ...defined({ file: conversation.file, model: model ?? conversation.model }) })
+    }
+    const known = chat ?? (await reopenChat(host, conversation.id))
+    if (model !== undefined) known.change({ model })
+    if (mode !== undefined) {
+      const others = known.settings().overrides.filter((one) => !one.startsWith('mode='))
+      known.change({ overrides: [...others, ...ownMode] })
+    }
+    return known
+  }
+
+  return {
+    id: () => chat?.id(),
+    async begin(job, { signal, approve, calling, onRecord }) {
+      const opened = await chatOf(job)
+      chat = opened
+      const watching = { approver: approverOf(approve), patienceMs, calling, onBegin: onRecord }
+      return beginWork(signal, (listener, either) =>
+        job.kind === 'prompt'
+          ? opened.send({ text: job.input }, { ...watching, signal: either }, listener)
+          : opened.resume(job.id, { ...watching, signal: either }, listener),
+      )
+    },
+    close: () => chat?.close(),
   }
 }
 
