@@ -160,6 +160,8 @@ async function measured({ server, model, write }, what, posts, work) {
     }
   }
   const looking = look()
+  // it is reported where it is awaited
+  looking.catch(() => undefined)
   await work()
   isOver = true
   await looking

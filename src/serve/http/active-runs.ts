@@ -18,7 +18,7 @@ export interface ActiveRunsOptions {
 }
 
 /** A run that was started. */
-export interface Begun {
+interface Begun {
   readonly id: string
   /** The id of the conversation of a prompt. */
   readonly conversation: string | undefined

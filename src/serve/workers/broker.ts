@@ -9,7 +9,7 @@ export interface Broker {
   readonly resting: () => readonly Resting[]
 }
 
-export interface Member {
+interface Member {
   /** Returns false for a message that is none of its business. */
   readonly take: (message: FromWorker) => boolean
   readonly leave: () => void

@@ -12,7 +12,7 @@ import type { RunOptions } from '../../library/options.ts'
 export type Job = StartJob | ResumeJob | PromptJob | ContinueJob
 
 /** Starts a run. */
-export interface StartJob {
+interface StartJob {
   readonly kind: 'start'
   /** As it is named by the user, or `-p` for a text. */
   readonly file: string
@@ -21,7 +21,7 @@ export interface StartJob {
   readonly onAsk?: 'suspend'
 }
 
-export interface ResumeJob {
+interface ResumeJob {
   readonly kind: 'resume'
   /** Of the run. */
   readonly id: string
@@ -39,14 +39,14 @@ export interface PromptJob {
   readonly mode?: string
 }
 
-export interface NewConversation {
+interface NewConversation {
   readonly file?: string
   /** Of the server, unless the prompt names one. */
   readonly model?: string
   readonly overrides: readonly string[]
 }
 
-export interface KnownConversation {
+interface KnownConversation {
   readonly id: string
 }
 
