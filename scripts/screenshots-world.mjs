@@ -59,8 +59,8 @@ export function reply({ body }, index) {
           '`countOf` counts the lines of the cart, not the items.',
           call('edit', {
             path: 'src/cart.ts',
-            old_string: '  return items.length\n',
-            new_string: '  return items.reduce((sum, { count }) => sum + count, 0)\n',
+            old_text: '  return items.length\n',
+            new_text: '  return items.reduce((sum, { count }) => sum + count, 0)\n',
           }),
         ),
     ]

@@ -78,6 +78,8 @@ const env = {
   BATON_LOCAL_SERVERS: 'off',
 }
 writeTree(workspace, files())
+// a gateway has no known prices
+writeTree(folder, { 'home/config/config.toml': '[prices]\n"gpt-5-mini" = { input = 2.5, output = 20 }\n' })
 let server
 try {
   await git('init', '-q', '-b', 'main')

@@ -70,8 +70,8 @@ export function useRun(id: string): LiveRun {
           if (rows.some(({ kind }) => kind === 'approval')) void reload()
         },
         delta: (data) => {
-          const { place, kind, text }: Delta = JSON.parse(data)
-          if (kind === 'text') state.texts.set(place, (state.texts.get(place) ?? '') + text)
+          const { place, kind, at, text }: Delta = JSON.parse(data)
+          if (kind === 'text') state.texts.set(place, (state.texts.get(place) ?? '').slice(0, at) + text)
           draw()
         },
         run: (data) => {

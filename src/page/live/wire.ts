@@ -40,6 +40,8 @@ export interface SentRows {
 export interface Delta {
   readonly place: string
   readonly kind: 'text' | 'reasoning'
+  /** How many characters of the answer are before it; 0 starts it over. */
+  readonly at: number
   readonly text: string
 }
 

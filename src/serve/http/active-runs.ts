@@ -1,14 +1,13 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { BatonError } from '../../base/error.ts'
-import type { RunEvent } from '../../event/event.ts'
 import type { ApprovalAnswer, ApprovalRequest } from '../../library/approvals.ts'
 import { nodeFiles } from '../../journal/file-port.ts'
 import { epochsIn } from '../../journal/segment.ts'
 import type { RunOptions } from '../../library/options.ts'
 import type { Run } from '../../library/runs.ts'
 import { Refusal } from '../refusal.ts'
-import type { Delta, ListenToDeltas } from './run-events.ts'
+import { createLiveTexts, type LiveTexts, noLiveTexts } from './live-texts.ts'
 
 /** Starts or resumes a run. `approve` answers its approval requests. */
 type Begin = (given: Required<Pick<RunOptions, 'approve' | 'signal'>>) => Run
@@ -33,7 +32,8 @@ export interface ActiveRuns {
   readonly cancel: (id: string) => boolean
   /** Answers an approval request by its number; returns false if it is not pending here. */
   readonly answer: (id: string, call: string, answer: (request: ApprovalRequest) => ApprovalAnswer) => boolean
-  readonly listenToDeltas: (id: string) => ListenToDeltas
+  /** What its models are writing; of a run that is not held here, nothing. */
+  readonly textsOf: (id: string) => LiveTexts
   /** Stops all runs, like Ctrl-C. Never rejects. */
   readonly close: () => Promise<void>
 }
@@ -49,7 +49,7 @@ interface HeldRun {
     string,
     { readonly request: ApprovalRequest; readonly settle: (answer: ApprovalAnswer) => void }
   >
-  readonly listeners: Set<(delta: Delta) => void>
+  readonly texts: LiveTexts
 }
 
 /** Milliseconds between checks whether a run is recorded. */
@@ -66,8 +66,7 @@ export function createActiveRuns({ most, runs: folder }: ActiveRunsOptions): Act
       for await (const event of run) {
         runs.set(event.run_id, held)
         begun(event.run_id)
-        const delta = held.listeners.size === 0 ? undefined : deltaOf(event)
-        if (delta !== undefined) for (const listener of held.listeners) listener(delta)
+        held.texts.add(event)
       }
     }
     // if it cannot start, its result has the error
@@ -83,7 +82,7 @@ export function createActiveRuns({ most, runs: folder }: ActiveRunsOptions): Act
         })
       }
       if (resumed !== undefined && runs.has(resumed.id)) throw new Refusal(409, `run ${resumed.id} is running`)
-      const held: HeldRun = { stop: new AbortController(), questions: new Map(), listeners: new Set() }
+      const held: HeldRun = { stop: new AbortController(), questions: new Map(), texts: createLiveTexts() }
       let id = resumed?.id
       if (id !== undefined) runs.set(id, held)
       const run = begin({ signal: held.stop.signal, approve: (request) => ask(request, held) })
@@ -116,11 +115,7 @@ export function createActiveRuns({ most, runs: folder }: ActiveRunsOptions): Act
       question?.settle(answer(question.request))
       return question !== undefined
     },
-    listenToDeltas: (id) => (listener) => {
-      const held = runs.get(id)
-      held?.listeners.add(listener)
-      return () => void held?.listeners.delete(listener)
-    },
+    textsOf: (id) => runs.get(id)?.texts ?? noLiveTexts,
     async close() {
       stopping.abort()
       for (const { stop } of runs.values()) stop.abort(stopped())
@@ -139,9 +134,4 @@ function ask(request: ApprovalRequest, { questions }: HeldRun): Promise<Approval
     questions.set(id, { request, settle })
     signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
   }).finally(() => questions.delete(id))
-}
-
-function deltaOf(event: RunEvent): Delta | undefined {
-  if (event.type !== 'item.delta') return undefined
-  return { place: event.agent, kind: event.reasoning === true ? 'reasoning' : 'text', text: event.text }
 }

@@ -14,8 +14,6 @@ import type { RunSummary } from '../../journal/summary.ts'
 export interface RunFeed extends Pick<RowTable, 'changedAfter' | 'latest' | 'left' | 'callIn'> {
   /** Reads new records. @throws BatonError JOURNAL_FAILED for a run of a newer version */
   readonly refresh: () => Promise<void>
-  /** How many times it was read. */
-  readonly reads: () => number
   /** The position up to which the records were read. */
   readonly position: () => Position
   /** Undefined before the first read. A new object when the run starts or ends. */
@@ -130,7 +128,6 @@ function createRunFeed(folder: string, { isHeld, onIdle }: FeedOptions): RunFeed
   return {
     ...table,
     refresh,
-    reads: () => reads,
     position: reader.position,
     run: () => run,
     isOver: () => isOver,

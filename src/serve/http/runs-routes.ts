@@ -87,7 +87,7 @@ export function runsRoutes({ served, held, comparison: limits, ...parts }: RunsR
         const after = positionOf(request.headers.get('last-event-id') ?? query.after)
         const feed = feeds.of(folderAt(params))
         await feed.refresh()
-        return streams.open(runEvents(feed, after, held.listenToDeltas(idOf(params))))
+        return streams.open(runEvents(feed, after, held.textsOf(idOf(params))))
       },
     ),
     get(
