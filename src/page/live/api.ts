@@ -14,6 +14,7 @@ import type {
   PromptFileText,
   RunDetail,
   RunPage,
+  RunSteps,
   SentTeams,
 } from './wire.ts'
 
@@ -48,6 +49,10 @@ export async function fetchRun(id: string): Promise<RunDetail> {
 
 export async function fetchPlace(id: string, place: string): Promise<PlaceView> {
   return get(`${runPath(id)}/place?place=${encodeURIComponent(place)}`)
+}
+
+export async function fetchSteps(id: string): Promise<RunSteps> {
+  return get(`${runPath(id)}/steps`)
 }
 
 export async function fetchChanges(id: string): Promise<readonly FileDiff[]> {

@@ -1,6 +1,7 @@
 import type { ApprovalView } from '../../event/action-view.ts'
 import type { Difference } from '../../history/run-diff.ts'
 import type { PlaceView } from '../../history/node-view.ts'
+import type { RunStep, RunSteps } from '../../history/run-steps.ts'
 import type { RunSummary } from '../../journal/summary.ts'
 import type { Row } from '../data/row.ts'
 
@@ -111,7 +112,7 @@ export interface BegunRun {
   readonly id: string
 }
 
-export type { ApprovalView, Difference, PlaceView, RunSummary }
+export type { ApprovalView, Difference, PlaceView, RunStep, RunSteps, RunSummary }
 
 export interface ConversationSummary {
   readonly id: string
@@ -122,7 +123,7 @@ export interface ConversationSummary {
 }
 
 /** A message with its answer. Its run has the same id. */
-export interface ConversationMessage {
+export interface ConversationMessage extends RunSteps {
   readonly kind: 'message' | 'summary' | 'background'
   readonly promptId: string
   readonly at: string

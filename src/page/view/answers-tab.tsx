@@ -1,8 +1,11 @@
 import type { VNode } from 'preact'
-import type { LiveTexts } from '../live/use-run.ts'
+import { useRef } from 'preact/hooks'
+import type { LiveTexts } from '../data/live-texts.ts'
 import type { RunDetail } from '../live/wire.ts'
+import { LiveText } from './live-text.tsx'
 import { LongText } from './long-text.tsx'
 import { Markdown } from './markdown.tsx'
+import { useFollowEnd } from './use-follow-end.ts'
 
 interface AnswersTabProps {
   readonly detail: RunDetail
@@ -12,9 +15,11 @@ interface AnswersTabProps {
 /** The answers of a run, those in progress, and its prompt. */
 export function AnswersTab({ detail, texts }: AnswersTabProps): VNode {
   const { answers, run, text, prompt_file: file } = detail
+  const content = useRef<HTMLDivElement>(null)
+  useFollowEnd(content, run.status === 'running')
   const isEmpty = answers.length === 0 && texts.size === 0
   return (
-    <div class="answers">
+    <div ref={content} class="answers">
       {isEmpty && <p class="empty">{run.status === 'running' ? 'No answer yet.' : 'This run has no answer.'}</p>}
       {answers.map(({ label, text: answer }, index) => (
         <article key={index} class="answer" aria-label={label === '' ? 'Answer' : `Answer for ${label}`}>
@@ -27,7 +32,7 @@ export function AnswersTab({ detail, texts }: AnswersTabProps): VNode {
           <h2>
             <code>{place}</code> is writing…
           </h2>
-          <pre class="text">{written}</pre>
+          <LiveText text={written} />
         </article>
       ))}
       {text !== null && text !== '' && (

@@ -1,12 +1,14 @@
 import { join } from 'node:path'
+import { displayPath } from '../../base/files.ts'
 import { defined } from '../../base/json.ts'
 import { findChat, listChats, type MessageKind } from '../../chat/chat-list.ts'
 import { ownerOfChat, ownerText } from '../../chat/chat-owner.ts'
 import { type Chat, openChat, reopenChat } from '../../chat/chat.ts'
 import { answersIn, answersOnly } from '../../history/answers.ts'
+import { type RunSteps, stepsIn, stepsOnly } from '../../history/run-steps.ts'
 import { readRunSummary } from '../../history/run-list.ts'
 import { approvalsIn } from '../../history/pending.ts'
-import { withView } from '../../history/run-view.ts'
+import { type ViewOptions, withView } from '../../history/run-view.ts'
 import type { RunSummary } from '../../journal/summary.ts'
 import { approverOf } from '../../library/approvals.ts'
 import { begin } from '../../library/runs.ts'
@@ -31,7 +33,7 @@ interface PromptBegun {
   readonly promptId: string
 }
 
-interface ConversationMessage {
+interface ConversationMessage extends RunSteps {
   readonly kind: MessageKind
   readonly promptId: string
   /** ISO 8601, UTC. */
@@ -56,11 +58,16 @@ export interface Conversations {
   readonly onlyCall: (promptId: string) => Promise<string>
 }
 
+const messageOnly: ViewOptions = {
+  ...answersOnly,
+  keeps: (place) => answersOnly.keeps?.(place) === true || stepsOnly.keeps?.(place) === true,
+}
+
 /** How long a call waits for an overloaded host by default; same as in `baton chat`. */
 const patienceMs = 10 * 60_000
 
 export function createConversations(served: ServedWorkspace, held: ActiveRuns): Conversations {
-  const { cwd, home, env, runs, shared } = served
+  const { cwd, home, env, runs, shared, workspace } = served
   const host = { cwd, home, env, what: 'baton serve', keepsTaken: false }
   /** Ids of conversations whose last prompt is in progress. A new conversation has no id yet. */
   const busy = new Set<string>()
@@ -139,9 +146,14 @@ export function createConversations(served: ServedWorkspace, held: ActiveRuns): 
           const folder = join(runs, promptId)
           const run = await readRunSummary(folder)
           if (run === undefined) return []
-          const { asked, answers } = await withView(folder, answersOnly, answersIn)
+          const { asked, answers, steps, earlier, files } = await withView(folder, messageOnly, (view) => ({
+            ...answersIn(view),
+            ...stepsIn(view),
+          }))
           const answer = answers.length === 0 ? null : answers.map((one) => one.text).join('\n\n')
-          return [{ kind, promptId, at: timeText(at), text: asked ?? text, answer, run }]
+          const changed = files.map((path) => displayPath(workspace, path))
+          const said = { kind, promptId, at: timeText(at), text: asked ?? text, answer }
+          return [{ ...said, run, steps, earlier, files: changed }]
         }),
       )
       return { id, messages: messages.flat() }

@@ -4,6 +4,7 @@ import { displayPath } from '../../base/files.ts'
 import type { ApprovalView } from '../../event/action-view.ts'
 import { type Answer, answersIn, answersOnly } from '../../history/answers.ts'
 import { type PlaceView, readPlace } from '../../history/node-view.ts'
+import { type RunSteps, stepsIn, stepsOnly } from '../../history/run-steps.ts'
 import { listRuns, readRunSummary } from '../../history/run-list.ts'
 import { everything, withView } from '../../history/run-view.ts'
 import { exchangesJson, timelineJson, type TimelineJson } from '../../history/team-json.ts'
@@ -128,6 +129,12 @@ export async function readRunPlace(folder: string, place: string): Promise<Place
   const view = await readPlace(folder, place)
   if (view === undefined) throw new Refusal(404, 'this run has no such part')
   return { run: basename(folder), ...view }
+}
+
+/** What the agents of a run did before their answers, and which files it has changed. */
+export async function readRunSteps({ workspace }: ServedWorkspace, folder: string): Promise<RunSteps> {
+  const { files, ...rest } = await withView(folder, stepsOnly, stepsIn)
+  return { ...rest, files: files.map((path) => displayPath(workspace, path)) }
 }
 
 /** The file changes of a run. Secrets are replaced with their names. */

@@ -11,6 +11,7 @@ import {
   readRunDetail,
   readRunList,
   readRunPlace,
+  readRunSteps,
   readRunTeams,
 } from './read-runs.ts'
 import { Refusal } from '../refusal.ts'
@@ -98,6 +99,15 @@ export function runsRoutes({ served, held, comparison: limits, ...parts }: RunsR
         gives: schemas.placeDetail,
       },
       ({ params, query }) => readRunPlace(folderAt(params), query.place),
+    ),
+    get(
+      {
+        path: '/api/runs/:id/steps',
+        summary: 'What the agents of a run did before their answers',
+        query: schemas.noQuery,
+        gives: schemas.runSteps,
+      },
+      ({ params }) => readRunSteps(served, folderAt(params)),
     ),
     get(
       {

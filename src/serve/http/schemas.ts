@@ -96,6 +96,24 @@ export const runDetail = z.object({
   prompt_file: text.nullable().describe('Relative to the workspace; null for a text.'),
   text: text.nullable().describe('The text of the prompt at the time of the run.'),
 })
+const step = z
+  .discriminatedUnion('kind', [
+    z.object({ kind: z.literal('said'), place: text, text }),
+    z.object({
+      kind: z.literal('tool'),
+      place: text,
+      name: text,
+      input: z.unknown(),
+      state: z.enum(['called', 'done', 'failed']),
+      result: text.describe('Its start.'),
+    }),
+  ])
+  .meta({ id: 'Step', description: 'What a model said before its answer, or a tool that it called.' })
+export const runSteps = z.object({
+  steps: z.array(step),
+  earlier: count.describe('How many earlier steps were left out.'),
+  files: z.array(text).describe('The changed files, relative to the workspace.'),
+})
 export const rowPage = z.object({ rows: z.array(row), cursor: text, over: z.boolean() })
 export const placeDetail = z.object({
   run: text,
@@ -223,6 +241,7 @@ export const conversation = z.object({
       text,
       answer: text.nullable(),
       run,
+      ...runSteps.shape,
     }),
   ),
 })
