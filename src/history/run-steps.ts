@@ -86,9 +86,19 @@ function stepOf(
     kind: 'tool',
     place,
     name: String(name),
-    input: cutTexts(input ?? null),
+    input: cutTexts(argumentsOf(input)),
     state,
     result: cut(text, mostResult),
+  }
+}
+
+/** Some models send them as text, which may not be JSON. */
+function argumentsOf(input: Json | undefined): Json {
+  if (typeof input !== 'string') return input ?? null
+  try {
+    return JSON.parse(input) as Json
+  } catch {
+    return input
   }
 }
 

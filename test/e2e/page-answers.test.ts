@@ -50,7 +50,11 @@ it.skipIf(!hasChromium)(
   },
 )
 
-function isAtEnd({ scrollHeight, scrollTop, clientHeight }: Element): boolean {
+function isAtEnd({
+  scrollHeight,
+  scrollTop,
+  clientHeight,
+}: Record<'scrollHeight' | 'scrollTop' | 'clientHeight', number>): boolean {
   return scrollTop > 0 && scrollHeight - scrollTop - clientHeight < 2
 }
 
@@ -72,7 +76,8 @@ it.skipIf(!hasChromium)(
     await view.getByRole('button', { name: 'Send' }).click()
     const message = view.locator('.message')
     const steps = message.getByRole('list', { name: 'Steps' })
-    await message.getByText('Working…').waitFor()
+    await message.getByText('Waiting for your approval').waitFor()
+    await message.getByRole('button', { name: 'Approve' }).click()
     await steps.locator('summary').filter({ hasText: 'edit' }).getByRole('img', { name: 'done' }).waitFor()
     await message.getByText('3 calls').waitFor()
     paused.open()

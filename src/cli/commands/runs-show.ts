@@ -1,8 +1,7 @@
 import { basename } from 'node:path'
-import { unifiedDiff } from '../../base/unified-diff.ts'
 import { endOf, omittedIn, readPlace, viewBelow, viewShows } from '../../history/node-view.ts'
 import { pendingApprovals, pendingEffects } from '../../history/pending.ts'
-import { compareParts, compareRuns, type Difference } from '../../history/run-diff.ts'
+import { changedLines, compareParts, compareRuns, type Difference } from '../../history/run-diff.ts'
 import { readRunSummary } from '../../history/run-list.ts'
 import { everything, findNode, type RunNode, type RunView, withView } from '../../history/run-view.ts'
 import { findAnyRun } from '../../journal/find-run.ts'
@@ -193,20 +192,13 @@ export function differenceText(
     const detail = kind === 'part' || kind === 'call' ? `: ${harmless(before ?? after ?? '').split('\n')[0]}` : ''
     return `${title}: only in the ${which} run${detail}\n`
   }
-  const all = changesBetween(before, after)
+  const all = changedLines(before, after).split('\n')
   return [
     title,
     ...paintDiff(all.slice(0, lines), paint),
     ...restLine(all.length - lines, 'more lines', paint),
     '',
   ].join('\n')
-}
-
-function changesBetween(before: string, after: string): readonly string[] {
-  const isShort = !before.includes('\n') && !after.includes('\n')
-  if (isShort) return [`-${before}`, `+${after}`]
-  // without the file header, because the title already names the texts
-  return unifiedDiff(before, after, { from: '', to: '' }).trimEnd().split('\n').slice(2)
 }
 
 /**

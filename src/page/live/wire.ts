@@ -1,5 +1,5 @@
 import type { ApprovalView } from '../../event/action-view.ts'
-import type { Difference } from '../../history/run-diff.ts'
+import type { ShownDifference } from '../../history/run-diff.ts'
 import type { PlaceView } from '../../history/node-view.ts'
 import type { RunStep, RunSteps } from '../../history/run-steps.ts'
 import type { RunSummary } from '../../journal/summary.ts'
@@ -92,7 +92,9 @@ export interface SentTeams {
 export interface Comparison {
   readonly before: RunSummary
   readonly after: RunSummary
-  readonly differences: readonly Difference[]
+  /** The best of each; null without scores. */
+  readonly scores: { readonly before: number | null; readonly after: number | null }
+  readonly differences: readonly ShownDifference[]
 }
 
 export interface PromptFile {
@@ -112,7 +114,7 @@ export interface BegunRun {
   readonly id: string
 }
 
-export type { ApprovalView, Difference, PlaceView, RunStep, RunSteps, RunSummary }
+export type { ApprovalView, PlaceView, RunStep, RunSteps, RunSummary, ShownDifference }
 
 export interface ConversationSummary {
   readonly id: string

@@ -176,6 +176,7 @@ function Writing({ id, onEnded }: { readonly id: string; readonly onEnded: () =>
   const { detail, rows, version, texts, reload } = useRun(id)
   const [loaded, again] = useLoaded(id, () => fetchSteps(id))
   const status = detail?.run.status
+  const approvals = detail?.approvals ?? []
   useEffect(() => {
     if (status !== undefined && !isOpen(status)) onEnded()
   }, [status, onEnded])
@@ -192,9 +193,9 @@ function Writing({ id, onEnded }: { readonly id: string; readonly onEnded: () =>
       {writing.map(([place, text]) => (
         <LiveText key={place} text={text} />
       ))}
-      <Approvals run={id} approvals={detail?.approvals ?? []} onDecided={reload} />
+      <Approvals run={id} approvals={approvals} onDecided={reload} />
       <p class="about" role="status">
-        Working…
+        {approvals.length === 0 ? 'Working…' : 'Waiting for your approval'}
       </p>
       <p class="about">
         <Spent {...spentIn(calls)} />

@@ -134,10 +134,21 @@ export const teamList = z.object({
   teams: z.array(z.object({ members: z.array(z.unknown()), exchanges: z.array(z.unknown()) })).nullable(),
   breaks: z.array(z.object({ from: text, to: text })),
 })
+const spent = z.object({ duration_ms: z.number().nullable(), calls: count, tokens, cost_usd: z.number().nullable() })
 export const comparison = z.object({
   before: run,
   after: run,
-  differences: z.array(z.object({ kind: text, place: text, before: text.nullable(), after: text.nullable() })),
+  scores: z.object({ before: z.number().nullable(), after: z.number().nullable() }).describe('The best of each.'),
+  differences: z.array(
+    z.object({
+      kind: text,
+      place: text,
+      before: text.nullable(),
+      after: text.nullable(),
+      diff: text.nullable().describe('The changed lines, if both runs have it.'),
+      spent: z.optional(z.object({ before: spent.nullable(), after: spent.nullable() })),
+    }),
+  ),
 })
 export const fileList = z.object({ files: z.array(z.object({ path: text, name: text, description: text })) })
 export const fileText = z.object({ path: text, text, last: run.nullable() })
