@@ -1,5 +1,8 @@
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
+import { part, task } from '../../src/event/place.ts'
+import { runsFolder } from '../../src/journal/run-id.ts'
+import { ask, makeRun } from '../history/fixtures.ts'
 import { root } from '../helpers/baton.ts'
 import { closeBrowser, hasChromium, openPage } from '../helpers/browser.ts'
 import { type HttpServed, serveTree } from '../helpers/http-served.ts'
@@ -90,6 +93,52 @@ it.skipIf(!hasChromium)(
     await steps.locator('summary').first().click()
     await steps.getByText('one').first().waitFor()
     await message.getByText(/^3 calls, \d+ tokens/).waitFor()
+    expect(problems).toEqual([])
+  },
+)
+
+/** A recorded run of many tasks, each with a model call; every 100th has failed. Returns its id. */
+async function recordTasks({ around: { env, home, cwd: workspace } }: HttpServed, count: number): Promise<string> {
+  const id = '20261122-054821-678ae1'
+  const run = await makeRun({ runs: runsFolder({ env, home, workspace }), id })
+  for (let index = 0; index < count; index += 1) {
+    const at = [task(index)]
+    await run.effects.boundary(at, async () => {
+      const answer = `It is **${index}**. ${'More of it. '.repeat(20)}`
+      await ask(run, [...at, part('ask')], { question: `question ${index}`, answer })
+      const isFailed = index % 100 === 99
+      return { status: isFailed ? 'failed' : 'done', index, label: `src/file-${index}.ts`, content: answer }
+    })
+  }
+  await run.end()
+  return id
+}
+
+it.skipIf(!hasChromium)(
+  'a run of many tasks is shown by lists that hold only what is in view, with a filter for what failed (needs chromium)',
+  async () => {
+    const count = Number(process.env['BATON_TASKS'] ?? 500)
+    const served = await world([])
+    const id = await recordTasks(served, count)
+    const { page: view, problems } = await openPage(served)
+    await view.getByRole('row').first().waitFor()
+    const begun = Date.now()
+    await view.goto(`${served.serving.url}/#/runs/${id}`)
+    await view.getByText(`${count} tasks`).waitFor()
+    if (process.env['BATON_TASKS'] !== undefined) process.stdout.write(`${count} tasks in ${Date.now() - begun} ms\n`)
+    const nodes = (): Promise<number> => view.locator('*').count()
+    expect(await nodes()).toBeLessThan(1_000)
+    await view.getByRole('combobox', { name: 'State' }).selectOption('Failed')
+    await view.getByText(`${count / 100} tasks`).waitFor()
+    await view.getByRole('row').filter({ hasText: 'src/file-99.ts' }).click()
+    await view.getByRole('complementary').getByText('It is 99.').first().waitFor()
+    await view.getByRole('tab', { name: 'Tree' }).click()
+    await view.getByText(`${count} shown`).waitFor()
+    await view.getByRole('combobox', { name: 'State' }).selectOption('Failed')
+    await view.getByText(`${count / 100} shown`).waitFor()
+    await view.getByRole('tab', { name: 'Waterfall' }).click()
+    await view.getByText(`${count} rows`).waitFor()
+    expect(await nodes()).toBeLessThan(1_000)
     expect(problems).toEqual([])
   },
 )

@@ -43,8 +43,9 @@ export async function fetchRuns(filter: RunFilter, before: string | undefined, l
   return get(`/api/runs?${new URLSearchParams(given)}`)
 }
 
-export async function fetchRun(id: string): Promise<RunDetail> {
-  return get(runPath(id))
+/** @param answers of how many tasks; the others are shown one by one */
+export async function fetchRun(id: string, answers = 50): Promise<RunDetail> {
+  return get(`${runPath(id)}?answers=${answers}`)
 }
 
 export async function fetchPlace(id: string, place: string): Promise<PlaceView> {

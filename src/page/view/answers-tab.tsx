@@ -1,19 +1,44 @@
 import type { VNode } from 'preact'
-import { useRef } from 'preact/hooks'
+import { useMemo, useRef } from 'preact/hooks'
+import type { Row } from '../data/row.ts'
 import type { LiveTexts } from '../data/live-texts.ts'
 import type { RunDetail } from '../live/wire.ts'
 import { LiveText } from './live-text.tsx'
 import { LongText } from './long-text.tsx'
 import { Markdown } from './markdown.tsx'
+import { TaskList } from './task-list.tsx'
 import { useFollowEnd } from './use-follow-end.ts'
 
 interface AnswersTabProps {
   readonly detail: RunDetail
   readonly texts: LiveTexts
+  readonly rows: readonly Row[]
+  readonly version: number
+  /** Milliseconds since 1970. */
+  readonly now: number
+  readonly onPlace: (place: string) => void
+}
+
+/** With more tasks, their answers are not shown below each other but one by one. */
+const mostTasks = 20
+
+/** The answers of a run, or the list of its tasks. */
+export function AnswersTab({ rows, version, now, onPlace, ...rest }: AnswersTabProps): VNode {
+  const tasks = useMemo(() => lastTasks(rows), [rows, version])
+  const { done, failed, skipped } = rest.detail.run.tasks
+  if (Math.max(tasks.length, done + failed + skipped) <= mostTasks) return <Answers {...rest} />
+  return <TaskList tasks={tasks} version={version} now={now} onPlace={onPlace} />
+}
+
+/** The tasks of the last round or iteration. */
+function lastTasks(rows: readonly Row[]): readonly Row[] {
+  const tasks = rows.filter(({ kind }) => kind === 'task')
+  const round = tasks.at(-1)?.place.replace(/\d+$/, '')
+  return tasks.filter(({ place }) => place.replace(/\d+$/, '') === round)
 }
 
 /** The answers of a run, those in progress, and its prompt. */
-export function AnswersTab({ detail, texts }: AnswersTabProps): VNode {
+function Answers({ detail, texts }: Pick<AnswersTabProps, 'detail' | 'texts'>): VNode {
   const { answers, run, text, prompt_file: file } = detail
   const content = useRef<HTMLDivElement>(null)
   useFollowEnd(content, run.status === 'running')

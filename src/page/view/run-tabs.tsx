@@ -41,7 +41,7 @@ export interface RunTab {
 }
 
 /** The panel without a word in the address. */
-export const firstTab: RunTab = { id: 'answer', name: 'Answer', Panel: AnswersTab }
+export const firstTab: RunTab = { id: 'answer', name: 'Answer', Panel: AnswersTab, hasPlaces: true }
 
 /** All panels, in the order of their tabs. */
 export const runTabs: readonly RunTab[] = [

@@ -87,7 +87,11 @@ export async function readRun(folder: string): Promise<RunSummary> {
 }
 
 /** A run with its prompt, its answers, and whether it can be resumed. */
-export async function readRunDetail(served: ServedWorkspace, folder: string, owned: boolean): Promise<RunDetail> {
+export async function readRunDetail(
+  served: ServedWorkspace,
+  folder: string,
+  { owned, answers: most }: { readonly owned: boolean; readonly answers?: number | undefined },
+): Promise<RunDetail> {
   const { workspace } = served
   const run = await shownRun(await readRun(folder), foreignCheck(served)(folder))
   const isOpen = run.status !== 'done' && run.status !== 'skipped'
@@ -95,7 +99,7 @@ export async function readRunDetail(served: ServedWorkspace, folder: string, own
     folder,
     { ...answersOnly, keepsOpen: isOpen },
     (view) => ({
-      ...answersIn(view),
+      ...answersIn(view, most),
       approvals: pendingApprovals(view.open),
     }),
   )

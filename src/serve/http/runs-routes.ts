@@ -63,10 +63,10 @@ export function runsRoutes({ served, held, comparison: limits, ...parts }: RunsR
       {
         path: '/api/runs/:id',
         summary: 'A run, and whether it can be resumed',
-        query: schemas.noQuery,
+        query: schemas.detailQuery,
         gives: schemas.runDetail,
       },
-      ({ params }) => readRunDetail(served, folderAt(params), held.isHeld(idOf(params))),
+      ({ params, query }) => readRunDetail(served, folderAt(params), { owned: held.isHeld(idOf(params)), ...query }),
     ),
     get(
       {

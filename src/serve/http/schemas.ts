@@ -167,6 +167,9 @@ export const runListQuery = z.object({
   q: z.string().max(500).optional().describe('Part of the file or id.'),
   state: z.enum(runStatuses).optional(),
 })
+export const detailQuery = z.object({
+  answers: wholeNumber(0, 100_000).optional().describe('Only the answers of so many tasks. Default: all.'),
+})
 export const cursorQuery = z.object({
   after: z.string().max(30).optional().describe('The cursor of the last known state.'),
 })
