@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
+import { BatonError } from '../../src/base/error.ts'
 import { part, task } from '../../src/event/place.ts'
 import { runsFolder } from '../../src/journal/run-id.ts'
 import { ask, makeRun } from '../history/fixtures.ts'
@@ -103,12 +104,14 @@ async function recordTasks({ around: { env, home, cwd: workspace } }: HttpServed
   const run = await makeRun({ runs: runsFolder({ env, home, workspace }), id })
   for (let index = 0; index < count; index += 1) {
     const at = [task(index)]
-    await run.effects.boundary(at, async () => {
+    const label = `src/file-${index}.ts`
+    const work = async () => {
       const answer = `It is **${index}**. ${'More of it. '.repeat(20)}`
       await ask(run, [...at, part('ask')], { question: `question ${index}`, answer })
-      const isFailed = index % 100 === 99
-      return { status: isFailed ? 'failed' : 'done', index, label: `src/file-${index}.ts`, content: answer }
-    })
+      if (index % 100 === 99) throw new BatonError('MODEL_FAILED', `task ${index} has failed`)
+      return { status: 'done', index, label, content: answer }
+    }
+    await run.effects.boundary(at, work, { label }).catch(() => undefined)
   }
   await run.end()
   return id
