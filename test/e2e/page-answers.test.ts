@@ -119,6 +119,7 @@ async function recordTasks({ around: { env, home, cwd: workspace } }: HttpServed
 
 it.skipIf(!hasChromium)(
   'a run of many tasks is shown by lists that hold only what is in view, with a filter for what failed (needs chromium)',
+  { timeout: process.env['BATON_TASKS'] === undefined ? 60_000 : 300_000 },
   async () => {
     const count = Number(process.env['BATON_TASKS'] ?? 500)
     const served = await world([])

@@ -147,9 +147,25 @@ async function bodyOf<Body>(response: Response): Promise<Body> {
   throw new ApiError(message, hint)
 }
 
-/** The description of the API, as a page of its own. It needs the token, so a link to it would not do. */
+/** The report of a run as Markdown. */
+export async function fetchReport(id: string): Promise<string> {
+  const response = await fetchSigned(`${runPath(id)}/report?format=markdown`)
+  return response.ok ? response.text() : bodyOf(response)
+}
+
+/** The report of a run as a page of its own, which can be saved and sent. */
+export async function openReport(id: string): Promise<void> {
+  return openPage(`${runPath(id)}/report`)
+}
+
+/** The description of the API, as a page of its own. */
 export async function openApiDescription(): Promise<void> {
-  const response = await fetchSigned('/openapi')
+  return openPage('/openapi')
+}
+
+/** Opens what needs the token, so that a link to it would not do. */
+async function openPage(path: string): Promise<void> {
+  const response = await fetchSigned(path)
   if (!response.ok) return bodyOf(response)
   const address = URL.createObjectURL(new Blob([await response.text()], { type: 'text/html' }))
   window.open(address, '_blank')

@@ -2,7 +2,7 @@ import type { VNode } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { isModelCall, type Row } from '../data/row.ts'
 import { costText, countText, durationText, numberOf, whenText } from '../data/format.ts'
-import { fetchChanges, fetchConversation, fetchSteps, sendPrompt } from '../live/api.ts'
+import { fetchChanges, fetchConversation, sendPrompt } from '../live/api.ts'
 import { useLoaded } from '../live/use-loaded.ts'
 import { useRun } from '../live/use-run.ts'
 import type { ConversationMessage } from '../live/wire.ts'
@@ -10,12 +10,11 @@ import { hashOf, type Route } from '../route.ts'
 import { Approvals } from './approvals.tsx'
 import { ChangedFile } from './changes-tab.tsx'
 import { Composer } from './composer.tsx'
-import { LiveText } from './live-text.tsx'
 import { Loading } from './loading.tsx'
 import { Markdown } from './markdown.tsx'
 import { useNotice } from './notice.tsx'
 import { StateBadge, stateOf } from './state-badge.tsx'
-import { Steps } from './steps.tsx'
+import { LiveSteps, Steps } from './steps.tsx'
 import { useFollowEnd } from './use-follow-end.ts'
 
 interface ConversationViewProps {
@@ -174,25 +173,15 @@ function Diffs({ run }: { readonly run: string }): VNode {
 /** An answer in progress: its steps, its text, what it has cost, and the calls that wait for approval. */
 function Writing({ id, onEnded }: { readonly id: string; readonly onEnded: () => void }): VNode {
   const { detail, rows, version, texts, reload } = useRun(id)
-  const [loaded, again] = useLoaded(id, () => fetchSteps(id))
   const status = detail?.run.status
   const approvals = detail?.approvals ?? []
   useEffect(() => {
     if (status !== undefined && !isOpen(status)) onEnded()
   }, [status, onEnded])
   const calls = useMemo(() => rows.filter(isModelCall), [rows, version])
-  // what a model said, and its tool calls, are recorded when its call has ended; their results with the next one
-  const recorded = calls.length + calls.filter(({ end }) => end !== undefined).length
-  useEffect(again, [recorded])
-  const { steps, earlier } = loaded.kind === 'here' ? loaded.value : { steps: [], earlier: 0 }
-  const shown = new Set(steps.map(({ place }) => place))
-  const writing = [...texts].filter(([place]) => !shown.has(place))
   return (
     <>
-      <Steps steps={steps} earlier={earlier} goesOn />
-      {writing.map(([place, text]) => (
-        <LiveText key={place} text={text} />
-      ))}
+      <LiveSteps run={id} rows={rows} version={version} texts={texts} />
       <Approvals run={id} approvals={approvals} onDecided={reload} />
       <p class="about" role="status">
         {approvals.length === 0 ? 'Working…' : 'Waiting for your approval'}

@@ -1,4 +1,10 @@
 import type { VNode } from 'preact'
+import { useEffect, useMemo } from 'preact/hooks'
+import type { LiveTexts } from '../data/live-texts.ts'
+import { isModelCall, type Row } from '../data/row.ts'
+import { fetchSteps } from '../live/api.ts'
+import { useLoaded } from '../live/use-loaded.ts'
+import { LiveText } from './live-text.tsx'
 import { harmlessLines, harmlessName } from '../../base/terminal-text.ts'
 import { numberOf } from '../data/format.ts'
 import type { RunStep } from '../live/wire.ts'
@@ -26,6 +32,30 @@ export function Steps({ steps, earlier, goesOn }: StepsProps): VNode | null {
         </li>
       ))}
     </ol>
+  )
+}
+
+interface LiveStepsProps {
+  readonly run: string
+  readonly rows: readonly Row[]
+  readonly version: number
+  readonly texts: LiveTexts
+}
+
+/** The steps of a run that goes on, and what its model is writing. */
+export function LiveSteps({ run, rows, version, texts }: LiveStepsProps): VNode {
+  const [loaded, again] = useLoaded(run, () => fetchSteps(run))
+  const calls = useMemo(() => rows.filter(isModelCall), [rows, version])
+  // what a model said, and its tool calls, are recorded when its call has ended; their results with the next one
+  const recorded = calls.length + calls.filter(({ end }) => end !== undefined).length
+  useEffect(again, [recorded])
+  const { steps, earlier } = loaded.kind === 'here' ? loaded.value : { steps: [], earlier: 0 }
+  const shown = new Set(steps.map(({ place }) => place))
+  return (
+    <>
+      <Steps steps={steps} earlier={earlier} goesOn />
+      {[...texts].flatMap(([place, text]) => (shown.has(place) ? [] : [<LiveText key={place} text={text} />]))}
+    </>
   )
 }
 

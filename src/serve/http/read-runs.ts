@@ -1,6 +1,7 @@
 import { basename, join } from 'node:path'
 import { WorkerLimitError, type WorkerLimits, runInWorker } from '../../base/worker-task.ts'
 import { displayPath } from '../../base/files.ts'
+import { safeJson } from '../../base/terminal-text.ts'
 import type { ApprovalView } from '../../event/action-view.ts'
 import { type Answer, answersIn, answersOnly } from '../../history/answers.ts'
 import { type PlaceView, readPlace } from '../../history/node-view.ts'
@@ -18,6 +19,7 @@ import type { RunStatus, RunSummary } from '../../journal/summary.ts'
 import { undoneBy } from '../../journal/undo-mark.ts'
 import { type FileDiff, fileDiffs } from '../../undo/diff.ts'
 import { openChanges } from '../../undo/open-changes.ts'
+import { readRunReport } from '../../report/read-report.ts'
 import { Refusal } from '../refusal.ts'
 import { folderOf, type ServedWorkspace } from './served-workspace.ts'
 
@@ -188,4 +190,28 @@ export async function readComparison(
       hint: `Compare them in a terminal: baton runs diff ${a} ${b}`,
     })
   }
+}
+
+const reportTypes = {
+  html: 'text/html; charset=utf-8',
+  markdown: 'text/markdown; charset=utf-8',
+  json: 'application/json',
+}
+
+export const reportFormats = ['html', 'markdown', 'json'] as const
+
+/** The report of a run, as `baton report` writes it. HTML loads nothing and runs nothing. */
+export async function readReport(
+  { workspace }: ServedWorkspace,
+  folder: string,
+  format: (typeof reportFormats)[number] = 'html',
+): Promise<Response> {
+  const report = await readRunReport(folder, { workspace, command: (words) => `baton ${words}` })
+  const [{ htmlReport }, { markdownReport }] = await Promise.all([
+    import('../../report/html.ts'),
+    import('../../report/markdown.ts'),
+  ])
+  const text =
+    format === 'html' ? htmlReport(report) : format === 'markdown' ? markdownReport(report) : safeJson(report, 2)
+  return new Response(text, { headers: { 'content-type': reportTypes[format] } })
 }

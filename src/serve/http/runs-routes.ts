@@ -10,6 +10,7 @@ import {
   readRunChanges,
   readRunDetail,
   readRunList,
+  readReport,
   readRunPlace,
   readRunSteps,
   readRunTeams,
@@ -108,6 +109,15 @@ export function runsRoutes({ served, held, comparison: limits, ...parts }: RunsR
         gives: schemas.runSteps,
       },
       ({ params }) => readRunSteps(served, folderAt(params)),
+    ),
+    get(
+      {
+        path: '/api/runs/:id/report',
+        summary: 'The report of a run',
+        query: schemas.reportQuery,
+        gives: schemas.report,
+      },
+      ({ params, query }) => readReport(served, folderAt(params), query.format),
     ),
     get(
       {

@@ -170,6 +170,8 @@ export const runListQuery = z.object({
 export const detailQuery = z.object({
   answers: wholeNumber(0, 100_000).optional().describe('Only the answers of so many tasks. Default: all.'),
 })
+export const reportQuery = z.object({ format: z.enum(['html', 'markdown', 'json']).optional() })
+export const report = z.string().describe('HTML, Markdown, or JSON as baton report --json.')
 export const cursorQuery = z.object({
   after: z.string().max(30).optional().describe('The cursor of the last known state.'),
 })
