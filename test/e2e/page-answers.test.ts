@@ -1,11 +1,12 @@
 import { join } from 'node:path'
+import type { Locator } from 'playwright-core'
 import { afterAll, expect, it } from 'vitest'
 import { BatonError } from '../../src/base/error.ts'
 import { part, task } from '../../src/event/place.ts'
 import { runsFolder } from '../../src/journal/run-id.ts'
 import { ask, makeRun } from '../history/fixtures.ts'
 import { root } from '../helpers/baton.ts'
-import { closeBrowser, hasChromium, openPage } from '../helpers/browser.ts'
+import { closeBrowser, hasChromium, openPage, violationsIn } from '../helpers/browser.ts'
 import { type HttpServed, serveTree } from '../helpers/http-served.ts'
 import type { ModelScript } from '../helpers/model-server.ts'
 import { callsTools, startToolModel } from '../helpers/tool-model.ts'
@@ -143,6 +144,140 @@ it.skipIf(!hasChromium)(
     await view.getByRole('tab', { name: 'Waterfall' }).click()
     await view.getByText(`${count} rows`).waitFor()
     expect(await nodes()).toBeLessThan(1_000)
+    expect(problems).toEqual([])
+  },
+)
+
+const review = {
+  'review.md': '+++\nwrite_mode = "ask"\ncontext_globs = ["a.txt"]\n+++\nChange it.\n',
+  'a.txt': 'one\n',
+}
+const changes =
+  'It is **two** now.\n\n<FILE_CHANGES>\n<FILE_PATCH file_path="a.txt">\n@@\n-one\n+two\n</FILE_PATCH>\n</FILE_CHANGES>'
+
+it.skipIf(!hasChromium)(
+  'all views can be read and used: contrast and names, light and dark, and nothing is wider than a phone (needs chromium)',
+  async () => {
+    const served = await world(
+      [
+        { text: 'One answer.' },
+        { text: 'Another answer.' },
+        { ...callsTools(['read', { path: 'a.txt' }]), text: 'I look.' },
+        {
+          text: `A table:\n\n| a | b |\n| --- | --- |\n| ${'wide '.repeat(60)} | 2 |\n\n\`\`\`\n${'code '.repeat(60)}\n\`\`\``,
+        },
+        { text: changes },
+      ],
+      review,
+    )
+    const begin = async (path: string, body: object): Promise<string> => {
+      const answered = (await served.post(path, body)).body
+      const id = String(answered['promptId'] ?? answered['id'])
+      await expect
+        .poll(
+          async () => {
+            const { run, approvals } = (await served.get(`/api/runs/${id}`)).body
+            return (run as { status: string }).status !== 'running' || (approvals as unknown[]).length > 0
+          },
+          { timeout: 20_000 },
+        )
+        .toBe(true)
+      return id
+    }
+    const before = await begin('/api/runs', { text: 'Say it.' })
+    const after = await begin('/api/runs', { text: 'Say it again.' })
+    const talk = await begin('/prompt', { input: 'Look at a.txt.' })
+    const waiting = await begin('/api/runs', { file: 'review.md' })
+    const routes = [
+      ['#/', '.grid-row'],
+      [`#/runs/${waiting}`, '.approval'],
+      ...['tree', 'waterfall', 'charts', 'changes', 'report'].map((tab) => [
+        `#/runs/${talk}/${tab}`,
+        '[role=tabpanel] > *',
+      ]),
+      [`#/compare/${before}/${after}`, '.difference .diff'],
+      [`#/conversations/${talk}`, '.message .tool-step'],
+      ['#/conversations', '.files li'],
+      ['#/files', '.files li'],
+    ] as const
+    for (const options of [
+      { colorScheme: 'light', viewport: { width: 1280, height: 800 } },
+      { colorScheme: 'dark', viewport: { width: 375, height: 800 } },
+    ] as const) {
+      const { page: view } = await openPage(served, options)
+      for (const [route = '', shows = ''] of routes) {
+        await view.goto(`${served.serving.url}/${route}`)
+        await view.locator(shows).first().waitFor()
+        const found = (await violationsIn(view)).filter(({ impact }) => impact === 'serious' || impact === 'critical')
+        expect([route, found]).toEqual([route, []])
+        const wide = await view.locator('body').evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)
+        expect([route, wide]).toEqual([route, 0])
+      }
+    }
+  },
+)
+
+it.skipIf(!hasChromium)('a conversation and a run are read by keys alone (needs chromium)', async () => {
+  const served = await world([callsTools(['read', { path: 'a.txt' }]), { text: 'It says **one**.' }], {
+    'a.txt': 'one\n',
+  })
+  const { page: view, problems } = await openPage(served, { route: '#/conversations' })
+  const tabTo = async (locator: Locator): Promise<void> => {
+    await locator.first().waitFor()
+    for (let count = 0; count < 40; count += 1) {
+      if (await locator.first().evaluate((element) => element === element.ownerDocument.activeElement)) return
+      await view.keyboard.press('Tab')
+    }
+    throw new Error('not reached by Tab')
+  }
+  await tabTo(view.getByRole('textbox'))
+  await view.keyboard.type('Read it.')
+  await view.keyboard.press('Control+Enter')
+  await view.getByText('It says one.').waitFor()
+  await tabTo(view.locator('.tool-step summary'))
+  await view.keyboard.press('Enter')
+  await view.locator('.tool-step[open] pre').first().waitFor()
+  await tabTo(view.getByRole('link', { name: /^run / }))
+  await view.keyboard.press('Enter')
+  await tabTo(view.getByRole('tab', { name: 'Answer' }))
+  await view.keyboard.press('ArrowRight')
+  await tabTo(view.getByRole('treegrid'))
+  await view.keyboard.press('ArrowDown')
+  await view.keyboard.press('Enter')
+  await view.getByRole('complementary').waitFor()
+  await view.keyboard.press('Escape')
+  await view.getByRole('complementary').waitFor({ state: 'detached' })
+  expect(problems).toEqual([])
+})
+
+it.skipIf(!hasChromium)(
+  'a comparison shows the changed lines with the figures of both runs, and a run its report (needs chromium)',
+  async () => {
+    const lines = Array.from({ length: 20 }, (_, index) => `line ${index}`)
+    const served = await world([{ text: lines.join('\n') }, { text: lines.with(10, 'other').join('\n') }])
+    const ids: string[] = []
+    for (const text of ['Say it.', 'Say it.']) {
+      const id = String((await served.post('/api/runs', { text })).body['id'])
+      await expect
+        .poll(async () => ((await served.get(`/api/runs/${id}`)).body['run'] as { status: string }).status, {
+          timeout: 20_000,
+        })
+        .toBe('done')
+      ids.push(id)
+    }
+    const { page: view, problems } = await openPage(served, { route: `#/compare/${ids.join('/')}` })
+    const answer = view.getByRole('article', { name: /^answer at task\/0/ })
+    await answer.locator('.diff-side.added code').waitFor()
+    expect(await answer.locator('.diff-side.removed code').allTextContents()).toEqual(['line 10'])
+    expect(await answer.locator('.diff-side.added code').allTextContents()).toEqual(['other'])
+    expect(await view.locator('.metrics tbody th').allTextContents()).toEqual(['Cost', 'Tokens', 'Model calls', 'Time'])
+    await view.goto(`${served.serving.url}/#/runs/${ids[0]}/report`)
+    await view.locator('.report h2').first().waitFor()
+    const [opened] = await Promise.all([
+      view.context().waitForEvent('page'),
+      view.getByRole('button', { name: 'Open as a page' }).click(),
+    ])
+    await opened.getByRole('heading', { level: 1 }).waitFor()
     expect(problems).toEqual([])
   },
 )
