@@ -37,17 +37,17 @@ const pictures = {
   },
   approval: {
     at: ({ waiting }) => `#/runs/${waiting}`,
-    show: (page) => page.locator('.approval').first().waitFor(),
+    show: (page) => page.locator('.approval .diff').first().waitFor(),
   },
   conversation: {
     at: ({ conversation }) => `#/conversations/${conversation}`,
-    show: (page) => page.locator('.message').nth(1).waitFor(),
+    show: (page) => page.locator('.message .diff').waitFor(),
   },
   phone: {
     at: ({ conversation }) => `#/conversations/${conversation}`,
     narrow: true,
     dark: true,
-    show: (page) => page.locator('.message').nth(1).waitFor(),
+    show: (page) => page.locator('.message .diff').waitFor(),
   },
 }
 
@@ -160,7 +160,11 @@ async function fill() {
   await ended(promptId)
   writeFileSync(join(workspace, 'src/cart.ts'), files()['src/cart.ts'])
   const question = 'The number of items is wrong when something is bought twice. Please fix it.'
-  await ended((await server.ask('/prompt', { input: question, conversationId: conversation })).promptId)
+  const { promptId: second } = await server.ask('/prompt', { input: question, conversationId: conversation })
+  await ended(second)
+  for (const { id } of (await server.ask(`/api/runs/${second}`)).approvals)
+    await server.ask(`/api/runs/${second}/approvals/${id}/approve`, {})
+  await ended(second)
   writeFileSync(join(workspace, 'src/cart.ts'), files()['src/cart.ts'])
   const agent = await started({ file: 'fix.md' })
   writeFileSync(join(workspace, 'src/cart.ts'), files()['src/cart.ts'])
