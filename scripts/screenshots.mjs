@@ -133,7 +133,11 @@ async function serve() {
     if (!response.ok) throw new Error(`${path}: ${await response.text()}`)
     return response.json()
   }
-  return { address, url, ask, stop: () => Promise.all([once(child, 'exit'), child.kill()]) }
+  const stop = async () => {
+    child.kill()
+    await once(child, 'exit')
+  }
+  return { address, url, ask, stop }
 }
 
 /** Runs everything that the pictures show; returns the ids. */

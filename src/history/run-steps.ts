@@ -69,7 +69,7 @@ function stepsOf(turn: RunNode, next: RunNode | undefined, source: RecordSource)
   const calls = parts.filter(({ type }) => type === 'tool_call')
   // the answer itself
   if (next === undefined && calls.length === 0) return []
-  const text = parts.flatMap((part) => (part['type'] === 'text' ? [String(part['text'])] : [])).join('')
+  const text = parts.flatMap((part) => (part['type'] === 'text' ? [textOf(part)] : [])).join('')
   const results = next === undefined ? [] : resultsIn(next, source)
   const said: readonly RunStep[] = text.trim() === '' ? [] : [{ kind: 'said', place, text }]
   return [...said, ...calls.map((call) => stepOf(call, { place, results }))]
@@ -85,7 +85,7 @@ function stepOf(
   return {
     kind: 'tool',
     place,
-    name: String(name),
+    name: typeof name === 'string' ? name : '',
     input: cutTexts(argumentsOf(input)),
     state,
     result: cut(text, mostResult),
@@ -116,8 +116,12 @@ function partsOf(value: unknown): readonly JsonObject[] {
   return Array.isArray(parts) ? parts.filter((part): part is JsonObject => isObject(part)) : []
 }
 
+function textOf({ text }: JsonObject): string {
+  return typeof text === 'string' ? text : ''
+}
+
 function resultText(part: JsonObject): string {
-  return part['type'] === 'text' ? String(part['text']) : part['type'] === 'file' ? '(file)' : dataText(part)
+  return part['type'] === 'text' ? textOf(part) : part['type'] === 'file' ? '(file)' : dataText(part)
 }
 
 function cutTexts(value: Json): Json {

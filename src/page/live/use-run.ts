@@ -36,12 +36,15 @@ export function useRun(id: string): LiveRun {
   const [session, setSession] = useState(0)
   const [state] = useState(() => ({ store: createRowStore(), tree: createRowTree(), live: createLiveTextStore() }))
   const asked = useRef(0)
+  /** As it was fetched last. */
+  const known = useRef<RunDetail | undefined>(undefined)
 
   const reload = useCallback(async (): Promise<void> => {
     const number = (asked.current += 1)
     try {
       const sent = await fetchRun(id)
       if (number !== asked.current) return
+      known.current = sent
       setDetail(sent)
       state.live.fetched()
       if (sent.run.status !== 'running') state.live.clear()
@@ -67,7 +70,8 @@ export function useRun(id: string): LiveRun {
         void reload()
       }, fetchEvery)
     }
-    void reload()
+    const goesOn = (): boolean => known.current?.run.status === 'running'
+    const first = reload()
     const close = listen(`/api/runs/${encodeURIComponent(id)}/events`, {
       onState: setStream,
       on: {
@@ -78,7 +82,7 @@ export function useRun(id: string): LiveRun {
           state.live.rows(rows)
           draw()
           if (rows.some(({ kind }) => kind === 'approval')) void reload()
-          else if (rows.some(({ kind, state: how }) => kind === 'task' && how !== 'running')) reloadSoon()
+          else if (goesOn() && rows.some(({ kind, state: how }) => kind === 'task' && how !== 'running')) reloadSoon()
         },
         delta: (data) => {
           const delta: Delta = JSON.parse(data)
@@ -87,12 +91,14 @@ export function useRun(id: string): LiveRun {
         },
         run: (data) => {
           const run: RunSummary = JSON.parse(data)
-          setDetail((known) => (known === undefined ? known : { ...known, run }))
-          void reload()
+          const isNews = known.current !== undefined && known.current.run.status !== run.status
+          setDetail((before) => (before === undefined ? before : { ...before, run }))
+          if (isNews) void reload()
         },
         over: () => {
           draw()
-          void reload()
+          // a run that had ended is not read again: it may be long
+          void first.then(() => (goesOn() ? reload() : undefined))
           close()
           setStream('open')
         },
