@@ -47,9 +47,9 @@ export interface RowTable {
   readonly latest: () => Position
   /**
    * The place of the running model call of an agent, by the place of the agent in its events; undefined: none is
-   * running.
+   * running that has started at this time or later, in milliseconds since 1970.
    */
-  readonly callIn: (agent: string) => string | undefined
+  readonly callIn: (agent: string, since: number) => string | undefined
   /**
    * The unfinished rows, in the state a process leaves them in if it exits now. Not stored: a later process may
    * continue.
@@ -166,8 +166,11 @@ export function createRowTable(source: Pick<RecordSource, 'value'>): RowTable {
       return all.slice(all.findLastIndex(({ changed }) => changed <= position) + 1)
     },
     latest: () => latest,
-    callIn(agent) {
-      const calls = [...running].filter((place) => rows.get(place)?.row.kind === 'model')
+    callIn(agent, since) {
+      const calls = [...running].filter((place) => {
+        const row = rows.get(place)?.row
+        return row?.kind === 'model' && row.start >= since
+      })
       const inside = calls
         .map((place) => ({ place, origin: originText(place) }))
         .filter(({ origin }) => isWithin(origin, agent))

@@ -181,7 +181,9 @@ describe('the current call of an agent', () => {
       call('task/0/agent/ask/turn/1#0'),
       call('task/1/agent/ask/turn/0#0'),
     ])
-    expect(table.callIn('task/0/ask')).toBe('task/0/agent/ask/turn/1#0')
-    expect(table.callIn('task/2/ask')).toBeUndefined()
+    expect(table.callIn('task/0/ask', 0)).toBe('task/0/agent/ask/turn/1#0')
+    expect(table.callIn('task/2/ask', 0)).toBeUndefined()
+    // it has begun earlier than the one that is asked for
+    expect(table.callIn('task/0/ask', Date.now())).toBeUndefined()
   })
 })

@@ -14,6 +14,7 @@ import type {
   PromptFileText,
   RunDetail,
   RunPage,
+  RunSteps,
   SentTeams,
 } from './wire.ts'
 
@@ -42,12 +43,17 @@ export async function fetchRuns(filter: RunFilter, before: string | undefined, l
   return get(`/api/runs?${new URLSearchParams(given)}`)
 }
 
-export async function fetchRun(id: string): Promise<RunDetail> {
-  return get(runPath(id))
+/** @param answers of how many tasks; the others are shown one by one */
+export async function fetchRun(id: string, answers = 50): Promise<RunDetail> {
+  return get(`${runPath(id)}?answers=${answers}`)
 }
 
 export async function fetchPlace(id: string, place: string): Promise<PlaceView> {
   return get(`${runPath(id)}/place?place=${encodeURIComponent(place)}`)
+}
+
+export async function fetchSteps(id: string): Promise<RunSteps> {
+  return get(`${runPath(id)}/steps`)
 }
 
 export async function fetchChanges(id: string): Promise<readonly FileDiff[]> {
@@ -141,9 +147,25 @@ async function bodyOf<Body>(response: Response): Promise<Body> {
   throw new ApiError(message, hint)
 }
 
-/** The description of the API, as a page of its own. It needs the token, so a link to it would not do. */
+/** The report of a run as Markdown. */
+export async function fetchReport(id: string): Promise<string> {
+  const response = await fetchSigned(`${runPath(id)}/report?format=markdown`)
+  return response.ok ? response.text() : bodyOf(response)
+}
+
+/** The report of a run as a page of its own, which can be saved and sent. */
+export async function openReport(id: string): Promise<void> {
+  return openPage(`${runPath(id)}/report`)
+}
+
+/** The description of the API, as a page of its own. */
 export async function openApiDescription(): Promise<void> {
-  const response = await fetchSigned('/openapi')
+  return openPage('/openapi')
+}
+
+/** Opens what needs the token, so that a link to it would not do. */
+async function openPage(path: string): Promise<void> {
+  const response = await fetchSigned(path)
   if (!response.ok) return bodyOf(response)
   const address = URL.createObjectURL(new Blob([await response.text()], { type: 'text/html' }))
   window.open(address, '_blank')

@@ -1,6 +1,7 @@
 import type { ApprovalView } from '../../event/action-view.ts'
-import type { Difference } from '../../history/run-diff.ts'
+import type { ShownDifference } from '../../history/run-diff.ts'
 import type { PlaceView } from '../../history/node-view.ts'
+import type { RunStep, RunSteps } from '../../history/run-steps.ts'
 import type { ShownSummary as RunSummary } from '../../journal/summary.ts'
 import type { Row } from '../data/row.ts'
 
@@ -40,6 +41,8 @@ export interface SentRows {
 export interface Delta {
   readonly place: string
   readonly kind: 'text' | 'reasoning'
+  /** How many characters of the answer are before it; 0 starts it over. */
+  readonly at: number
   readonly text: string
 }
 
@@ -89,7 +92,9 @@ export interface SentTeams {
 export interface Comparison {
   readonly before: RunSummary
   readonly after: RunSummary
-  readonly differences: readonly Difference[]
+  /** The best of each; null without scores. */
+  readonly scores: { readonly before: number | null; readonly after: number | null }
+  readonly differences: readonly ShownDifference[]
 }
 
 export interface PromptFile {
@@ -109,7 +114,7 @@ export interface BegunRun {
   readonly id: string
 }
 
-export type { ApprovalView, Difference, PlaceView, RunSummary }
+export type { ApprovalView, PlaceView, RunStep, RunSteps, RunSummary, ShownDifference }
 
 export interface ConversationSummary {
   readonly id: string
@@ -120,7 +125,7 @@ export interface ConversationSummary {
 }
 
 /** A message with its answer. Its run has the same id. */
-export interface ConversationMessage {
+export interface ConversationMessage extends RunSteps {
   readonly kind: 'message' | 'summary' | 'background'
   readonly promptId: string
   readonly at: string

@@ -56,11 +56,12 @@ export function ChangesTab({ run, status, go }: ChangesTabProps): VNode {
 
 interface ChangedFileProps {
   readonly change: FileDiff
-  readonly canUndo: boolean
-  readonly onUndo: () => void
+  readonly canUndo?: boolean
+  readonly onUndo?: () => void
 }
 
-function ChangedFile({ change, canUndo, onUndo }: ChangedFileProps): VNode {
+/** One changed file as a diff. */
+export function ChangedFile({ change, canUndo = false, onUndo = () => {} }: ChangedFileProps): VNode {
   const { path, kind, from, diff } = change
   const { added, removed } = useMemo(() => splitDiff(diff), [diff])
   return (

@@ -56,7 +56,7 @@ export function RunView({ id, tab, go }: RunViewProps): VNode {
       <Approvals run={id} approvals={detail.approvals} onDecided={decided} />
       <TabBar tabs={shown} chosen={chosen} onChoose={(to) => go({ kind: 'run', id, tab: to.id })} />
       <div class="split">
-        <div class="panel" role="tabpanel" id={`panel-${chosen.id}`} aria-labelledby={`tab-${chosen.id}`}>
+        <div class="panel" role="tabpanel" tabIndex={0} id={`panel-${chosen.id}`} aria-labelledby={`tab-${chosen.id}`}>
           <chosen.Panel
             run={id}
             detail={detail}

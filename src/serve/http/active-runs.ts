@@ -3,9 +3,9 @@ import { BatonError, messageOf } from '../../base/error.ts'
 import type { ApprovalAnswer } from '../../library/approvals.ts'
 import { Refusal } from '../refusal.ts'
 import type { Broker } from '../workers/broker.ts'
-import { type AskedApproval, type Delta, errorOf, type Job } from '../workers/messages.ts'
+import { createToldTexts, type LiveTexts, noLiveTexts } from '../workers/live-texts.ts'
+import { type AskedApproval, errorOf, type Job } from '../workers/messages.ts'
 import type { RunWorker, WorkerPool } from '../workers/pool.ts'
-import type { ListenToDeltas } from './run-events.ts'
 
 export interface ActiveRunsOptions {
   /** Maximum number of runs at the same time; further ones wait. */
@@ -45,7 +45,8 @@ export interface ActiveRuns {
   readonly cancel: (id: string) => boolean
   /** Answers an approval request by its number; returns false if it is not pending here. */
   readonly answer: (id: string, call: string, answer: (request: AskedApproval) => ApprovalAnswer) => boolean
-  readonly listenToDeltas: (id: string) => ListenToDeltas
+  /** What its models are writing; of a run that is not held here, nothing. */
+  readonly textsOf: (id: string) => LiveTexts
   /** Stops all runs, like Ctrl-C. Never rejects. */
   readonly close: () => Promise<void>
 }
@@ -57,7 +58,7 @@ interface HeldRun {
   /** It has no place, or the process that it gets in its turn has not begun yet. */
   isQueued: boolean
   readonly questions: Map<string, AskedApproval>
-  readonly listeners: Set<(delta: Delta) => void>
+  readonly texts: ReturnType<typeof createToldTexts>
   readonly end: () => void
   readonly ended: Promise<void>
 }
@@ -100,6 +101,7 @@ export function createActiveRuns({ most, workers, broker, place, onProblem }: Ac
         leave()
         run.worker = undefined
         run.questions.clear()
+        run.texts.clear()
         done(id, error)
         reject(error ?? new BatonError('JOURNAL_FAILED', 'the run was not recorded'))
       }
@@ -116,9 +118,8 @@ export function createActiveRuns({ most, workers, broker, place, onProblem }: Ac
             return void run.questions.set(message.request.id, message.request)
           case 'withdrawn':
             return void run.questions.delete(message.id)
-          case 'deltas':
-            for (const delta of message.deltas) for (const listener of run.listeners) listener(delta)
-            return
+          case 'texts':
+            return run.texts.add(message.told)
           case 'ended':
             over(message.error && errorOf(message.error))
         }
@@ -130,7 +131,7 @@ export function createActiveRuns({ most, workers, broker, place, onProblem }: Ac
         over(new BatonError('AGENT_FAILED', problem, { hint: 'What it has done is recorded: resume it.' }))
       })
       run.worker = worker
-      if (run.listeners.size > 0) worker.send({ kind: 'listen', isOn: true })
+      if (run.texts.isListenedTo()) worker.send({ kind: 'listen', isOn: true })
       worker.send({ kind: 'do', job, isWaiting, ...place, resting: broker.resting() })
     })
   }
@@ -239,16 +240,7 @@ export function createActiveRuns({ most, workers, broker, place, onProblem }: Ac
       run.questions.delete(call)
       return true
     },
-    listenToDeltas: (id) => (listener) => {
-      const run = runs.get(id)
-      if (run === undefined) return () => undefined
-      run.listeners.add(listener)
-      run.worker?.send({ kind: 'listen', isOn: true })
-      return () => {
-        run.listeners.delete(listener)
-        if (run.listeners.size === 0) run.worker?.send({ kind: 'listen', isOn: false })
-      }
-    },
+    textsOf: (id) => runs.get(id)?.texts ?? noLiveTexts,
     async close() {
       stopping.abort(isStopping())
       for (const { run, id } of queue.splice(0)) {
@@ -302,7 +294,9 @@ function createRecorder({ take }: Pick<WorkerPool, 'take'>) {
 function createHeldRun(): HeldRun {
   let end = (): void => {}
   const ended = new Promise<void>((resolve) => (end = resolve))
-  return { worker: undefined, isQueued: false, questions: new Map(), listeners: new Set(), end, ended }
+  const texts = createToldTexts((isOn) => run.worker?.send({ kind: 'listen', isOn }))
+  const run: HeldRun = { worker: undefined, isQueued: false, questions: new Map(), texts, end, ended }
+  return run
 }
 
 function isStopping(): Refusal {

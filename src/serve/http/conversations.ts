@@ -1,11 +1,13 @@
 import { join } from 'node:path'
+import { displayPath } from '../../base/files.ts'
 import { defined } from '../../base/json.ts'
 import { findChat, listChats, type MessageKind } from '../../chat/chat-list.ts'
 import { ownerOfChat, ownerText } from '../../chat/chat-owner.ts'
 import { answersIn, answersOnly } from '../../history/answers.ts'
+import { type RunSteps, stepsIn, stepsOnly } from '../../history/run-steps.ts'
 import { readRunSummary } from '../../history/run-list.ts'
 import { approvalsIn } from '../../history/pending.ts'
-import { withView } from '../../history/run-view.ts'
+import { type ViewOptions, withView } from '../../history/run-view.ts'
 import type { ActiveRuns } from './active-runs.ts'
 import { asShown, type ShownRun } from './read-runs.ts'
 import { Refusal } from '../refusal.ts'
@@ -29,7 +31,7 @@ interface PromptBegun {
   readonly promptId: string
 }
 
-interface ConversationMessage {
+interface ConversationMessage extends RunSteps {
   readonly kind: MessageKind
   readonly promptId: string
   /** ISO 8601, UTC. */
@@ -73,6 +75,11 @@ interface OpenConversation {
   timer: NodeJS.Timeout | undefined
 }
 
+const messageOnly: ViewOptions = {
+  ...answersOnly,
+  keeps: (place) => answersOnly.keeps?.(place) === true || stepsOnly.keeps?.(place) === true,
+}
+
 /** How long a conversation stays open after its last prompt, in milliseconds. */
 const openMs = 10 * 60_000
 
@@ -80,7 +87,7 @@ export function createConversations(
   served: ServedWorkspace,
   { held, takeWorker, mostOpen }: ConversationsOptions,
 ): Conversations {
-  const { runs, shared } = served
+  const { runs, shared, workspace } = served
   /** Ids of conversations whose last prompt is in progress, or waits for its turn. */
   const busy = new Set<string>()
   /** By id, the one that has been idle for the longest time first. */
@@ -186,9 +193,14 @@ export function createConversations(
           const folder = join(runs, promptId)
           const run = await readRunSummary(folder)
           if (run === undefined) return []
-          const { asked, answers } = await withView(folder, answersOnly, answersIn)
+          const { asked, answers, steps, earlier, files } = await withView(folder, messageOnly, (view) => ({
+            ...answersIn(view),
+            ...stepsIn(view),
+          }))
           const answer = answers.length === 0 ? null : answers.map((one) => one.text).join('\n\n')
-          return [{ kind, promptId, at: timeText(at), text: asked ?? text, answer, run: asShown(run, held) }]
+          const changed = files.map((path) => displayPath(workspace, path))
+          const said = { kind, promptId, at: timeText(at), text: asked ?? text, answer }
+          return [{ ...said, run: asShown(run, held), steps, earlier, files: changed }]
         }),
       )
       return { id, messages: messages.flat() }

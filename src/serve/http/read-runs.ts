@@ -1,9 +1,11 @@
 import { basename, join } from 'node:path'
 import { WorkerLimitError, type WorkerLimits, runInWorker } from '../../base/worker-task.ts'
 import { displayPath } from '../../base/files.ts'
+import { safeJson } from '../../base/terminal-text.ts'
 import type { ApprovalView } from '../../event/action-view.ts'
 import { type Answer, answersIn, answersOnly } from '../../history/answers.ts'
 import { type PlaceView, readPlace } from '../../history/node-view.ts'
+import { type RunSteps, stepsIn, stepsOnly } from '../../history/run-steps.ts'
 import { listRuns, readRunSummary } from '../../history/run-list.ts'
 import { everything, withView } from '../../history/run-view.ts'
 import { exchangesJson, timelineJson, type TimelineJson } from '../../history/team-json.ts'
@@ -17,6 +19,7 @@ import type { RunSummary, ShownStatus, ShownSummary } from '../../journal/summar
 import { undoneBy } from '../../journal/undo-mark.ts'
 import { type FileDiff, fileDiffs } from '../../undo/diff.ts'
 import { openChanges } from '../../undo/open-changes.ts'
+import { readRunReport } from '../../report/read-report.ts'
 import { Refusal } from '../refusal.ts'
 import type { ActiveRuns } from './active-runs.ts'
 import { folderOf, type ServedWorkspace } from './served-workspace.ts'
@@ -96,7 +99,11 @@ export async function readRun(folder: string): Promise<RunSummary> {
 }
 
 /** A run with its prompt, its answers, and whether it can be resumed. */
-export async function readRunDetail(served: ServedWorkspace, folder: string, held: Held): Promise<RunDetail> {
+export async function readRunDetail(
+  served: ServedWorkspace,
+  folder: string,
+  { held, answers: most }: { readonly held: Held; readonly answers?: number | undefined },
+): Promise<RunDetail> {
   const { workspace } = served
   const recorded = await readRun(folder)
   const run = await marked(asShown(recorded, held), foreignCheck(served)(folder))
@@ -106,7 +113,7 @@ export async function readRunDetail(served: ServedWorkspace, folder: string, hel
     folder,
     { ...answersOnly, keepsOpen: isOpen },
     (view) => ({
-      ...answersIn(view),
+      ...answersIn(view, most),
       approvals: pendingApprovals(view.open),
     }),
   )
@@ -140,6 +147,12 @@ export async function readRunPlace(folder: string, place: string): Promise<Place
   const view = await readPlace(folder, place)
   if (view === undefined) throw new Refusal(404, 'this run has no such part')
   return { run: basename(folder), ...view }
+}
+
+/** What the agents of a run did before their answers, and which files it has changed. */
+export async function readRunSteps({ workspace }: ServedWorkspace, folder: string): Promise<RunSteps> {
+  const { files, ...rest } = await withView(folder, stepsOnly, stepsIn)
+  return { ...rest, files: files.map((path) => displayPath(workspace, path)) }
 }
 
 /** The file changes of a run. Secrets are replaced with their names. */
@@ -189,4 +202,28 @@ export async function readComparison(
       hint: `Compare them in a terminal: baton runs diff ${a} ${b}`,
     })
   }
+}
+
+const reportTypes = {
+  html: 'text/html; charset=utf-8',
+  markdown: 'text/markdown; charset=utf-8',
+  json: 'application/json',
+}
+
+export const reportFormats = ['html', 'markdown', 'json'] as const
+
+/** The report of a run, as `baton report` writes it. HTML loads nothing and runs nothing. */
+export async function readReport(
+  { workspace }: ServedWorkspace,
+  folder: string,
+  format: (typeof reportFormats)[number] = 'html',
+): Promise<Response> {
+  const report = await readRunReport(folder, { workspace, command: (words) => `baton ${words}` })
+  const [{ htmlReport }, { markdownReport }] = await Promise.all([
+    import('../../report/html.ts'),
+    import('../../report/markdown.ts'),
+  ])
+  const text =
+    format === 'html' ? htmlReport(report) : format === 'markdown' ? markdownReport(report) : safeJson(report, 2)
+  return new Response(text, { headers: { 'content-type': reportTypes[format] } })
 }

@@ -15,8 +15,6 @@ import { asShown, type ShownRun } from './read-runs.ts'
 export interface RunFeed extends Pick<RowTable, 'changedAfter' | 'latest' | 'left' | 'callIn'> {
   /** Reads new records. @throws BatonError JOURNAL_FAILED for a run of a newer version */
   readonly refresh: () => Promise<void>
-  /** How many times it was read. */
-  readonly reads: () => number
   /** The position up to which the records were read. */
   readonly position: () => Position
   /** Undefined before the first read. A new object when the run starts or ends. */
@@ -135,7 +133,6 @@ function createRunFeed(folder: string, { isHeld, isQueued, onIdle }: FeedOptions
   return {
     ...table,
     refresh,
-    reads: () => reads,
     position: reader.position,
     run: () => run,
     isOver: () => isOver,

@@ -10,7 +10,9 @@ import {
   readRunChanges,
   readRunDetail,
   readRunList,
+  readReport,
   readRunPlace,
+  readRunSteps,
   readRunTeams,
 } from './read-runs.ts'
 import { Refusal } from '../refusal.ts'
@@ -62,10 +64,10 @@ export function runsRoutes({ served, held, comparison: limits, ...parts }: RunsR
       {
         path: '/api/runs/:id',
         summary: 'A run, and whether it can be resumed',
-        query: schemas.noQuery,
+        query: schemas.detailQuery,
         gives: schemas.runDetail,
       },
-      ({ params }) => readRunDetail(served, folderAt(params), held),
+      ({ params, query }) => readRunDetail(served, folderAt(params), { held, ...query }),
     ),
     get(
       {
@@ -87,7 +89,7 @@ export function runsRoutes({ served, held, comparison: limits, ...parts }: RunsR
         const after = positionOf(request.headers.get('last-event-id') ?? query.after)
         const feed = feeds.of(folderAt(params))
         await feed.refresh()
-        return streams.open(runEvents(feed, after, held.listenToDeltas(idOf(params))))
+        return streams.open(runEvents(feed, after, held.textsOf(idOf(params))))
       },
     ),
     get(
@@ -98,6 +100,24 @@ export function runsRoutes({ served, held, comparison: limits, ...parts }: RunsR
         gives: schemas.placeDetail,
       },
       ({ params, query }) => readRunPlace(folderAt(params), query.place),
+    ),
+    get(
+      {
+        path: '/api/runs/:id/steps',
+        summary: 'What the agents of a run did before their answers',
+        query: schemas.noQuery,
+        gives: schemas.runSteps,
+      },
+      ({ params }) => readRunSteps(served, folderAt(params)),
+    ),
+    get(
+      {
+        path: '/api/runs/:id/report',
+        summary: 'The report of a run',
+        query: schemas.reportQuery,
+        gives: schemas.report,
+      },
+      ({ params, query }) => readReport(served, folderAt(params), query.format),
     ),
     get(
       {

@@ -98,6 +98,24 @@ export const runDetail = z.object({
   prompt_file: text.nullable().describe('Relative to the workspace; null for a text.'),
   text: text.nullable().describe('The text of the prompt at the time of the run.'),
 })
+const step = z
+  .discriminatedUnion('kind', [
+    z.object({ kind: z.literal('said'), place: text, text }),
+    z.object({
+      kind: z.literal('tool'),
+      place: text,
+      name: text,
+      input: z.unknown(),
+      state: z.enum(['called', 'done', 'failed']),
+      result: text.describe('Its start.'),
+    }),
+  ])
+  .meta({ id: 'Step', description: 'What a model said before its answer, or a tool that it called.' })
+export const runSteps = z.object({
+  steps: z.array(step),
+  earlier: count.describe('How many earlier steps were left out.'),
+  files: z.array(text).describe('The changed files, relative to the workspace.'),
+})
 export const rowPage = z.object({ rows: z.array(row), cursor: text, over: z.boolean() })
 export const placeDetail = z.object({
   run: text,
@@ -118,10 +136,21 @@ export const teamList = z.object({
   teams: z.array(z.object({ members: z.array(z.unknown()), exchanges: z.array(z.unknown()) })).nullable(),
   breaks: z.array(z.object({ from: text, to: text })),
 })
+const spent = z.object({ duration_ms: z.number().nullable(), calls: count, tokens, cost_usd: z.number().nullable() })
 export const comparison = z.object({
   before: run,
   after: run,
-  differences: z.array(z.object({ kind: text, place: text, before: text.nullable(), after: text.nullable() })),
+  scores: z.object({ before: z.number().nullable(), after: z.number().nullable() }).describe('The best of each.'),
+  differences: z.array(
+    z.object({
+      kind: text,
+      place: text,
+      before: text.nullable(),
+      after: text.nullable(),
+      diff: text.nullable().describe('The changed lines, if both runs have it.'),
+      spent: z.optional(z.object({ before: spent.nullable(), after: spent.nullable() })),
+    }),
+  ),
 })
 export const fileList = z.object({ files: z.array(z.object({ path: text, name: text, description: text })) })
 export const fileText = z.object({ path: text, text, last: run.nullable() })
@@ -140,6 +169,11 @@ export const runListQuery = z.object({
   q: z.string().max(500).optional().describe('Part of the file or id.'),
   state: z.enum(shownStatuses).optional(),
 })
+export const detailQuery = z.object({
+  answers: wholeNumber(0, 100_000).optional().describe('Only the answers of so many tasks. Default: all.'),
+})
+export const reportQuery = z.object({ format: z.enum(['html', 'markdown', 'json']).optional() })
+export const report = z.string().describe('HTML, Markdown, or JSON as baton report --json.')
 export const cursorQuery = z.object({
   after: z.string().max(30).optional().describe('The cursor of the last known state.'),
 })
@@ -225,6 +259,7 @@ export const conversation = z.object({
       text,
       answer: text.nullable(),
       run,
+      ...runSteps.shape,
     }),
   ),
 })

@@ -1,5 +1,7 @@
 import { extname, join } from 'node:path'
 import { Hono } from 'hono'
+import { compress } from 'hono/compress'
+import { etag } from 'hono/etag'
 import * as z from 'zod'
 import { readdirSync, readFileSync } from 'node:fs'
 import { defined, isObject } from '../../base/json.ts'
@@ -142,6 +144,9 @@ function createApp(parts: AppParts): (request: Request, who: ClientKind) => Prom
 }
 
 function withPublicRoutes(app: Hono, { page, pass }: AppParts): Hono {
+  // all but streams of events
+  app.use(compress())
+  app.use('/page/*', etag())
   app.get('/', () => page.answer('index.html'))
   app.get('/page/*', ({ req }) => page.answer(decoded(req.path).slice('/page/'.length)))
   app.post(passPath, ({ req }) => Response.json({ token: pass.exchange(req.header('authorization') ?? '') }))

@@ -2,6 +2,7 @@ import { BatonError, type ErrorCode, type ErrorDetails, isBatonError, messageOf 
 import type { JsonObject } from '../../base/json.ts'
 import type { ApprovalAnswer, ApprovalRequest } from '../../library/approvals.ts'
 import type { RunOptions } from '../../library/options.ts'
+import type { ToldTexts } from './live-texts.ts'
 
 /*
  * What the server and the process of a run tell each other. All of it is plain JSON. What a run does is not sent: the
@@ -58,13 +59,6 @@ export interface ContinueJob {
   readonly id: string
 }
 
-/** A piece of the answer of a model, with the place of its agent. */
-export interface Delta {
-  readonly place: string
-  readonly kind: 'text' | 'reasoning'
-  readonly text: string
-}
-
 /** An approval request without its signal; `withdrawn` takes the place of that. */
 export type AskedApproval = Omit<ApprovalRequest, 'signal'>
 
@@ -83,7 +77,7 @@ export type ToWorker =
     }
   | { readonly kind: 'stop' }
   | { readonly kind: 'answer'; readonly id: string; readonly answer: ApprovalAnswer }
-  /** Whether somebody reads the pieces of answers. */
+  /** Whether somebody reads the texts in progress. */
   | { readonly kind: 'listen'; readonly isOn: boolean }
   | { readonly kind: 'granted'; readonly ticket: number }
   | ({ readonly kind: 'resting' } & Resting)
@@ -95,7 +89,7 @@ export type FromWorker =
   | { readonly kind: 'begun'; readonly id: string; readonly conversation?: string }
   | { readonly kind: 'asked'; readonly request: AskedApproval }
   | { readonly kind: 'withdrawn'; readonly id: string }
-  | { readonly kind: 'deltas'; readonly deltas: readonly Delta[] }
+  | { readonly kind: 'texts'; readonly told: ToldTexts }
   /** The job is done. `error`: why its run could not start, or how it failed. `isLast`: the worker takes no other one. */
   | { readonly kind: 'ended'; readonly error?: SentError; readonly isLast?: true }
   /** A model request needs a slot, and gives it back. */

@@ -8,9 +8,9 @@ import { begin as beginWork, beginResume, beginRun, type Run } from '../../libra
 import type { Calling } from '../../wiring/conduct.ts'
 import type { Target } from '../../load/target.ts'
 import { createSharedCalling } from './calling.ts'
+import { createLiveTexts, createTextTeller } from './live-texts.ts'
 import {
   type ContinueJob,
-  type Delta,
   type FromWorker,
   type Job,
   type PromptJob,
@@ -37,8 +37,6 @@ interface WorkerOptions {
 const graceMs = 5_000
 /** How long a call waits for an overloaded host by default; same as in `baton run` and `baton chat`. */
 const patienceMs = 10 * 60_000
-/** Milliseconds between messages with pieces of answers. */
-const deltaMs = 30
 
 /**
  * The work of a process of a server: one run, or the prompts of one conversation. It ends when it is asked to, or when
@@ -48,7 +46,8 @@ export async function work({ env, signal }: WorkerOptions): Promise<number> {
   const stopped = new AbortController()
   const questions = new Map<string, (answer: ApprovalAnswer) => void>()
   const calling = createSharedCalling(send)
-  const deltas = createDeltas(send)
+  const texts = createLiveTexts()
+  const teller = createTextTeller(texts, (told) => send({ kind: 'texts', told }))
   let conversation: OpenConversation | undefined
   let current: AbortController | undefined
   let jobs: Promise<unknown> = Promise.resolve()
@@ -110,7 +109,7 @@ export async function work({ env, signal }: WorkerOptions): Promise<number> {
       const isRecorded = job.kind === 'resume' || job.kind === 'continue'
       const reading = read(run, (event) => {
         if (isRecorded) onRecord(event.run_id)
-        deltas.add(event)
+        texts.add(event)
       })
       const { error, notified } = await run.result
       await reading
@@ -131,6 +130,8 @@ export async function work({ env, signal }: WorkerOptions): Promise<number> {
 
   function sendEnd(job: Job, error: unknown): void {
     const failed = error === undefined ? {} : { error: sentError(error) }
+    teller.listen(false)
+    texts.clear()
     send({ kind: 'ended', ...failed, ...(isLast(job) ? { isLast: true } : {}) })
   }
 
@@ -145,7 +146,7 @@ export async function work({ env, signal }: WorkerOptions): Promise<number> {
       case 'answer':
         return questions.get(message.id)?.(message.answer)
       case 'listen':
-        return deltas.listen(message.isOn)
+        return teller.listen(message.isOn)
       case 'granted':
         return calling.granted(message.ticket)
       case 'resting':
@@ -234,35 +235,5 @@ function createConversation(place: Omit<ChatHost, 'what' | 'keepsTaken'>): OpenC
       )
     },
     close: () => chat?.close(),
-  }
-}
-
-interface Deltas {
-  readonly add: (event: RunEvent) => void
-  readonly listen: (isOn: boolean) => void
-}
-
-/** Pieces of answers for the server, several in a message, and only while somebody reads them. */
-function createDeltas(tell: (message: FromWorker) => void): Deltas {
-  let waiting: Delta[] = []
-  let isOn = false
-
-  function flush(): void {
-    const deltas = waiting
-    waiting = []
-    tell({ kind: 'deltas', deltas })
-  }
-
-  return {
-    add(event) {
-      if (!isOn || event.type !== 'item.delta') return
-      if (waiting.length === 0) setTimeout(flush, deltaMs)
-      const kind = event.reasoning === true ? 'reasoning' : 'text'
-      const last = waiting.at(-1)
-      const isMore = last?.place === event.agent && last.kind === kind
-      if (isMore) waiting.pop()
-      waiting.push({ place: event.agent, kind, text: isMore ? last.text + event.text : event.text })
-    },
-    listen: (on) => void (isOn = on),
   }
 }

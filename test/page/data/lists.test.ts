@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { RunSummary } from '../../../src/journal/summary.ts'
-import { usageByAgent, usageOverTime } from '../../../src/page/data/chart-data.ts'
+import { axisValues, usageByAgent, usageOverTime } from '../../../src/page/data/chart-data.ts'
 import type { Row } from '../../../src/page/data/row.ts'
 import { createRowStore } from '../../../src/page/data/row-store.ts'
 import { withOlder, withRun } from '../../../src/page/data/run-list.ts'
@@ -94,9 +94,19 @@ it('sums what each agent used, and usage over time', () => {
     ['main agent', 1, 10, 0.5],
   ])
   expect(usageOverTime(rows)).toEqual([
+    { time: 0, tokens: 0, usd: 0 },
     { time: 1, tokens: 11, usd: 0.5 },
     { time: 2, tokens: 111, usd: 0.5 },
   ])
+})
+
+it.each([
+  [111, [0, 50, 100, 150]],
+  [0.0042, [0, 0.002, 0.004, 0.006]],
+  [4, [0, 1, 2, 3, 4]],
+  [0, [0]],
+])('the axis of values up to %d has round marks', (most, marks) => {
+  expect(axisValues(most)).toEqual(marks)
 })
 
 it('concurrent steps are in one column', () => {
