@@ -40,7 +40,7 @@ export function createRunActions(served: ServedWorkspace, held: ActiveRuns): Run
   const place = { cwd, home, env }
 
   return {
-    start({ file = '-p', text, inputs, vars, model, mode, iter, until, max_cost: cost, dry }) {
+    start({ file = '-p', text, inputs, vars, model, mode, iter, until, max_cost: cost, dry, on_ask: onAsk = 'wait' }) {
       const asked = defined({ mode, until, iter: iter === undefined ? undefined : String(iter) })
       const overrides = overridesOf({
         config: shared.overrides,
@@ -48,7 +48,8 @@ export function createRunActions(served: ServedWorkspace, held: ActiveRuns): Run
         ...asked,
       })
       const options = { ...shared, ...defined({ text, inputs, vars, model, dry }), overrides, patienceMs }
-      return held.begin((given) => beginRun(file, { ...options, ...given }, place))
+      const approve = onAsk === 'wait' ? {} : { approve: () => onAsk }
+      return held.begin((given) => beginRun(file, { ...options, ...given, ...approve }, place))
     },
     async resume(id, uncertain) {
       const folder = folderOf(served, id)

@@ -3,8 +3,10 @@ import { Hono } from 'hono'
 import * as z from 'zod'
 import { readdirSync, readFileSync } from 'node:fs'
 import { defined, isObject } from '../../base/json.ts'
+import { type Clock, systemClock } from '../../base/clock.ts'
 import { escapeMarkup } from '../../base/markup.ts'
 import { packageRoot } from '../../package-root.ts'
+import { issueText } from '../../settings/issue.ts'
 import { type Limits, listenLocally, newSecret } from '../listen.ts'
 import { createRunActions } from './change-runs.ts'
 import { conversationRoutes } from './conversation-routes.ts'
@@ -20,12 +22,17 @@ import { openServedWorkspace, type ServingPlace } from './served-workspace.ts'
 import { isSame, type ClientKind } from '../gate.ts'
 import { Refusal, refusalAnswer } from '../refusal.ts'
 import type { Route } from './route.ts'
+import { hookName, type Hooks } from '../triggers/hooks.ts'
+import { openTriggers } from '../triggers/triggers.ts'
+import { triggersRoutes } from './triggers-routes.ts'
 import { version } from '../../version.ts'
 import { problem } from './schemas.ts'
 import { sha256 } from '../../base/hash.ts'
 
 /** Maximum size of a request body: a prompt and its inputs. */
 const mostBodyBytes = 4 * 1024 * 1024
+/** The same for webhooks, which come from elsewhere. */
+const mostHookBytes = 1024 * 1024
 
 export interface ServeOptions {
   /** 0: any free port. */
@@ -39,6 +46,10 @@ export interface ServeOptions {
   readonly limits?: Partial<Limits>
   /** Overrides of the default limits of a comparison of two runs. */
   readonly comparison?: Partial<ComparisonLimits>
+  /** What triggers take the time from. Default: that of the machine. */
+  readonly clock?: Clock
+  /** Called with what a person should know, in one line. */
+  readonly onProblem?: (message: string) => void
 }
 
 export interface Serving {
@@ -58,26 +69,39 @@ export interface Serving {
  */
 export async function serveWorkspace(place: ServingPlace, options: ServeOptions): Promise<Serving> {
   const { port, secret, maxRuns, limits, comparison, page = join(packageRoot(), 'dist/bin/page') } = options
+  const { clock = systemClock, onProblem = () => undefined } = options
   const served = await openServedWorkspace(place)
   const held = createActiveRuns({ most: maxRuns, runs: served.runs })
   const streams = createEventStreams()
   const parts = { served, held, actions: createRunActions(served, held), streams }
+  for (const problem of served.triggerProblems) onProblem(issueText(problem))
+  const triggers = await openTriggers({ ...parts, clock, follows: true, onProblem })
   const feeds = createRunFeeds(held.isHeld)
   const { actions } = parts
   const routes = [
     ...runsRoutes({ ...parts, feeds, list: createListFeed(served.runs), comparison }),
     ...conversationRoutes({ conversations: createConversations(served, held), actions }),
     ...filesRoutes(served),
+    ...triggersRoutes(triggers),
   ]
   const pass = createPass(secret)
-  const app = createApp({ routes, page: serveFolder(page), pass })
+  const app = createApp({ routes, page: serveFolder(page), pass, hooks: triggers.hooks })
   const server = await listenLocally({
     port,
     mostBytes: mostBodyBytes,
     isKnown: pass.isKnown,
     isPublic,
+    hooks: {
+      publicHost: served.settings.serve?.public_host,
+      mostBytes: mostHookBytes,
+      nameIn: hookName,
+      admit: triggers.hooks.admit,
+    },
     answer: app,
     ...defined({ limits }),
+  }).catch((error: unknown) => {
+    triggers.close()
+    throw error
   })
   const url = `http://127.0.0.1:${server.port}`
   return {
@@ -86,6 +110,7 @@ export async function serveWorkspace(place: ServingPlace, options: ServeOptions)
     newAddress: () => `${url}/#ticket=${pass.newTicket()}`,
     async close() {
       server.stopListening()
+      triggers.close()
       await held.close()
       streams.close()
       await server.close()
@@ -103,11 +128,12 @@ interface AppParts {
   readonly routes: readonly Route[]
   readonly page: StaticFiles
   readonly pass: Pass
+  readonly hooks: Hooks
 }
 
 /** Routes requests that have passed the gate. Every request gets a response. */
 function createApp(parts: AppParts): (request: Request, who: ClientKind) => Promise<Response> {
-  const { routes } = parts
+  const { routes, hooks } = parts
   // a request without the secret can reach no other route, whatever its path looks like
   const open = withPublicRoutes(new Hono(), parts)
   const app = withPublicRoutes(new Hono(), parts)
@@ -120,7 +146,10 @@ function createApp(parts: AppParts): (request: Request, who: ClientKind) => Prom
       throw new Refusal(405, `${req.method} is not possible here`, { hint: '/openapi lists all routes.' })
     })
   }
-  return async (request, who) => (who === 'known' ? app : open).fetch(request)
+  return async (request, who) => {
+    if (who === 'hook') return hooks.answer(request)
+    return (who === 'known' ? app : open).fetch(request)
+  }
 }
 
 function withPublicRoutes(app: Hono, { page, pass }: AppParts): Hono {
