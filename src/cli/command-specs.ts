@@ -458,7 +458,10 @@ export const commandSpecs = {
       port: { kind: 'text', describe: 'listen on this local port (default 0: a free one)' },
       'max-runs': { kind: 'text', describe: 'maximum number of concurrent runs (default 8)' },
       open: { kind: 'switch', describe: 'open the page in the browser' },
-      once: { kind: 'text', describe: 'no server: start this trigger by hand, wait for its run, and end with its exit code' },
+      once: {
+        kind: 'text',
+        describe: 'no server: start this trigger by hand, wait for its run, and end with its exit code',
+      },
       model: { kind: 'text', short: 'm', describe: 'model of the runs that are started without naming one' },
       timeout,
     },

@@ -17,7 +17,11 @@ export interface Schedule {
 export function parseSchedule(expression: string, timeZone: string | undefined): Schedule | string {
   let cron: Cron
   try {
-    cron = new Cron(expression, { mode: '5-part', paused: true, ...(timeZone === undefined ? {} : { timezone: timeZone }) })
+    cron = new Cron(expression, {
+      mode: '5-part',
+      paused: true,
+      ...(timeZone === undefined ? {} : { timezone: timeZone }),
+    })
   } catch (error) {
     return messageOf(error).replace(/^CronPattern: /, '')
   }

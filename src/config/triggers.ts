@@ -90,7 +90,11 @@ export async function readTriggers(
       const source = sourceOf(entry)
       found.push(
         ...checkName(entry, seen),
-        ...checkFileOf(entry, { workspace, isNamed: folder.path !== undefined || layer.origin.kind !== 'user', ...around }),
+        ...checkFileOf(entry, {
+          workspace,
+          isNamed: folder.path !== undefined || layer.origin.kind !== 'user',
+          ...around,
+        }),
         ...checkSource(entry, source, { seen, ...around }),
       )
       triggers.push({
@@ -99,7 +103,8 @@ export async function readTriggers(
         target: targetOf(entry.file, workspace, around),
         enabled: entry.enabled ?? true,
         source,
-        overlap: entry.overlap ?? 'skip',
+        // each webhook has something of its own to work on
+        overlap: entry.overlap ?? (source.kind === 'webhook' ? 'queue' : 'skip'),
         onAsk: entry.on_ask ?? 'suspend',
         input: entry.input,
         vars: entry.vars,
@@ -162,7 +167,13 @@ function targetOf(file: string, workspace: string, { home }: Around): string {
   return isPackRef(file) ? file : resolve(workspace, fromHome(file, home))
 }
 
-function sourceOf({ cron, files, secret_env: secretEnv, time_zone: timeZone, missed = 'skip' }: TriggerEntry): TriggerSource {
+function sourceOf({
+  cron,
+  files,
+  secret_env: secretEnv,
+  time_zone: timeZone,
+  missed = 'skip',
+}: TriggerEntry): TriggerSource {
   if (files !== undefined) return { kind: 'files', globs: files }
   if (cron === undefined) return { kind: 'webhook', secretEnv: secretEnv ?? '' }
   const isKnownZone = timeZone === undefined || isTimeZone(timeZone)

@@ -19,7 +19,10 @@ export const trigger = {
       schema: ({ name }) =>
         name
           .max(64, 'at most 64 characters')
-          .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 'letters, digits, ".", "_" and "-", of which the first is a letter or digit'),
+          .regex(
+            /^[A-Za-z0-9][A-Za-z0-9._-]*$/,
+            'letters, digits, ".", "_" and "-", of which the first is a letter or digit',
+          ),
       text: 'Its name, for the page, for --once, and for the address of a webhook.',
     },
     file: {
@@ -54,7 +57,7 @@ export const trigger = {
     },
     overlap: {
       schema: ({ oneOf }) => oneOf('skip', 'queue', 'allow'),
-      text: 'What happens if its last run is still in progress: nothing, another run afterwards, or another run at once. Default: skip.',
+      text: 'What happens if its last run is still in progress: nothing, another run afterwards, or another run at once. Default: skip; for a webhook queue.',
     },
     input: {
       schema: ({ anything }) => anything,
@@ -124,7 +127,12 @@ function withUniqueNames(triggers: z.ZodType): z.ZodType {
     for (const [index, name] of names.entries()) {
       if (names.indexOf(name) === index) continue
       const message = 'a name that no other trigger of the file has, whatever its case'
-      context.addIssue({ code: 'custom', path: [index, 'name'], input: (value as readonly TriggerEntry[])[index]?.name, message })
+      context.addIssue({
+        code: 'custom',
+        path: [index, 'name'],
+        input: (value as readonly TriggerEntry[])[index]?.name,
+        message,
+      })
     }
   })
 }

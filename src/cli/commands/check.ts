@@ -4,6 +4,7 @@ import { filesNamed } from '../../authoring/files-in-folder.ts'
 import { createCheckParts } from '../../load/check/agent.ts'
 import { checkFile } from '../../load/check/check.ts'
 import { type Problem, problemKey } from '../../load/check/problem.ts'
+import { checkTriggers } from '../../load/check/triggers.ts'
 import { createMask } from '../../journal/secrets.ts'
 import { packageRoot } from '../../package-root.ts'
 import { countOf, placeText } from '../../render/format.ts'
@@ -32,6 +33,12 @@ export async function checkCommand(flags: Flags<'check'>, io: CommandIo): Promis
     const { problems: all, secrets } = await checkFile(options, parts)
     const key = JSON.stringify(secrets)
     if (!masks.has(key)) masks.set(key, createMask(env, secrets))
+    const problems = show(all)
+    if (format === 'text') out(verdict(file, { all, problems }, { level, paint }))
+  }
+
+  /** Shows those that are new and wanted, and returns them. */
+  function show(all: readonly Problem[]): readonly Problem[] {
     // a problem of an agent that several files use is reported once
     const fresh = all.filter((problem) => !reported.has(problemKey(problem)))
     for (const problem of fresh) reported.add(problemKey(problem))
@@ -42,7 +49,7 @@ export async function checkCommand(flags: Flags<'check'>, io: CommandIo): Promis
     const { shown, rest } = format === 'text' ? withoutAlike(problems, cwd) : { shown: problems, rest: [] }
     for (const problem of shown) out(describe(problem, { cwd, paint }))
     for (const line of rest) out(`${line}\n`)
-    if (format === 'text') out(verdict(file, { all, problems }, { level, paint }))
+    return problems
   }
 
   const named = await filesNamed(flags.files, { cwd, env }, io.signal)
@@ -52,6 +59,7 @@ export async function checkCommand(flags: Flags<'check'>, io: CommandIo): Promis
       io.signal.throwIfAborted()
       await check(file)
     }
+    show(await checkTriggers({ cwd, env, home, flags: { overrides: flags.config } }))
   } finally {
     await parts.close()
   }
@@ -214,7 +222,7 @@ const ruleTexts: Readonly<Record<string, string>> = {
   AGENT_CYCLE: 'Agents that run each other in a cycle',
   SCRIPT_FAILED: 'An error in Lua code',
   MODULE_NOT_FOUND: 'A Lua module that does not exist',
-  KEY_MISSING: 'A model whose key is not set',
+  KEY_MISSING: 'A model whose key, or a trigger whose secret, is not set',
   UNTRUSTED: 'A guarded key in an untrusted file',
   USAGE: 'Invalid flags or arguments',
 }

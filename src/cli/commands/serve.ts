@@ -30,7 +30,7 @@ export async function serveCommand(flags: Flags<'serve'>, io: CommandIo): Promis
   ])
   const secret = given === undefined ? newSecret() : secretOf('BATON_SERVE_SECRET', given)
   const shared = { overrides, ...defined({ model }) }
-  const onProblem = (message: string): void => note(`warning: ${harmless(message)}\n`)
+  const onProblem = (message: string): void => io.err(`warning: ${harmless(message)}\n`)
   const serving = await serveWorkspace({ cwd, home, env, shared }, { port, secret, maxRuns, onProblem })
   const showAddress = (): URL => {
     const address = new URL(serving.newAddress())

@@ -48,7 +48,11 @@ export async function followFiles(options: FileChangesOptions): Promise<void> {
   function look(): Listing {
     const folders: string[] = []
     try {
-      const found = listFiles(globs, { baseDir: workspace, root: workspace, onFolder: (folder) => folders.push(folder) })
+      const found = listFiles(globs, {
+        baseDir: workspace,
+        root: workspace,
+        onFolder: (folder) => folders.push(folder),
+      })
       return { files: found.map(({ absolute }) => absolute), folders }
     } catch (error) {
       onProblem(error)

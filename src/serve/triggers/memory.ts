@@ -1,7 +1,6 @@
 import { linkSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { BatonError, hasSystemCode, messageOf } from '../../base/error.ts'
-import { writeFileAtomic } from '../../base/files.ts'
 import { isObject, type Json } from '../../base/json.ts'
 import { makeFolderPrivate } from '../../base/private-folder.ts'
 import { randomName } from '../../base/random-name.ts'
@@ -186,8 +185,16 @@ function removeLeft(file: string, claim: string | undefined): void {
   }
 }
 
+/** Replaces the file: a reader sees the old text or the new one. */
 function write(file: string, value: object): void {
-  writeFileAtomic(file, `${JSON.stringify(value)}\n`)
+  const next = `${file}.${randomName()}.tmp`
+  try {
+    writeFileSync(next, `${JSON.stringify(value)}\n`, { mode: 0o600, flag: 'wx', flush: true })
+    renameSync(next, file)
+  } catch (error) {
+    rmSync(next, { force: true })
+    throw error
+  }
 }
 
 function readJson(file: string): object | undefined {

@@ -157,7 +157,10 @@ export function createStarts({ begin, isRunning, memory, clock, signal }: Starts
       }
       const [run] = runs
       if (overlap === 'skip')
-        return ended(trigger, event, { kind: 'skipped', message: run === undefined ? 'another start is in progress' : inProgress(run) })
+        return ended(trigger, event, {
+          kind: 'skipped',
+          message: run === undefined ? 'another start is in progress' : inProgress(run),
+        })
       // a run reads the files when it starts, so that one more run sees all changes
       if (event.cause === 'files' && queue.some((one) => one.event.cause === 'files')) return { kind: 'queued' }
       if (queue.length >= mostWaiting)

@@ -31,12 +31,14 @@ export interface TriggerView {
   readonly problem: string | null
   /** ISO 8601, UTC; null: not known ahead, or never. */
   readonly next: string | null
-  readonly last: (Omit<LastStart, 'at' | 'run' | 'message'> & {
-    /** ISO 8601, UTC. */
-    readonly at: string
-    readonly run: string | null
-    readonly message: string | null
-  }) | null
+  readonly last:
+    | (Omit<LastStart, 'at' | 'run' | 'message'> & {
+        /** ISO 8601, UTC. */
+        readonly at: string
+        readonly run: string | null
+        readonly message: string | null
+      })
+    | null
   /** Its runs in progress. */
   readonly running: readonly string[]
   /** How many more starts wait. */
@@ -159,10 +161,7 @@ function follow({ triggers, usable, starts, memory, served, clock, signal, onPro
 }
 
 /** What a trigger starts: what a webhook has sent is an input, and nothing else. */
-function asked(
-  { target, input, vars, model, maxCost, onAsk }: Trigger,
-  { payload }: TriggerEvent,
-): Asked {
+function asked({ target, input, vars, model, maxCost, onAsk }: Trigger, { payload }: TriggerEvent): Asked {
   const given: Json | undefined = payload === undefined ? input : payload
   const inputs = given === undefined ? undefined : [given]
   // JSON, by another name of its type
