@@ -7,7 +7,7 @@ import { tempTree } from './temp.ts'
 export const secret = 'a secret of this test'
 
 export interface ServedOptions extends Partial<
-  Pick<ServeOptions, 'maxRuns' | 'limits' | 'comparison' | 'page' | 'port'>
+  Pick<ServeOptions, 'maxRuns' | 'limits' | 'comparison' | 'page' | 'port' | 'clock' | 'onProblem'>
 > {
   readonly env?: Readonly<Record<string, string>>
   /** Additional lines of the config file. */
@@ -35,7 +35,7 @@ export interface HttpServed {
 
 export async function serveTree(
   tree: Readonly<Record<string, string>>,
-  { env = {}, config = '', place, maxRuns = 8, limits, comparison, page, port = 0 }: ServedOptions = {},
+  { env = {}, config = '', place, maxRuns = 8, port = 0, ...others }: ServedOptions = {},
 ): Promise<HttpServed> {
   const folder = place?.folder ?? tempTree({ '.git/HEAD': 'x\n', ...tree })
   const home = place?.home ?? tempTree({ 'config/config.toml': `[permission]\ntodo = "ask"\n${config}` })
@@ -44,7 +44,7 @@ export async function serveTree(
     home,
     env: { PATH: process.env['PATH'] ?? '', BATON_HOME: home, BATON_LOCAL_SERVERS: 'off', ...env },
   }
-  const options = { port, secret, maxRuns, ...defined({ limits, comparison, page }) }
+  const options = { port, secret, maxRuns, ...defined(others) }
   const serving = await serveWorkspace({ ...around, shared: { overrides: [] } }, options)
   onTestFinished(() => serving.close())
   const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' }
