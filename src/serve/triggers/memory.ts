@@ -142,7 +142,7 @@ export function openTriggerMemory(workspace: string, around: Around): TriggerMem
       }
     },
     hooks: () => ({ ...noHooks, ...readJson(hooksFile) }),
-    keepHooks: (hooks) => write(hooksFile, hooks),
+    keepHooks: (hooks) => write(hooksFile, hooks, { flush: true }),
     wait(waiting) {
       const file = join(queue, `${Date.now()}-${String((sequence += 1)).padStart(6, '0')}-${randomName()}.json`)
       write(file, waiting)
@@ -186,10 +186,10 @@ function removeLeft(file: string, claim: string | undefined): void {
 }
 
 /** Replaces the file: a reader sees the old text or the new one. */
-function write(file: string, value: object): void {
+function write(file: string, value: object, { flush } = { flush: false }): void {
   const next = `${file}.${randomName()}.tmp`
   try {
-    writeFileSync(next, `${JSON.stringify(value)}\n`, { mode: 0o600, flag: 'wx', flush: true })
+    writeFileSync(next, `${JSON.stringify(value)}\n`, { mode: 0o600, flag: 'wx', flush })
     renameSync(next, file)
   } catch (error) {
     rmSync(next, { force: true })

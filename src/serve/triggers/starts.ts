@@ -36,7 +36,9 @@ export interface Starts {
 const lookMs = 200
 const roomMs = 2_000
 
-/** A webhook that is sent faster than its runs take. */
+const stopping: Fired = { kind: 'failed', message: 'the server is stopping' }
+
+/** A webhook may be sent faster than its runs take. */
 const mostWaiting = 100
 
 interface Queued {
@@ -88,14 +90,14 @@ export function createStarts({ begin, isRunning, memory, clock, signal }: Starts
     }
   }
 
-  /** From the event to the end of its run. `tell` is called once or more; the first call counts. */
-  async function work(trigger: Trigger, event: TriggerEvent, tell: (fired: Fired) => void): Promise<void> {
+  /** From the event to the end of its run. `tell` is called with what came of it before that. */
+  async function work(trigger: Trigger, event: TriggerEvent, tell: (fired: Fired) => void): Promise<Fired> {
     const { name, overlap } = trigger
     const { runs } = lineOf(name)
     // of another process: an earlier server, or baton serve --once
     const { run: before } = memory.of(name)
     if (overlap !== 'allow' && before !== undefined && (await isRunning(before))) {
-      if (overlap === 'skip') return tell(ended(trigger, event, { kind: 'skipped', message: inProgress(before) }))
+      if (overlap === 'skip') return ended(trigger, event, { kind: 'skipped', message: inProgress(before) })
       tell({ kind: 'queued' })
       await untilOver(before)
     }
@@ -104,31 +106,38 @@ export function createStarts({ begin, isRunning, memory, clock, signal }: Starts
       run = await beginWithRoom(trigger, event, tell)
     } catch (error) {
       signal.throwIfAborted()
-      return tell(ended(trigger, event, { kind: 'failed', message: startError(error) }))
+      return ended(trigger, event, { kind: 'failed', message: startError(error) })
     }
     runs.add(run)
-    tell(ended(trigger, event, { kind: 'started', run }))
+    const fired = ended(trigger, event, { kind: 'started', run })
+    tell(fired)
     try {
       await untilOver(run)
     } finally {
       runs.delete(run)
     }
+    return fired
   }
 
   function start(trigger: Trigger, { event, taken }: Queued): Promise<Fired> {
     const line = lineOf(trigger.name)
     line.working += 1
     return new Promise<Fired>((resolve) => {
+      // the first call counts
       const tell = (fired: Fired): void => {
         if (fired.kind !== 'queued') taken()
         resolve(fired)
       }
       const whole = work(trigger, event, tell)
-        // only the end of the server interrupts it
-        .catch(() => resolve({ kind: 'failed', message: 'the server is stopping' }))
-        .finally(() => {
+        .then(
+          (fired) => () => tell(fired),
+          // only the end of the server interrupts it: what has not started yet waits for the next one
+          () => () => resolve(stopping),
+        )
+        .then((say) => {
           line.working -= 1
           line.all.delete(whole)
+          say()
           startNext(trigger)
         })
       line.all.add(whole)
@@ -150,7 +159,7 @@ export function createStarts({ begin, isRunning, memory, clock, signal }: Starts
     async fire(trigger, event) {
       const { name, overlap } = trigger
       const { working, queue, runs } = lineOf(name)
-      if (signal.aborted) return { kind: 'failed', message: 'the server is stopping' }
+      if (signal.aborted) return stopping
       if (working === 0 || overlap === 'allow') {
         // what was sent is not lost if the server ends before it has started
         return start(trigger, event.payload === undefined ? { event, taken: () => undefined } : kept(trigger, event))

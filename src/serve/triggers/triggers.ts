@@ -88,7 +88,7 @@ export async function openTriggers(options: TriggersOptions): Promise<Triggers> 
   const other = follows ? await memory.claim() : undefined
   const isFollowing = follows && other === undefined
   const usable = triggers.filter(({ enabled, problems }) => enabled && problems.length === 0)
-  if (isFollowing) follow({ usable, triggers, starts, memory, served, clock, signal, onProblem })
+  if (isFollowing) await follow({ usable, triggers, starts, memory, served, clock, signal, onProblem })
   if (other !== undefined) onProblem(`${ownerText(other)} follows the triggers of this workspace; this one does not`)
 
   function named(name: string): Trigger {
@@ -126,7 +126,9 @@ interface Following extends Omit<TriggersOptions, 'held' | 'actions' | 'follows'
   readonly signal: AbortSignal
 }
 
-function follow({ triggers, usable, starts, memory, served, clock, signal, onProblem }: Following): void {
+/** Resolves when changes of files are noticed. */
+async function follow(following: Following): Promise<void> {
+  const { triggers, usable, starts, memory, served, clock, signal, onProblem } = following
   // a trigger that is switched on again has missed nothing
   for (const { name, source } of triggers)
     if (source.kind === 'cron' && usable.every((one) => one.name !== name)) memory.remember(name, { schedule: '' })
@@ -138,26 +140,31 @@ function follow({ triggers, usable, starts, memory, served, clock, signal, onPro
     signal,
     fire: (trigger, event) => void starts.fire(trigger, event),
   })
-  for (const trigger of usable) {
-    const { name, source } = trigger
-    if (source.kind !== 'files') continue
-    const about = new Set<string>()
-    void followFiles({
-      trigger,
-      globs: source.globs,
-      workspace: served.workspace,
-      around: served,
-      fire: (event) => starts.fire(trigger, event),
-      over: () => starts.over(name),
-      onReady: () => undefined,
-      onProblem(error) {
-        const message = `trigger "${name}" may miss changes: ${messageOf(error)}`
-        if (!about.has(message)) onProblem(message)
-        about.add(message)
-      },
-      signal,
-    })
-  }
+  await Promise.all(
+    usable.map(async (trigger) => {
+      const { name, source } = trigger
+      if (source.kind !== 'files') return
+      const told = new Set<string>()
+      await new Promise<void>((resolve) => {
+        const following = followFiles({
+          trigger,
+          globs: source.globs,
+          workspace: served.workspace,
+          around: served,
+          fire: (event) => starts.fire(trigger, event),
+          over: () => starts.over(name),
+          onReady: resolve,
+          onProblem(error) {
+            const message = `trigger "${name}" may miss changes: ${messageOf(error)}`
+            if (!told.has(message)) onProblem(message)
+            told.add(message)
+          },
+          signal,
+        })
+        void following.finally(resolve)
+      })
+    }),
+  )
 }
 
 /** What a trigger starts: what a webhook has sent is an input, and nothing else. */
