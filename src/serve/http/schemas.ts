@@ -123,6 +123,34 @@ export const comparison = z.object({
 })
 export const fileList = z.object({ files: z.array(z.object({ path: text, name: text, description: text })) })
 export const fileText = z.object({ path: text, text, last: run.nullable() })
+export const filePlan = z.object({
+  plan: z.unknown().describe('In the format of baton plan --json; null if it has a problem.'),
+  problem: text.nullable(),
+})
+export const fileTests = z.object({
+  tests: z.array(
+    z.object({
+      name: text,
+      line: count.nullable(),
+      result: z
+        .object({
+          passed: z.boolean(),
+          at: text,
+          ms: z.number(),
+          calls: count,
+          cost_usd: z.number().nullable(),
+          failures: z.array(text),
+          isOld: z.boolean().describe('The file has changed since.'),
+        })
+        .nullable()
+        .describe('Of the last baton test; null: there is none.'),
+    }),
+  ),
+  problem: text.nullable(),
+})
+export const fileRuns = z.object({
+  runs: z.array(run.extend({ score: z.number().nullable().describe('The best of its iterations.') })),
+})
 export const decided = z.object({ open: z.array(approval).describe('The calls that the run still waits for.') })
 
 const trigger = z

@@ -12,6 +12,7 @@ import { createRunActions } from './change-runs.ts'
 import { conversationRoutes } from './conversation-routes.ts'
 import { createConversations } from './conversations.ts'
 import { createEventStreams } from './event-stream.ts'
+import { fileRoutes } from './file-routes.ts'
 import { filesRoutes } from './files-routes.ts'
 import { createActiveRuns } from './active-runs.ts'
 import { createListFeed } from './list-feed.ts'
@@ -82,6 +83,7 @@ export async function serveWorkspace(place: ServingPlace, options: ServeOptions)
     ...runsRoutes({ ...parts, feeds, list: createListFeed(served.runs), comparison }),
     ...conversationRoutes({ conversations: createConversations(served, held), actions }),
     ...filesRoutes(served),
+    ...fileRoutes(served),
     ...triggersRoutes(triggers),
   ]
   const pass = createPass(secret)
