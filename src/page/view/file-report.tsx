@@ -112,7 +112,7 @@ function Chart({ runs, name, valueOf, textOf }: ChartProps): VNode | null {
           aria-label={`${name} of ${numberOf(bars.length, 'run')}, from ${textOf(least)} to ${textOf(most)}; the last: ${textOf(last)}`}
         >
           {bars.map(({ id, started, value, height: share }, index) => (
-            <a key={id} href={hashOf({ kind: 'run', id, tab: 'answer' })} tabIndex={-1}>
+            <g key={id}>
               <title>{`${whenText(started)}: ${textOf(value)}`}</title>
               <rect x={index * step} y={0} width={step} height={height} class="space" />
               <rect
@@ -121,7 +121,7 @@ function Chart({ runs, name, valueOf, textOf }: ChartProps): VNode | null {
                 width={Math.max(1, step - 2)}
                 height={Math.max(1, share * height)}
               />
-            </a>
+            </g>
           ))}
         </svg>
         <figcaption>
