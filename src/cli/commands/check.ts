@@ -3,8 +3,9 @@ import { pathToFileURL } from 'node:url'
 import { filesNamed } from '../../authoring/files-in-folder.ts'
 import { createCheckParts } from '../../load/check/agent.ts'
 import { checkFile } from '../../load/check/check.ts'
-import { type Problem, problemKey } from '../../load/check/problem.ts'
-import { checkTriggers } from '../../load/check/triggers.ts'
+import { type Problem, problemKey, problemOf } from '../../load/check/problem.ts'
+import { isBatonError } from '../../base/error.ts'
+import { type ConfigOptions, loadTargetConfig } from '../../config/target-config.ts'
 import { createMask } from '../../journal/secrets.ts'
 import { packageRoot } from '../../package-root.ts'
 import { countOf, placeText } from '../../render/format.ts'
@@ -66,6 +67,22 @@ export async function checkCommand(flags: Flags<'check'>, io: CommandIo): Promis
   if (format === 'sarif') out(`${safeJson(sarifLog(found, { cwd, version }), 2)}\n`)
   if (format === 'text' && found.length > 0 && level !== 'quiet') out(summary(found, files.length))
   return isWrong ? 2 : 0
+}
+
+/** The problems of the triggers of the workspace. Those of config files that cannot be read are found with each file. */
+async function checkTriggers(options: ConfigOptions): Promise<readonly Problem[]> {
+  try {
+    const config = await loadTargetConfig(options)
+    if (config.layers.every(({ values }) => values['trigger'] === undefined)) return []
+    const { readTriggers } = await import('../../config/triggers.ts')
+    const { problems } = await readTriggers(config, options)
+    return problems.map(({ severity, ...issue }) =>
+      problemOf(issue, { severity, file: issue.place?.file ?? '', trail: [] }),
+    )
+  } catch (error) {
+    if (isBatonError(error)) return []
+    throw error
+  }
 }
 
 /** How many problems that differ only in their file are shown in full. */

@@ -1,6 +1,9 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
+import type { Trigger } from '../../../src/config/triggers.ts'
+import { followFiles } from '../../../src/serve/triggers/file-changes.ts'
+import { tempTree } from '../../helpers/temp.ts'
 import { type HttpServed, serveTree } from '../../helpers/http-served.ts'
 
 const files = {
@@ -95,5 +98,24 @@ describe('files that change', () => {
     writeFileSync(join(skipped.folder, 'go.txt'), '')
     await untilReady(skipped)
     await change(skipped, 'three\n', 2)
+  })
+
+  it('are reported if they cannot be followed: globs that lead out of the workspace', async () => {
+    const stop = new AbortController()
+    const told = await new Promise<unknown>((resolve) => {
+      void followFiles({
+        trigger: { overlap: 'skip' } as unknown as Trigger,
+        globs: ['../**/*.md'],
+        workspace: tempTree(files),
+        around: { env: {}, home: tempTree() },
+        fire: async () => ({ kind: 'queued' }),
+        over: async () => undefined,
+        onReady: () => undefined,
+        onProblem: resolve,
+        signal: stop.signal,
+      })
+    })
+    stop.abort()
+    expect(told).toMatchObject({ code: 'OUTSIDE_WORKSPACE' })
   })
 })
