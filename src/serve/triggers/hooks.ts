@@ -73,7 +73,7 @@ export function createHooks({ triggers, env, memory, fire, now }: HooksOptions):
   }
 
   /**
-   * Accepts a signature once, and a delivery once. Returns what forgets the delivery; undefined: it was accepted.
+   * Accepts a signature once, and a delivery once. Returns what forgets both; undefined: the delivery was accepted.
    * @throws Refusal 409 for a signature that was accepted, or could have been
    */
   function acceptOnce({ signature, time, delivery }: SignedHead, name: string): (() => void) | undefined {
@@ -88,8 +88,9 @@ export function createHooks({ triggers, env, memory, fire, now }: HooksOptions):
     keep({ ...accepted, signatures: { ...accepted.signatures, [signature]: time }, deliveries })
     if (!isNew) return undefined
     return () => {
-      const { [key]: _, ...others } = accepted.deliveries
-      keep({ ...accepted, deliveries: others })
+      const { [key]: _, ...otherDeliveries } = accepted.deliveries
+      const { [signature]: __, ...otherSignatures } = accepted.signatures
+      keep({ ...accepted, deliveries: otherDeliveries, signatures: otherSignatures })
     }
   }
 

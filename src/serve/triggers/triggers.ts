@@ -70,6 +70,9 @@ export interface TriggersOptions {
   readonly onProblem: (message: string) => void
 }
 
+/** Milliseconds between looks whether the process that follows the triggers has ended. */
+const lookMs = 2_000
+
 /** Opens the triggers of a workspace, and follows them if no other process does. */
 export async function openTriggers(options: TriggersOptions): Promise<Triggers> {
   const { served, held, actions, clock, follows, onProblem } = options
@@ -85,11 +88,38 @@ export async function openTriggers(options: TriggersOptions): Promise<Triggers> 
     clock,
     signal,
   })
-  const other = follows ? await memory.claim() : undefined
-  const isFollowing = follows && other === undefined
+  const elsewhere = closedHooks(new Refusal(503, 'another server follows the triggers of this workspace'))
   const usable = triggers.filter(({ enabled, problems }) => enabled && problems.length === 0)
-  if (isFollowing) await follow({ usable, triggers, starts, memory, served, clock, signal, onProblem })
-  if (other !== undefined) onProblem(`${ownerText(other)} follows the triggers of this workspace; this one does not`)
+  let other: Owner | undefined
+  let hooks = elsewhere
+
+  /** Becomes the one that follows them, if no other process does. */
+  async function tryToFollow(): Promise<void> {
+    other = await memory.claim()
+    if (other !== undefined) return
+    hooks = createHooks({
+      triggers,
+      env: served.triggerSecrets,
+      memory,
+      fire: starts.fire,
+      now: () => clock.now(),
+    })
+    await follow({ usable, triggers, starts, memory, served, clock, signal, onProblem })
+  }
+
+  if (follows) await tryToFollow()
+  if (other !== undefined) {
+    onProblem(`${ownerText(other)} follows the triggers of this workspace; this one does when that has ended`)
+    void takeOver()
+  }
+
+  async function takeOver(): Promise<void> {
+    while (other !== undefined) {
+      await clock.sleep(lookMs, signal).catch(() => undefined)
+      if (signal.aborted) return
+      await tryToFollow()
+    }
+  }
 
   function named(name: string): Trigger {
     const trigger = triggers.find((one) => one.name === name)
@@ -107,12 +137,10 @@ export async function openTriggers(options: TriggersOptions): Promise<Triggers> 
       return starts.fire(trigger, { cause: 'hand', about: '' })
     },
     over: (name) => starts.over(name),
-    hooks: isFollowing
-      ? createHooks({ triggers, env: served.triggerSecrets, memory, fire: starts.fire, now: () => clock.now() })
-      : closedHooks(new Refusal(503, 'another server follows the triggers of this workspace')),
+    hooks: { admit: (name, head) => hooks.admit(name, head), answer: (request) => hooks.answer(request) },
     close() {
       stop.abort()
-      if (isFollowing) memory.release()
+      memory.release()
     },
   }
 }
