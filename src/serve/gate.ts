@@ -26,7 +26,7 @@ export interface Gate {
   readonly hooks?: HookGate | undefined
 }
 
-export interface HookGate {
+interface HookGate {
   /** The only other name that a request may have been sent to, for webhooks alone. */
   readonly publicHost: string | undefined
   readonly mostBytes: number

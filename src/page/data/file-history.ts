@@ -9,7 +9,7 @@ export interface RunPoint {
 }
 
 /** A bar of a chart of runs. */
-export interface Bar {
+interface Bar {
   readonly id: string
   readonly started: string
   readonly value: number

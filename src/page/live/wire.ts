@@ -201,7 +201,7 @@ export interface FilePlan {
 }
 
 /** A test of a file with its last result. */
-export interface FileTest {
+interface FileTest {
   readonly name: string
   readonly line: number | null
   readonly result: {

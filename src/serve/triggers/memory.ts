@@ -14,7 +14,7 @@ import type { Environment } from '../../journal/secrets.ts'
  */
 
 /** Why a trigger starts a run. `missed`: a time at which no server followed it. `hand`: somebody asked for it. */
-export type TriggerCause = 'cron' | 'missed' | 'files' | 'webhook' | 'hand'
+type TriggerCause = 'cron' | 'missed' | 'files' | 'webhook' | 'hand'
 
 /** Something that starts a trigger. */
 export interface TriggerEvent {
@@ -37,7 +37,7 @@ export interface LastStart {
   readonly message?: string
 }
 
-export interface Remembered {
+interface Remembered {
   readonly last?: LastStart
   /** The last run that it has started; `last` may be later and have none. */
   readonly run?: string
@@ -57,7 +57,7 @@ export interface AcceptedHooks {
   readonly deliveries: Readonly<Record<string, number>>
 }
 
-export interface Waiting {
+interface Waiting {
   readonly trigger: string
   readonly event: TriggerEvent
 }

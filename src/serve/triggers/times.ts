@@ -28,7 +28,7 @@ export function dueNow({ schedule, missed }: CronSource, { until, now }: { until
 }
 
 /** Changing the expression begins anew. */
-export function scheduleText({ cron, timeZone }: CronSource): string {
+function scheduleText({ cron, timeZone }: CronSource): string {
   return `${cron} ${timeZone ?? ''}`
 }
 

@@ -16,7 +16,7 @@ import { createStarts, type Fired, type Starts } from './starts.ts'
 import { dealtWith, followTimes } from './times.ts'
 
 /** A trigger with its state, for people and programs. */
-export interface TriggerView {
+interface TriggerView {
   readonly name: string
   readonly file: string
   readonly kind: 'cron' | 'files' | 'webhook'

@@ -40,9 +40,7 @@ function world(overlap: Trigger['overlap'] = 'skip') {
     trigger,
     fire: (payload?: TriggerEvent['payload']) =>
       starts.fire(trigger, payload === undefined ? event : { ...event, payload }),
-    end(run: string) {
-      running.delete(run)
-    },
+    end: (run: string) => void running.delete(run),
   }
 }
 
