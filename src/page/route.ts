@@ -7,6 +7,7 @@ export type Route =
   | { readonly kind: 'compare'; readonly before: string; readonly after: string }
   | { readonly kind: 'files' }
   | { readonly kind: 'file'; readonly path: string }
+  | { readonly kind: 'triggers' }
   | { readonly kind: 'conversations' }
   | { readonly kind: 'conversation'; readonly id: string }
 
@@ -22,6 +23,8 @@ export function hashOf(route: Route): string {
       return '#/files'
     case 'file':
       return `#/files/${encodeURIComponent(route.path)}`
+    case 'triggers':
+      return '#/triggers'
     case 'conversations':
       return '#/conversations'
     case 'conversation':
@@ -38,6 +41,7 @@ export function parseHash(hash: string): Route {
   if (word === 'runs' && one !== '') return { kind: 'run', id: one, tab: other === '' ? 'answer' : other }
   if (word === 'compare' && one !== '' && other !== '') return { kind: 'compare', before: one, after: other }
   if (word === 'files') return one === '' ? { kind: 'files' } : { kind: 'file', path: one }
+  if (word === 'triggers') return { kind: 'triggers' }
   if (word === 'conversations') return one === '' ? { kind: 'conversations' } : { kind: 'conversation', id: one }
   return { kind: 'runs' }
 }
@@ -47,6 +51,7 @@ export function above(route: Route): Route | undefined {
   switch (route.kind) {
     case 'runs':
     case 'files':
+    case 'triggers':
     case 'conversations':
       return undefined
     case 'run':

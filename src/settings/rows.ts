@@ -21,6 +21,7 @@ import {
 } from './setting.ts'
 import { strategies } from './strategies.ts'
 import { test } from './tests.ts'
+import { serve, trigger } from './triggers.ts'
 
 // what is listed by position, has the positions of earlier versions
 const { ensemble, workflow, iterate, delegate, ...otherStrategies } = strategies
@@ -465,20 +466,8 @@ export const rows = {
       },
     },
   },
-  serve: {
-    ...frameTable,
-    isLimit: true,
-    isConfigOnly: true,
-    isPlain: true,
-    order: user,
-    text: 'How `baton serve` works. Only in your own config file.',
-    keys: {
-      runs: {
-        schema: ({ integer }) => integer(1, 9999),
-        text: 'How many runs work at the same time, each in a process of its own; further ones wait. Default: 8.',
-      },
-    },
-  },
+  trigger,
+  serve,
   timeout: {
     ...frame,
     isLimit: true,

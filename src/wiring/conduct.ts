@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { durationText, startLimit } from '../base/clock.ts'
 import { startStopwatch, systemTime } from '../base/work-time.ts'
@@ -22,7 +23,7 @@ import { finishHistory } from '../journal/index-file.ts'
 import { pruneRuns } from '../journal/prune.ts'
 import { createPathTokens } from '../journal/portable.ts'
 import type { PeriodBudget, PeriodLimits } from '../journal/period-budget.ts'
-import { runsFolder, stateFolder } from '../journal/run-id.ts'
+import { runsFolder, stateFolder, triggersFolder, triggersOwner } from '../journal/run-id.ts'
 import { removeEndedWorktrees, removeRunWorktrees } from '../journal/worktrees.ts'
 import { createTally, type Tally } from '../journal/tally.ts'
 import { createMask, type LiveMask } from '../journal/secrets.ts'
@@ -456,9 +457,11 @@ async function notesOf(
   { workspace }: Target,
   around: Pick<Surroundings, 'env' | 'home'>,
 ): Promise<readonly EffectHook[]> {
-  if (!isResumed && work === undefined) return []
+  const isOfRun = !isResumed && work === undefined
+  // most workspaces have no triggers: nothing else is loaded for them
+  if (isOfRun && !existsSync(join(triggersFolder(around, workspace), triggersOwner))) return []
   const { ownChangesHook } = await import('../tool/own-changes.ts')
-  return [ownChangesHook(workspace, around)]
+  return [ownChangesHook(workspace, around, { isOfRun })]
 }
 
 async function inChat(target: Target, { plan, surroundings: { env, home }, mask, bus }: Run): Promise<Target> {

@@ -64,11 +64,11 @@ describe('start-up', () => {
     // of these six, only the code that prints the version is run
     [['--version'], { files: 1, kilobytes: 6, needed: [] }],
     [['--help'], { files: 4, kilobytes: 234, needed: ['yargs'] }],
-    [['runs'], { files: 12, kilobytes: 378, needed: [] }],
-    [['run', 'a.aip'], { files: 5, kilobytes: 998, needed: ['the engine of Lua'] }],
+    [['runs'], { files: 12, kilobytes: 382, needed: [] }],
+    [['run', 'a.aip'], { files: 5, kilobytes: 1002, needed: ['the engine of Lua'] }],
     [
       ['-p', 'hi', '-m', 'offline::extractive'],
-      { files: 22, kilobytes: 1431, needed: ['zod', 'minisearch', 'answers of prompt files'] },
+      { files: 22, kilobytes: 1435, needed: ['zod', 'minisearch', 'answers of prompt files'] },
     ],
   ] as const)(
     '%j loads few files, and rarely needed ones only if it needs them',

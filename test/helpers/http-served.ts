@@ -12,7 +12,7 @@ export const secret = 'a secret of this test'
 const compiled = { NODE_COMPILE_CACHE: join(tmpdir(), 'baton-test-compiled') }
 
 export interface ServedOptions extends Partial<
-  Pick<ServeOptions, 'maxRuns' | 'limits' | 'comparison' | 'page' | 'port'>
+  Pick<ServeOptions, 'maxRuns' | 'limits' | 'comparison' | 'page' | 'port' | 'clock' | 'onProblem'>
 > {
   readonly env?: Readonly<Record<string, string>>
   /** Additional lines of the config file. */
@@ -29,8 +29,8 @@ interface Answered {
 /** A server in this process, the workspace that it serves, and `BATON_HOME`. */
 export interface HttpServed {
   readonly serving: Serving
-  /** What the server has told of processes of runs, by run. */
-  readonly problems: readonly (readonly [string, string])[]
+  /** What the server has told a person. */
+  readonly problems: readonly string[]
   readonly folder: string
   readonly home: string
   /** Where runs take place that do not belong to the server. */
@@ -42,7 +42,7 @@ export interface HttpServed {
 
 export async function serveTree(
   tree: Readonly<Record<string, string>>,
-  { env = {}, config = '', place, maxRuns = 8, limits, comparison, page, port = 0 }: ServedOptions = {},
+  { env = {}, config = '', place, maxRuns = 8, port = 0, onProblem, ...others }: ServedOptions = {},
 ): Promise<HttpServed> {
   const folder = place?.folder ?? tempTree({ '.git/HEAD': 'x\n', ...tree })
   const home = place?.home ?? tempTree({ 'config/config.toml': `[permission]\ntodo = "ask"\n${config}` })
@@ -52,9 +52,12 @@ export async function serveTree(
     env: { PATH: process.env['PATH'] ?? '', BATON_HOME: home, BATON_LOCAL_SERVERS: 'off', ...compiled, ...env },
   }
   // a process for a run is started when it is needed
-  const problems: (readonly [string, string])[] = []
-  const onProblem = (id: string, problem: string): void => void problems.push([id, problem])
-  const options = { port, secret, maxRuns, spare: 0, onProblem, ...defined({ limits, comparison, page }) }
+  const problems: string[] = []
+  const told = (problem: string): void => {
+    problems.push(problem)
+    onProblem?.(problem)
+  }
+  const options = { port, secret, maxRuns, spare: 0, onProblem: told, ...defined(others) }
   const serving = await serveWorkspace({ ...around, shared: { overrides: [] } }, options)
   onTestFinished(() => serving.close())
   const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' }

@@ -9,6 +9,10 @@ import type {
   ConversationSummary,
   ConversationText,
   FileDiff,
+  FilePlan,
+  FileRun,
+  FileTests,
+  FiredTrigger,
   PlaceView,
   PromptFile,
   PromptFileText,
@@ -16,6 +20,7 @@ import type {
   RunPage,
   RunSteps,
   SentTeams,
+  TriggerState,
 } from './wire.ts'
 
 /** An error reported by the server. */
@@ -76,6 +81,29 @@ export async function fetchFiles(): Promise<readonly PromptFile[]> {
 
 export async function fetchFile(path: string): Promise<PromptFileText> {
   return get(`/api/file?path=${encodeURIComponent(path)}`)
+}
+
+export async function fetchFilePlan(path: string): Promise<FilePlan> {
+  return get(`/api/file/plan?path=${encodeURIComponent(path)}`)
+}
+
+export async function fetchFileTests(path: string): Promise<FileTests> {
+  return get(`/api/file/tests?path=${encodeURIComponent(path)}`)
+}
+
+/** The last runs of a file, newest first. */
+export async function fetchFileRuns(path: string): Promise<readonly FileRun[]> {
+  const { runs } = await get<{ readonly runs: readonly FileRun[] }>(`/api/file/runs?path=${encodeURIComponent(path)}`)
+  return runs
+}
+
+export async function fetchTriggers(): Promise<readonly TriggerState[]> {
+  const { triggers } = await get<{ readonly triggers: readonly TriggerState[] }>('/api/triggers')
+  return triggers
+}
+
+export async function startTrigger(name: string): Promise<FiredTrigger> {
+  return post(`/api/triggers/${encodeURIComponent(name)}/start`, {})
 }
 
 export async function fetchConversations(): Promise<readonly ConversationSummary[]> {

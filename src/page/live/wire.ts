@@ -144,3 +144,89 @@ export interface BegunPrompt {
   readonly conversationId: string
   readonly promptId: string
 }
+
+/** What starts a prompt file, with its last and next start. */
+export interface TriggerState {
+  readonly name: string
+  readonly file: string
+  readonly kind: 'cron' | 'files' | 'webhook'
+  readonly when: string
+  readonly overlap: 'skip' | 'queue' | 'allow'
+  readonly state: 'ready' | 'running' | 'off' | 'invalid' | 'elsewhere'
+  readonly problem: string | null
+  readonly next: string | null
+  readonly last: {
+    readonly at: string
+    readonly cause: 'cron' | 'missed' | 'files' | 'webhook' | 'hand'
+    readonly about: string
+    readonly outcome: 'started' | 'skipped' | 'failed'
+    readonly run: string | null
+    readonly message: string | null
+  } | null
+  readonly running: readonly string[]
+  readonly waiting: number
+  readonly origin: string
+}
+
+/** What came of a start by hand. */
+export interface FiredTrigger {
+  readonly state: 'started' | 'queued' | 'skipped' | 'failed'
+  readonly id?: string
+  readonly message?: string
+}
+
+interface PlannedRange {
+  readonly as_written: number
+  readonly at_least: number
+  readonly at_most: number | null
+}
+
+/** The parts of `baton plan --json` that the page shows. */
+export interface FilePlan {
+  readonly problem: string | null
+  readonly plan: {
+    readonly target: { readonly kind: string; readonly tasks?: { readonly list: readonly unknown[] } }
+    readonly asks: readonly {
+      readonly model: string
+      readonly requests: PlannedRange
+      readonly input_tokens: PlannedRange
+      readonly output_tokens: PlannedRange
+      readonly usd: PlannedRange | null
+    }[]
+    readonly total: {
+      readonly requests: PlannedRange
+      readonly input_tokens: PlannedRange
+      readonly output_tokens: PlannedRange
+      readonly usd: PlannedRange
+      readonly unpriced: readonly string[]
+    }
+    readonly open: readonly { readonly by: string; readonly what: readonly string[] }[]
+    readonly notes: readonly string[]
+  } | null
+}
+
+/** A test of a file with its last result. */
+interface FileTest {
+  readonly name: string
+  readonly line: number | null
+  readonly result: {
+    readonly passed: boolean
+    readonly at: string
+    readonly ms: number
+    readonly calls: number
+    readonly cost_usd: number | null
+    readonly failures: readonly string[]
+    /** The file has changed since. */
+    readonly isOld: boolean
+  } | null
+}
+
+export interface FileTests {
+  readonly tests: readonly FileTest[]
+  readonly problem: string | null
+}
+
+/** A run with the best score of its iterations. */
+export interface FileRun extends RunSummary {
+  readonly score: number | null
+}

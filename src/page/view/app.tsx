@@ -10,6 +10,7 @@ import { FilesView } from './files-view.tsx'
 import { NoticeBoard, useNotice } from './notice.tsx'
 import { RunView } from './run-view.tsx'
 import { type RunsMemory, RunsView } from './runs-view.tsx'
+import { TriggersView } from './triggers-view.tsx'
 import { isSignedIn, onSession } from '../live/session.ts'
 
 /** The page: a navigation bar, and the view for the current address. */
@@ -85,10 +86,12 @@ const parts = [
   { kind: 'runs', name: 'Runs' },
   { kind: 'conversations', name: 'Conversations' },
   { kind: 'files', name: 'Prompt files' },
+  { kind: 'triggers', name: 'Triggers' },
 ] as const
 
 function partOf({ kind }: Route): (typeof parts)[number]['kind'] {
   if (kind === 'file' || kind === 'files') return 'files'
+  if (kind === 'triggers') return 'triggers'
   return kind === 'conversation' || kind === 'conversations' ? 'conversations' : 'runs'
 }
 
@@ -111,6 +114,8 @@ function Content({ route, go, memory, onMemory }: ContentProps): VNode {
       return <FilesView />
     case 'file':
       return <FileView key={route.path} path={route.path} go={go} />
+    case 'triggers':
+      return <TriggersView go={go} />
     case 'conversations':
       return <ConversationsView go={go} />
     case 'conversation':
@@ -130,6 +135,8 @@ function titleOf(route: Route): string {
       return 'Prompt files · Baton'
     case 'file':
       return `${route.path} · Baton`
+    case 'triggers':
+      return 'Triggers · Baton'
     case 'conversations':
     case 'conversation':
       return 'Conversations · Baton'

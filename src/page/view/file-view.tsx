@@ -5,6 +5,7 @@ import { fetchFile, fetchRun, startRun } from '../live/api.ts'
 import { useLoaded } from '../live/use-loaded.ts'
 import type { RunSummary } from '../live/wire.ts'
 import { hashOf, type Route } from '../route.ts'
+import { FileReport } from './file-report.tsx'
 import { Loading } from './loading.tsx'
 import { LongText } from './long-text.tsx'
 import { Markdown } from './markdown.tsx'
@@ -62,6 +63,7 @@ export function FileView({ path, go }: FileViewProps): VNode {
           </div>
         )}
       </Loading>
+      <FileReport path={path} />
     </section>
   )
 }

@@ -2,10 +2,15 @@ import type { VNode } from 'preact'
 import { costText, countText, durationText, numberOf, splitPath, whenText } from '../data/format.ts'
 import { cancelRun, resumeRun, undoRun } from '../live/api.ts'
 import type { BegunRun, RunDetail } from '../live/wire.ts'
-import type { Route } from '../route.ts'
+import { hashOf, type Route } from '../route.ts'
 import { ConfirmButton } from './confirm-button.tsx'
 import { useNotice } from './notice.tsx'
 import { StateBadge, stateOf } from './state-badge.tsx'
+
+/** The prompt file, if this workspace has a page of it. */
+function pageOf({ prompt_file: file }: RunDetail): string | undefined {
+  return file === null || file.startsWith('/') || file.startsWith('..') ? undefined : file
+}
 
 interface RunHeaderProps {
   readonly detail: RunDetail
@@ -21,6 +26,7 @@ export function RunHeader({ detail, now, reload, follow, go }: RunHeaderProps): 
   const { run, canResume, owned } = detail
   const { say, complain } = useNotice()
   const { folder, name } = splitPath(run.file)
+  const page = pageOf(detail)
   const goesOn = run.status === 'running' || run.status === 'queued' || run.ended === null
 
   const act = (what: string, begun: Promise<BegunRun>, then: (id: string) => void): void => {
@@ -38,7 +44,8 @@ export function RunHeader({ detail, now, reload, follow, go }: RunHeaderProps): 
           ←
         </button>
         <h1>
-          {name} <span class="folder">{folder}</span>
+          {page === undefined ? name : <a href={hashOf({ kind: 'file', path: page })}>{name}</a>}{' '}
+          <span class="folder">{folder}</span>
         </h1>
         <StateBadge state={stateOf(run)} />
         <span class="actions">

@@ -12,10 +12,12 @@ function toneOf(state: string): 'good' | 'bad' | 'busy' | 'open' | 'calm' {
   switch (state) {
     case 'done':
     case 'completed':
+    case 'passed':
       return 'good'
     case 'failed':
     case 'errored':
     case 'interrupted':
+    case 'invalid':
       return 'bad'
     case 'running':
       return 'busy'

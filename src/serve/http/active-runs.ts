@@ -1,5 +1,6 @@
 import { createPool } from '../../base/concurrency.ts'
 import { BatonError, messageOf } from '../../base/error.ts'
+import { defined } from '../../base/json.ts'
 import type { ApprovalAnswer } from '../../library/approvals.ts'
 import { Refusal } from '../refusal.ts'
 import type { Broker } from '../workers/broker.ts'
@@ -14,7 +15,7 @@ export interface ActiveRunsOptions {
   readonly broker: Broker
   readonly place: { readonly cwd: string; readonly home: string }
   /** Told when the process of a run has crashed, or a run that waited cannot start. */
-  readonly onProblem: (id: string, problem: string) => void
+  readonly onProblem: (message: string) => void
 }
 
 /** A run that was started. */
@@ -127,7 +128,7 @@ export function createActiveRuns({ most, workers, broker, place, onProblem }: Ac
       void worker.gone.then((how) => {
         if (isOver) return
         const problem = `the process of the run has ended unexpectedly${how === undefined ? '' : `: ${how}`}`
-        if (id !== undefined) onProblem(id, problem)
+        if (id !== undefined) onProblem(`run ${id}: ${problem}`)
         over(new BatonError('AGENT_FAILED', problem, { hint: 'What it has done is recorded: resume it.' }))
       })
       run.worker = worker
@@ -169,7 +170,7 @@ export function createActiveRuns({ most, workers, broker, place, onProblem }: Ac
       const { id, conversation } = begun
       const later: Job =
         job.kind === 'start'
-          ? { kind: 'resume', id, overrides: job.options.overrides ?? [], uncertain: [] }
+          ? { kind: 'resume', id, overrides: job.options.overrides ?? [], uncertain: [], ...defined({ onAsk: job.onAsk }) }
           : { kind: 'continue', id, conversation: { id: conversation ?? id } }
       wait({ id, job: later, run, workerOf })
       return { ...begun, ended: run.ended }
@@ -194,7 +195,7 @@ export function createActiveRuns({ most, workers, broker, place, onProblem }: Ac
       if (next === undefined) return
       const { id, job, run, workerOf } = next
       start(job, run, workerOf()).catch((error: unknown) => {
-        onProblem(id, `it could not start when it was its turn: ${messageOf(error)}`)
+        onProblem(`run ${id}: it could not start when it was its turn: ${messageOf(error)}`)
         // it may never have been held by its id
         release(id, run)
       })

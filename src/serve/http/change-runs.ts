@@ -35,7 +35,8 @@ export function createRunActions(served: ServedWorkspace, held: ActiveRuns): Run
   const place = { cwd, home, env }
 
   return {
-    async start({ file = '-p', text, inputs, vars, model, mode, iter, until, max_cost: cost, dry }) {
+    async start(given) {
+      const { file = '-p', text, inputs, vars, model, mode, iter, until, max_cost: cost, dry, on_ask: onAsk = 'wait' } = given
       const asked = defined({ mode, until, iter: iter === undefined ? undefined : String(iter) })
       const overrides = overridesOf({
         config: shared.overrides,
@@ -43,7 +44,8 @@ export function createRunActions(served: ServedWorkspace, held: ActiveRuns): Run
         ...asked,
       })
       const options = { ...defined({ ...shared, text, inputs, vars, dry, ...defined({ model }) }), overrides }
-      return (await held.begin({ kind: 'start', file, options })).id
+      const asking = onAsk === 'wait' ? {} : { onAsk }
+      return (await held.begin({ kind: 'start', file, options, ...asking })).id
     },
     async resume(id, uncertain) {
       const folder = folderOf(served, id)

@@ -154,7 +154,69 @@ export const comparison = z.object({
 })
 export const fileList = z.object({ files: z.array(z.object({ path: text, name: text, description: text })) })
 export const fileText = z.object({ path: text, text, last: run.nullable() })
+export const filePlan = z.object({
+  plan: z.unknown().describe('In the format of baton plan --json; null if it has a problem.'),
+  problem: text.nullable(),
+})
+export const fileTests = z.object({
+  tests: z.array(
+    z.object({
+      name: text,
+      line: count.nullable(),
+      result: z
+        .object({
+          passed: z.boolean(),
+          at: text,
+          ms: z.number(),
+          calls: count,
+          cost_usd: z.number().nullable(),
+          failures: z.array(text),
+          isOld: z.boolean().describe('The file has changed since.'),
+        })
+        .nullable()
+        .describe('Of the last baton test; null: there is none.'),
+    }),
+  ),
+  problem: text.nullable(),
+})
+export const fileRuns = z.object({
+  runs: z.array(run.extend({ score: z.number().nullable().describe('The best of its iterations.') })),
+})
 export const decided = z.object({ open: z.array(approval).describe('The calls that the run still waits for.') })
+
+const trigger = z
+  .object({
+    name: text,
+    file: text,
+    kind: z.enum(['cron', 'files', 'webhook']),
+    when: text.describe('The times with their time zone, the globs, or the address of the hook.'),
+    overlap: z.enum(['skip', 'queue', 'allow']),
+    state: z.enum(['ready', 'running', 'off', 'invalid', 'elsewhere']),
+    problem: text.nullable(),
+    next: text.nullable().describe('ISO 8601, UTC; null: not known ahead, or never.'),
+    last: z
+      .object({
+        at: text,
+        cause: z.enum(['cron', 'missed', 'files', 'webhook', 'hand']),
+        about: text,
+        outcome: z.enum(['started', 'skipped', 'failed']),
+        run: text.nullable(),
+        message: text.nullable(),
+      })
+      .nullable(),
+    running: z.array(text),
+    waiting: count,
+    origin: text,
+  })
+  .meta({ id: 'Trigger' })
+export const triggerList = z.object({ triggers: z.array(trigger) })
+export const fired = z
+  .object({
+    state: z.enum(['started', 'queued', 'skipped', 'failed']),
+    id: z.optional(text).describe('The id of the run.'),
+    message: z.optional(text),
+  })
+  .meta({ id: 'Fired' })
 
 const wholeNumber = (least: number, most: number) =>
   z
@@ -196,6 +258,10 @@ export const startBody = z
     until: z.string().max(10_000).optional(),
     max_cost: z.number().positive().optional().describe('US dollars.'),
     dry: z.enum(['req', 'res', 'changes']).optional(),
+    on_ask: z
+      .enum(['wait', 'suspend', 'deny'])
+      .optional()
+      .describe('What happens if a call needs approval. Default: wait, until it is answered here.'),
   })
   .refine(({ file, text: prompt }) => (file === undefined) !== (prompt === undefined), 'requires either file or text')
 export const resumeBody = z.strictObject({

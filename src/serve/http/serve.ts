@@ -5,13 +5,16 @@ import { etag } from 'hono/etag'
 import * as z from 'zod'
 import { readdirSync, readFileSync } from 'node:fs'
 import { defined, isObject } from '../../base/json.ts'
+import { type Clock, systemClock } from '../../base/clock.ts'
 import { escapeMarkup } from '../../base/markup.ts'
 import { packageRoot } from '../../package-root.ts'
+import { issueText } from '../../settings/issue.ts'
 import { type Limits, listenLocally, newSecret } from '../listen.ts'
 import { createRunActions } from './change-runs.ts'
 import { conversationRoutes } from './conversation-routes.ts'
 import { createConversations } from './conversations.ts'
 import { createEventStreams } from './event-stream.ts'
+import { fileRoutes } from './file-routes.ts'
 import { filesRoutes } from './files-routes.ts'
 import { createActiveRuns } from './active-runs.ts'
 import { createListFeed } from './list-feed.ts'
@@ -24,12 +27,17 @@ import { Refusal, refusalAnswer } from '../refusal.ts'
 import { createBroker } from '../workers/broker.ts'
 import { createWorkerPool } from '../workers/pool.ts'
 import type { Route } from './route.ts'
+import { hookName, type Hooks } from '../triggers/hooks.ts'
+import { openTriggers } from '../triggers/triggers.ts'
+import { triggersRoutes } from './triggers-routes.ts'
 import { version } from '../../version.ts'
 import { problem } from './schemas.ts'
 import { sha256 } from '../../base/hash.ts'
 
 /** Maximum size of a request body: a prompt and its inputs. */
 const mostBodyBytes = 4 * 1024 * 1024
+/** The same for webhooks, which come from elsewhere. */
+const mostHookBytes = 1024 * 1024
 
 const usualRuns = 8
 const usualSpare = 2
@@ -42,14 +50,16 @@ export interface ServeOptions {
   readonly maxRuns?: number
   /** How many processes for runs are started ahead; default: 2. */
   readonly spare?: number
-  /** Told when the process of a run has crashed, or a run that waited cannot start. */
-  readonly onProblem?: (id: string, problem: string) => void
   /** The folder with the page. Default: the one of this installation. */
   readonly page?: string
   /** Overrides of the default limits. */
   readonly limits?: Partial<Limits>
   /** Overrides of the default limits of a comparison of two runs. */
   readonly comparison?: Partial<ComparisonLimits>
+  /** What triggers take the time from. Default: that of the machine. */
+  readonly clock?: Clock
+  /** Called with what a person should know, in one line. */
+  readonly onProblem?: (message: string) => void
 }
 
 export interface Serving {
@@ -69,7 +79,7 @@ export interface Serving {
  */
 export async function serveWorkspace(place: ServingPlace, options: ServeOptions): Promise<Serving> {
   const { port, secret, limits, comparison, page = join(packageRoot(), 'dist/bin/page') } = options
-  const { spare = usualSpare, onProblem = () => undefined } = options
+  const { spare = usualSpare, clock = systemClock, onProblem = () => undefined } = options
   const served = await openServedWorkspace(place)
   const most = options.maxRuns ?? served.settings.serve?.runs ?? usualRuns
   const { cwd, home, env } = served
@@ -78,6 +88,8 @@ export async function serveWorkspace(place: ServingPlace, options: ServeOptions)
   const held = createActiveRuns({ most, workers, broker, place: { cwd, home }, onProblem })
   const streams = createEventStreams()
   const parts = { served, held, actions: createRunActions(served, held), streams }
+  for (const problem of served.triggerProblems) onProblem(issueText(problem))
+  const triggers = await openTriggers({ ...parts, clock, follows: true, onProblem })
   const feeds = createRunFeeds(held)
   const { actions } = parts
   const routes = [
@@ -87,16 +99,27 @@ export async function serveWorkspace(place: ServingPlace, options: ServeOptions)
       actions,
     }),
     ...filesRoutes(served),
+    ...fileRoutes(served),
+    ...triggersRoutes(triggers),
   ]
   const pass = createPass(secret)
-  const app = createApp({ routes, page: serveFolder(page), pass })
+  const app = createApp({ routes, page: serveFolder(page), pass, hooks: triggers.hooks })
   const server = await listenLocally({
     port,
     mostBytes: mostBodyBytes,
     isKnown: pass.isKnown,
     isPublic,
+    hooks: {
+      publicHost: served.settings.serve?.public_host,
+      mostBytes: mostHookBytes,
+      nameIn: hookName,
+      admit: triggers.hooks.admit,
+    },
     answer: app,
     ...defined({ limits }),
+  }).catch((error: unknown) => {
+    triggers.close()
+    throw error
   })
   const url = `http://127.0.0.1:${server.port}`
   return {
@@ -105,6 +128,7 @@ export async function serveWorkspace(place: ServingPlace, options: ServeOptions)
     newAddress: () => `${url}/#ticket=${pass.newTicket()}`,
     async close() {
       server.stopListening()
+      triggers.close()
       await held.close()
       await workers.close()
       streams.close()
@@ -123,11 +147,12 @@ interface AppParts {
   readonly routes: readonly Route[]
   readonly page: StaticFiles
   readonly pass: Pass
+  readonly hooks: Hooks
 }
 
 /** Routes requests that have passed the gate. Every request gets a response. */
 function createApp(parts: AppParts): (request: Request, who: ClientKind) => Promise<Response> {
-  const { routes } = parts
+  const { routes, hooks } = parts
   // a request without the secret can reach no other route, whatever its path looks like
   const open = withPublicRoutes(new Hono(), parts)
   const app = withPublicRoutes(new Hono(), parts)
@@ -140,7 +165,10 @@ function createApp(parts: AppParts): (request: Request, who: ClientKind) => Prom
       throw new Refusal(405, `${req.method} is not possible here`, { hint: '/openapi lists all routes.' })
     })
   }
-  return async (request, who) => (who === 'known' ? app : open).fetch(request)
+  return async (request, who) => {
+    if (who === 'hook') return hooks.answer(request)
+    return (who === 'known' ? app : open).fetch(request)
+  }
 }
 
 function withPublicRoutes(app: Hono, { page, pass }: AppParts): Hono {

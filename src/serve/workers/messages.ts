@@ -18,9 +18,11 @@ interface StartJob {
   /** As it is named by the user, or `-p` for a text. */
   readonly file: string
   readonly options: Pick<RunOptions, 'text' | 'inputs' | 'vars' | 'model' | 'dry' | 'overrides'>
-  /** Calls that need approval suspend the run, instead of waiting in the server for an answer. */
-  readonly onAsk?: 'suspend'
+  readonly onAsk?: OnAsk
 }
+
+/** What happens if a call needs approval, instead of waiting in the server for an answer. */
+export type OnAsk = 'suspend' | 'deny'
 
 interface ResumeJob {
   readonly kind: 'resume'
@@ -29,6 +31,7 @@ interface ResumeJob {
   readonly overrides: readonly string[]
   /** As `--uncertain` of `baton resume`. */
   readonly uncertain: readonly string[]
+  readonly onAsk?: OnAsk
 }
 
 /** A prompt of a conversation, whose worker may have answered earlier ones. */

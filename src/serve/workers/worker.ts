@@ -13,6 +13,7 @@ import {
   type ContinueJob,
   type FromWorker,
   type Job,
+  type OnAsk,
   type PromptJob,
   sentError,
   type ToWorker,
@@ -75,7 +76,7 @@ export async function work({ env, signal }: WorkerOptions): Promise<number> {
       const { file, options, onAsk } = job
       const { onRecord, ...others } = given
       const onFolder = (folder: string): void => onRecord(basename(folder))
-      const asking = onAsk === 'suspend' ? { onAsk, approve: () => 'suspend' as const } : {}
+      const asking = { ...answering(onAsk), ...(onAsk === 'suspend' ? { onAsk } : {}) }
       const prepare = (target: Target): Target => {
         if (target.settings.plugins !== undefined) isUsed = true
         return target
@@ -84,7 +85,7 @@ export async function work({ env, signal }: WorkerOptions): Promise<number> {
     }
     if (job.kind === 'resume') {
       const { onRecord: _, ...others } = given
-      return beginResume(job.id, { overrides: job.overrides, uncertain: job.uncertain, ...others }, place)
+      return beginResume(job.id, { overrides: job.overrides, uncertain: job.uncertain, ...others, ...answering(job.onAsk) }, place)
     }
     conversation ??= createConversation(place)
     return conversation.begin(job, given)
@@ -178,6 +179,10 @@ interface Place {
   readonly cwd: string
   readonly home: string
   readonly env: WorkerOptions['env']
+}
+
+function answering(onAsk: OnAsk | undefined): { readonly approve?: Approve } {
+  return onAsk === undefined ? {} : { approve: () => onAsk }
 }
 
 /** To the server, if it is there. */

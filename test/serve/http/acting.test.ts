@@ -177,7 +177,7 @@ describe('a run of the server', () => {
     process.kill(worker, 'SIGKILL')
     await ended(served, id)
     expect(await detailOf(served, id)).toMatchObject({ run: { status: 'interrupted' }, canResume: true })
-    expect(served.problems).toEqual([[id, 'the process of the run has ended unexpectedly: SIGKILL']])
+    expect(served.problems).toEqual([`run ${id}: the process of the run has ended unexpectedly: SIGKILL`])
     open()
     await ended(served, other)
     expect(await statusOf(served, other)).toBe('done')
