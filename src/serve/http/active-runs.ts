@@ -7,17 +7,23 @@ import { nodeFiles } from '../../journal/file-port.ts'
 import { epochsIn } from '../../journal/segment.ts'
 import type { RunOptions } from '../../library/options.ts'
 import type { Run } from '../../library/runs.ts'
+import type { ServerAnswer, ServerQuestion } from '../../library/server-questions.ts'
 import { Refusal } from '../refusal.ts'
 import type { Delta, ListenToDeltas } from './run-events.ts'
 
-/** Starts or resumes a run. `approve` answers its approval requests. */
-type Begin = (given: Required<Pick<RunOptions, 'approve' | 'signal'>>) => Run
+/** Starts or resumes a run. `approve` answers its approval requests, `answer` the questions of MCP servers. */
+type Begin = (given: Required<Pick<RunOptions, 'approve' | 'answer' | 'signal'>>) => Run
 
 export interface ActiveRunsOptions {
   readonly most: number
   /** The folder with the runs of the workspace. */
   readonly runs: string
 }
+
+/** A question of an MCP server during a call, with its number among those of its run. It is not recorded. */
+export type HeldQuestion = DistributiveOmit<ServerQuestion, 'signal'> & { readonly id: string }
+
+type DistributiveOmit<T, Key extends PropertyKey> = T extends unknown ? Omit<T, Key> : never
 
 /** The runs of this process. Their approval requests stay open until they are answered here. */
 export interface ActiveRuns {
@@ -33,8 +39,14 @@ export interface ActiveRuns {
   readonly cancel: (id: string) => boolean
   /** Answers an approval request by its number; returns false if it is not pending here. */
   readonly answer: (id: string, call: string, answer: (request: ApprovalRequest) => ApprovalAnswer) => boolean
+  /** The questions of MCP servers that a run waits for. */
+  readonly questions: (id: string) => readonly HeldQuestion[]
+  /** Answers a question of a server by its number; returns false if it is not pending here. */
+  readonly answerServer: (id: string, question: string, answer: ServerAnswer) => boolean
+  /** How many tasks the run has; undefined: it has not planned them yet, or is not held here. */
+  readonly plannedTasks: (id: string) => number | undefined
   readonly listenToDeltas: (id: string) => ListenToDeltas
-  /** Stops all runs, like Ctrl-C. Never rejects. */
+  /** Stops all runs, like Ctrl-C; one that waits for approval keeps waiting, in its record. Never rejects. */
   readonly close: () => Promise<void>
 }
 
@@ -49,11 +61,20 @@ interface HeldRun {
     string,
     { readonly request: ApprovalRequest; readonly settle: (answer: ApprovalAnswer) => void }
   >
+  readonly serverQuestions: Map<
+    string,
+    { readonly question: HeldQuestion; readonly settle: (answer: ServerAnswer) => void }
+  >
+  /** Numbers the questions of servers. */
+  asked: number
+  planned?: number
   readonly listeners: Set<(delta: Delta) => void>
 }
 
 /** Milliseconds between checks whether a run is recorded. */
 const lookMs = 10
+/** How long the other work of a run that waits for approval may take when the server ends. */
+const suspendMs = 2_000
 
 export function createActiveRuns({ most, runs: folder }: ActiveRunsOptions): ActiveRuns {
   const runs = new Map<string, HeldRun>()
@@ -66,6 +87,7 @@ export function createActiveRuns({ most, runs: folder }: ActiveRunsOptions): Act
       for await (const event of run) {
         runs.set(event.run_id, held)
         begun(event.run_id)
+        if (event.type === 'tasks.planned') held.planned = event.count
         const delta = held.listeners.size === 0 ? undefined : deltaOf(event)
         if (delta !== undefined) for (const listener of held.listeners) listener(delta)
       }
@@ -83,10 +105,20 @@ export function createActiveRuns({ most, runs: folder }: ActiveRunsOptions): Act
         })
       }
       if (resumed !== undefined && runs.has(resumed.id)) throw new Refusal(409, `run ${resumed.id} is running`)
-      const held: HeldRun = { stop: new AbortController(), questions: new Map(), listeners: new Set() }
+      const held: HeldRun = {
+        stop: new AbortController(),
+        questions: new Map(),
+        serverQuestions: new Map(),
+        asked: 0,
+        listeners: new Set(),
+      }
       let id = resumed?.id
       if (id !== undefined) runs.set(id, held)
-      const run = begin({ signal: held.stop.signal, approve: (request) => ask(request, held) })
+      const run = begin({
+        signal: held.stop.signal,
+        approve: (request) => ask(request, held),
+        answer: (question) => askForServer(question, held),
+      })
       let hasBegun = false
       let isOver = false
       const events = follow(run, held, (known) => {
@@ -116,6 +148,13 @@ export function createActiveRuns({ most, runs: folder }: ActiveRunsOptions): Act
       question?.settle(answer(question.request))
       return question !== undefined
     },
+    questions: (id) => [...(runs.get(id)?.serverQuestions.values() ?? [])].map(({ question }) => question),
+    answerServer(id, question, answer) {
+      const asked = runs.get(id)?.serverQuestions.get(question)
+      asked?.settle(answer)
+      return asked !== undefined
+    },
+    plannedTasks: (id) => runs.get(id)?.planned,
     listenToDeltas: (id) => (listener) => {
       const held = runs.get(id)
       held?.listeners.add(listener)
@@ -123,6 +162,11 @@ export function createActiveRuns({ most, runs: folder }: ActiveRunsOptions): Act
     },
     async close() {
       stopping.abort()
+      // what only waits for approval ends by that
+      const waiting = [...runs.values()].filter(({ questions }) => questions.size > 0)
+      for (const { questions } of waiting) for (const { settle } of questions.values()) settle('suspend')
+      for (const held of runs.values()) if (!waiting.includes(held)) held.stop.abort(stopped())
+      if (waiting.length > 0) await Promise.race([Promise.allSettled(all), sleep(suspendMs, undefined, { ref: false })])
       for (const { stop } of runs.values()) stop.abort(stopped())
       await Promise.allSettled(all)
     },
@@ -139,6 +183,14 @@ function ask(request: ApprovalRequest, { questions }: HeldRun): Promise<Approval
     questions.set(id, { request, settle })
     signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
   }).finally(() => questions.delete(id))
+}
+
+function askForServer({ signal, ...asked }: ServerQuestion, held: HeldRun): Promise<ServerAnswer> {
+  const id = String((held.asked += 1))
+  return new Promise<ServerAnswer>((settle, reject) => {
+    held.serverQuestions.set(id, { question: { id, ...asked }, settle })
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
+  }).finally(() => held.serverQuestions.delete(id))
 }
 
 function deltaOf(event: RunEvent): Delta | undefined {

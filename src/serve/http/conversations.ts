@@ -7,8 +7,8 @@ import { answersIn, answersOnly } from '../../history/answers.ts'
 import { readRunSummary } from '../../history/run-list.ts'
 import { approvalsIn } from '../../history/pending.ts'
 import { withView } from '../../history/run-view.ts'
-import type { RunSummary } from '../../journal/summary.ts'
-import { approverOf } from '../../library/approvals.ts'
+import { isActive, type RunSummary } from '../../journal/summary.ts'
+import { answersOf } from '../../library/options.ts'
 import { begin } from '../../library/runs.ts'
 import type { ActiveRuns } from './active-runs.ts'
 import { Refusal } from '../refusal.ts'
@@ -82,7 +82,7 @@ export function createConversations(served: ServedWorkspace, held: ActiveRuns): 
     const messages = messagesOf(id)
     const last = messages.findLast(({ kind }) => kind !== 'background')
     const summary = last && (await readRunSummary(join(runs, last.run)))
-    if (summary?.status === 'running') throw inProgress(id)
+    if (summary !== undefined && isActive(summary.status)) throw inProgress(id)
     const owner = await ownerOfChat(runs, id)
     if (owner !== undefined) {
       throw new Refusal(409, `conversation ${id} is open in ${ownerText(owner)}`, {
@@ -114,7 +114,7 @@ export function createConversations(served: ServedWorkspace, held: ActiveRuns): 
         chat = opened
         const promptId = await held.begin((given) => {
           const run = begin(given.signal, (listener, signal) =>
-            opened.send({ text: input }, { signal, approver: approverOf(given.approve), patienceMs }, listener),
+            opened.send({ text: input }, { signal, ...answersOf(given), patienceMs }, listener),
           )
           run.result.then(end, end)
           return run

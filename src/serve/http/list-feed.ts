@@ -3,10 +3,11 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readRunSummary } from '../../history/run-list.ts'
 import { runIds } from '../../journal/find-run.ts'
-import { readRunState } from '../../journal/run-state.ts'
 import { summaryIn } from '../../journal/index-file.ts'
-import type { RunSummary } from '../../journal/summary.ts'
+import { isActive, type RunSummary } from '../../journal/summary.ts'
 import { eventText, type OpenSource } from './event-stream.ts'
+import type { ServedWorkspace } from './served-workspace.ts'
+import type { ShownRun, ShownRuns } from './shown-run.ts'
 
 /** Milliseconds between polls of the runs while there are listeners. */
 const pollMs = 1_000
@@ -17,16 +18,17 @@ interface Known {
   /** Modification time of the folder: a process that starts or ends a run creates a file in it. */
   readonly modified: number
   readonly status: RunSummary['status'] | undefined
+  /** What is shown of it, to notice a change. */
+  readonly mark: string
 }
 
-/** Notifies listeners of runs that start, end or are resumed. */
+/** Notifies listeners of runs that start, wait, go on, end or are resumed, and of the progress of their tasks. */
 export interface ListFeed {
-  readonly listen: (listener: (run: RunSummary) => void) => () => void
+  readonly listen: (listener: (run: ShownRun) => void) => () => void
 }
 
-/** @param runs the folder with the runs of a workspace */
-export function createListFeed(runs: string): ListFeed {
-  const listeners = new Set<(run: RunSummary) => void>()
+export function createListFeed({ runs, totals }: ServedWorkspace, shown: ShownRuns): ListFeed {
+  const listeners = new Set<(run: ShownRun) => void>()
   let known = new Map<string, Known>()
   let isFollowed = false
 
@@ -37,17 +39,18 @@ export function createListFeed(runs: string): ListFeed {
       const before = known.get(id)
       const folder = join(runs, id)
       const modified = statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? 0
-      const isSame = before?.modified === modified && before.status !== undefined
-      if (isSame && (before.status !== 'running' || (await readRunState(folder))?.isRunning === true)) {
+      if (before?.modified === modified && before.status !== undefined && !isActive(before.status)) {
         now.set(id, before)
         continue
       }
-      const run = await readRunSummary(folder, { known: summaryIn(folder) })
+      const run = await readRunSummary(folder, { known: summaryIn(folder), totals })
       // a run that has not recorded its file yet is read again
       const status = run === undefined || run.file === '' ? undefined : run.status
-      now.set(id, { modified, status })
-      if (run === undefined || status === undefined || isFirst || status === before?.status) continue
-      for (const listener of listeners) listener(run)
+      const sent = run && (await shown.show(run))
+      const mark = JSON.stringify([sent?.status, sent?.waits, sent?.tasks, sent?.planned])
+      now.set(id, { modified, status, mark })
+      if (sent === undefined || status === undefined || isFirst || mark === before?.mark) continue
+      for (const listener of listeners) listener(sent)
     }
     known = now
   }
@@ -76,7 +79,7 @@ export function createListFeed(runs: string): ListFeed {
 /** The events of the run list for one client: `hello`, then each changed run. */
 export function listEvents(feed: ListFeed): OpenSource {
   return (wake) => {
-    const waiting = new Map<string, RunSummary>()
+    const waiting = new Map<string, ShownRun>()
     let isGreeted = false
     const close = feed.listen((run) => {
       waiting.set(run.id, run)

@@ -1,6 +1,7 @@
 import { basename } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readRunSummary } from '../../history/run-list.ts'
+import { createWaits } from '../../history/run-totals.ts'
 import { createRowTable, type RowTable } from '../../history/rows.ts'
 import { followJournal, type Position } from '../../journal/follow.ts'
 import { readRunState } from '../../journal/run-state.ts'
@@ -8,7 +9,7 @@ import { summaryIn } from '../../journal/index-file.ts'
 import type { JournalRecord } from '../../journal/record.ts'
 import { noMask } from '../../journal/secrets.ts'
 import { openFileRecords } from '../../journal/source.ts'
-import type { RunSummary } from '../../journal/summary.ts'
+import { isActive, type RunSummary } from '../../journal/summary.ts'
 
 /** Follows a run, whichever process it runs in. */
 export interface RunFeed extends Pick<RowTable, 'changedAfter' | 'latest' | 'left' | 'callIn'> {
@@ -59,11 +60,19 @@ interface FeedOptions {
   readonly onIdle: () => void
 }
 
+/** An active run in the state that it is in when it waits for so many answers; the same object if that is so. */
+function waitingOrNot(run: RunSummary, count: number): RunSummary {
+  const { waits = 0, ...rest } = run
+  if (!isActive(run.status) || waits === count) return run
+  return count === 0 ? { ...rest, status: 'running' } : { ...rest, status: 'waiting', waits: count }
+}
+
 function createRunFeed(folder: string, { isHeld, onIdle }: FeedOptions): RunFeed {
   const id = basename(folder)
   const reader = followJournal(folder)
   const table = createRowTable(openFileRecords(folder, { mask: noMask }))
   const listeners = new Set<() => void>()
+  const waits = createWaits()
   let run: RunSummary | undefined
   /** The end was recorded; its process may still be finishing. */
   let hasEnded = false
@@ -82,6 +91,7 @@ function createRunFeed(folder: string, { isHeld, onIdle }: FeedOptions): RunFeed
         hasEnded = record.k === 'run.end'
       }
       table.add(record, position)
+      waits.add(record)
     }
     await reader.read(add)
     if (run === undefined || isTurn || hasEnded || isOver || reads % readsPerAsking === 0) {
@@ -92,6 +102,7 @@ function createRunFeed(folder: string, { isHeld, onIdle }: FeedOptions): RunFeed
         run = await readRunSummary(folder, { known: summaryIn(folder) })
       isOver = !isRunning
     }
+    run = run && waitingOrNot(run, waits.count())
     reads += 1
     if (isOver || reader.position() !== before) for (const listener of listeners) listener()
   }

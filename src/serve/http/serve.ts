@@ -12,10 +12,12 @@ import { createConversations } from './conversations.ts'
 import { createEventStreams } from './event-stream.ts'
 import { filesRoutes } from './files-routes.ts'
 import { createActiveRuns } from './active-runs.ts'
+import { createInbox } from './inbox.ts'
 import { createListFeed } from './list-feed.ts'
 import type { ComparisonLimits } from './read-runs.ts'
 import { createRunFeeds } from './run-feed.ts'
 import { runsRoutes } from './runs-routes.ts'
+import { createShownRuns } from './shown-run.ts'
 import { openServedWorkspace, type ServingPlace } from './served-workspace.ts'
 import { isSame, type ClientKind } from '../gate.ts'
 import { Refusal, refusalAnswer } from '../refusal.ts'
@@ -61,11 +63,18 @@ export async function serveWorkspace(place: ServingPlace, options: ServeOptions)
   const served = await openServedWorkspace(place)
   const held = createActiveRuns({ most: maxRuns, runs: served.runs })
   const streams = createEventStreams()
-  const parts = { served, held, actions: createRunActions(served, held), streams }
+  const shown = createShownRuns(served, held)
+  const parts = { served, held, actions: createRunActions(served, held), streams, shown }
   const feeds = createRunFeeds(held.isHeld)
   const { actions } = parts
   const routes = [
-    ...runsRoutes({ ...parts, feeds, list: createListFeed(served.runs), comparison }),
+    ...runsRoutes({
+      ...parts,
+      feeds,
+      list: createListFeed(served, shown),
+      inbox: createInbox(served, shown, held),
+      comparison,
+    }),
     ...conversationRoutes({ conversations: createConversations(served, held), actions }),
     ...filesRoutes(served),
   ]

@@ -209,7 +209,7 @@ describe('a question', () => {
     const { model, served } = await asked()
     const id = await begun(served, { file: 'ask.md' })
     await waits(served, id)
-    expect(await detailOf(served, id)).toMatchObject({ owned: true, run: { status: 'running' } })
+    expect(await detailOf(served, id)).toMatchObject({ owned: true, run: { status: 'waiting', waits: 1 } })
     expect(await served.post(`/api/runs/${id}/approvals/2/${verdict}`, body)).toMatchObject({ status: 409 })
     expect(await served.post(`/api/runs/${id}/approvals/1/${verdict}`, body)).toEqual({
       status: 200,
@@ -228,7 +228,12 @@ describe('a question', () => {
     await waits(served, id)
     await served.serving.close()
     const again = await serveTree({}, { place: served, env: { BATON_GATEWAY_URL: model.url } })
-    expect(await detailOf(again, id)).toMatchObject({ owned: false, canResume: true, approvals: [{ id: '1' }] })
+    expect(await detailOf(again, id)).toMatchObject({
+      owned: false,
+      canResume: true,
+      run: { status: 'waiting_for_approval' },
+      approvals: [{ id: '1' }],
+    })
     expect(await again.post(`/api/runs/${id}/approvals/1/approve`)).toEqual({ status: 200, body: { open: [] } })
     expect(await again.post(`/api/runs/${id}/resume`)).toMatchObject({ status: 202 })
     await ended(again, id)
