@@ -1,4 +1,5 @@
 import type { VNode } from 'preact'
+import { isActive } from '../../journal/summary.ts'
 import type { LiveTexts } from '../live/use-run.ts'
 import type { RunDetail } from '../live/wire.ts'
 import { LongText } from './long-text.tsx'
@@ -15,7 +16,7 @@ export function AnswersTab({ detail, texts }: AnswersTabProps): VNode {
   const isEmpty = answers.length === 0 && texts.size === 0
   return (
     <div class="answers">
-      {isEmpty && <p class="empty">{run.status === 'running' ? 'No answer yet.' : 'This run has no answer.'}</p>}
+      {isEmpty && <p class="empty">{isActive(run.status) ? 'No answer yet.' : 'This run has no answer.'}</p>}
       {answers.map(({ label, text: answer }, index) => (
         <article key={index} class="answer" aria-label={label === '' ? 'Answer' : `Answer for ${label}`}>
           {label !== '' && <h2>{label}</h2>}

@@ -1,18 +1,19 @@
 import type { VNode } from 'preact'
+import { isActive } from '../../journal/summary.ts'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { costText, durationText, whenText } from '../data/format.ts'
 import { fetchConversation, sendPrompt } from '../live/api.ts'
 import { useLoaded } from '../live/use-loaded.ts'
 import { useRun } from '../live/use-run.ts'
-import type { ConversationMessage } from '../live/wire.ts'
+import type { ConversationMessage, RunSummary } from '../live/wire.ts'
 import { hashOf, type Route } from '../route.ts'
-import { Approvals } from './approvals.tsx'
 import { Composer } from './composer.tsx'
 import { Loading } from './loading.tsx'
 import { LongText } from './long-text.tsx'
 import { Markdown } from './markdown.tsx'
 import { useNotice } from './notice.tsx'
 import { StateBadge, stateOf } from './state-badge.tsx'
+import { Waiting } from './waiting.tsx'
 
 interface ConversationViewProps {
   readonly id: string
@@ -26,7 +27,7 @@ export function ConversationView({ id, go }: ConversationViewProps): VNode {
   const { complain } = useNotice()
   const end = useRef<HTMLDivElement>(null)
   const messages = loaded.kind === 'here' ? loaded.value.messages : []
-  const isAnswering = messages.some(({ kind, run }) => kind !== 'background' && isOpen(run.status))
+  const isAnswering = messages.some(({ kind, run }) => kind !== 'background' && isActive(run.status))
   useEffect(() => end.current?.scrollIntoView({ block: 'end' }), [messages.length])
 
   async function send(input: string): Promise<void> {
@@ -69,8 +70,9 @@ export function ConversationView({ id, go }: ConversationViewProps): VNode {
   )
 }
 
-function isOpen(status: string): boolean {
-  return status === 'running'
+/** Whether it goes on here: it is being answered, or waits for an answer. */
+function isOpen(status: RunSummary['status']): boolean {
+  return isActive(status) || status === 'waiting_for_approval'
 }
 
 interface MessageProps {
@@ -102,14 +104,14 @@ function Message({ message, onEnded }: MessageProps): VNode {
 
 /** An answer in progress, with the calls that wait for approval. */
 function Writing({ id, onEnded }: { readonly id: string; readonly onEnded: () => void }): VNode {
-  const { detail, texts, reload } = useRun(id)
+  const { detail, texts, reload, follow } = useRun(id)
   const status = detail?.run.status
   useEffect(() => {
     if (status !== undefined && !isOpen(status)) onEnded()
   }, [status, onEnded])
   return (
     <div aria-live="polite">
-      <Approvals run={id} approvals={detail?.approvals ?? []} onDecided={reload} />
+      {detail !== undefined && <Waiting detail={detail} onAnswered={reload} onResumed={follow} />}
       {texts.size === 0 ? (
         <p class="about">Working…</p>
       ) : (

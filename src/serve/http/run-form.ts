@@ -12,6 +12,8 @@ import type { ServedWorkspace } from './served-workspace.ts'
 
 /** What a prompt file or agent can be given when it is run. */
 export interface RunForm {
+  /** An agent can get inputs that are not text. */
+  readonly kind: 'prompt' | 'agent'
   readonly file: string
   /** For people; null if the file has none. */
   readonly title: string | null
@@ -31,6 +33,7 @@ export async function readRunForm(served: ServedWorkspace, file: string): Promis
   const target = await loadTarget(optionsFor(served, file))
   const { settings } = target
   const shared = {
+    kind: target.kind,
     file,
     model: served.shared.model ?? settings.model ?? null,
     mode: settings.mode ?? null,

@@ -175,6 +175,7 @@ export const comparison = z.object({
 export const fileList = z.object({ files: z.array(z.object({ path: text, name: text, description: text })) })
 export const fileText = z.object({ path: text, text, last: run.nullable() })
 export const runForm = z.object({
+  kind: z.enum(['prompt', 'agent']).describe('An agent can get inputs that are not text.'),
   file: text,
   title: text.nullable(),
   description: text.nullable(),
