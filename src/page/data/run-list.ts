@@ -69,14 +69,14 @@ function fitsFilter({ id, file, name = '', status, models }: ShownRun, filter: R
   return filter.model.trim() === '' || has(models, filter.model)
 }
 
-/** Updates a run in the list, or adds it at the top if it is new and matches the filter. */
+/** Updates a run in the list, or adds it in its place if it matches the filter. */
 export function withRun(runs: readonly ShownRun[], run: ShownRun, filter: RunFilter): readonly ShownRun[] {
   const index = runs.findIndex(({ id }) => id === run.id)
   if (index !== -1) return runs.with(index, run)
   if (!fitsFilter(run, filter)) return runs
-  const newest = runs[0]
-  // an older run is loaded when the list is scrolled
-  return newest === undefined || run.started >= newest.started ? [run, ...runs] : runs
+  const place = runs.findIndex(({ started }) => started <= run.started)
+  // an older run than those here is loaded when the list is scrolled
+  return place === -1 && runs.length > 0 ? runs : runs.toSpliced(Math.max(0, place), 0, run)
 }
 
 /** Appends older runs that are not in the list yet. */

@@ -79,8 +79,7 @@ export function App(): VNode {
           <nav aria-label="Main">
             {parts.map(({ kind, name }) => (
               <a key={kind} href={hashOf({ kind })} {...(kind === part && { 'aria-current': 'page' })}>
-                {name}
-                {kind === 'inbox' && count > 0 && <span class="badge-count">{count}</span>}
+                {name} {kind === 'inbox' && count > 0 && <span class="badge-count">{count}</span>}
               </a>
             ))}
           </nav>

@@ -115,8 +115,9 @@ function ApprovalCard({ run, approval, isReadOnly, onDecided, inTurn }: Approval
       onDecided(left)
     } catch (error) {
       complain(error)
+      // one that was answered goes away
+      setSending(false)
     }
-    setSending(false)
   }
 
   return (

@@ -315,28 +315,37 @@ function useRuns(filter: RunFilter): LiveRuns {
     [filter],
   )
 
-  useEffect(() => void load(undefined), [load])
+  // one stream for all filters
+  const now = useRef({ load, filter, isOpen: false })
+  now.current = { ...now.current, load, filter }
   useEffect(() => {
-    let isAgain = false
-    return listen('/api/events', {
-      onState: setStream,
-      on: {
-        // the list may have missed runs while the connection was lost
-        hello: () => {
-          if (isAgain) void load(undefined)
-          isAgain = true
-        },
-        run: (data) => {
-          const run: ShownRun = JSON.parse(data)
-          setRuns((known) => {
-            const next = withRun(known, run, filter)
-            if (next.length > known.length) setTotal((count) => count && count + 1)
-            return next
-          })
-        },
-      },
-    })
+    if (now.current.isOpen) void load(undefined)
   }, [load])
+  useEffect(
+    () =>
+      listen('/api/events', {
+        onState(state) {
+          setStream(state)
+          if (state === 'lost' && !now.current.isOpen) void now.current.load(undefined)
+        },
+        on: {
+          // no change is missed from now on; before, some may have been
+          hello() {
+            now.current.isOpen = true
+            void now.current.load(undefined)
+          },
+          run: (data) => {
+            const run: ShownRun = JSON.parse(data)
+            setRuns((known) => {
+              const next = withRun(known, run, now.current.filter)
+              if (next.length > known.length) setTotal((count) => count && count + 1)
+              return next
+            })
+          },
+        },
+      }),
+    [],
+  )
 
   const last = runs.at(-1)?.id
   const loadMore = useCallback(() => void (status === 'more' && load(last)), [status, load, last])

@@ -24,13 +24,15 @@ interface Known {
 
 /** Notifies listeners of runs that start, wait, go on, end or are resumed, and of the progress of their tasks. */
 export interface ListFeed {
-  readonly listen: (listener: (run: ShownRun) => void) => () => void
+  /** @param onReady called once changes from now on are noticed */
+  readonly listen: (listener: (run: ShownRun) => void, onReady: () => void) => () => void
 }
 
 export function createListFeed({ runs, totals }: ServedWorkspace, shown: ShownRuns): ListFeed {
   const listeners = new Set<(run: ShownRun) => void>()
   let known = new Map<string, Known>()
-  let isFollowed = false
+  let following: Promise<void> | undefined
+  let first: Promise<void> | undefined
 
   /** Reports changes since the last poll. The first poll reports nothing. */
   async function look(isFirst: boolean): Promise<void> {
@@ -55,38 +57,48 @@ export function createListFeed({ runs, totals }: ServedWorkspace, shown: ShownRu
     known = now
   }
 
+  // a folder may be removed at any time
+  const lookAgain = (isFirst: boolean): Promise<void> => look(isFirst).catch(() => undefined)
+
   async function follow(): Promise<void> {
-    if (isFollowed) return
-    isFollowed = true
-    for (let isFirst = true; listeners.size > 0; isFirst = false) {
-      // a folder may be removed at any time
-      await look(isFirst).catch(() => undefined)
+    await (first = lookAgain(true))
+    while (listeners.size > 0) {
       await sleep(pollMs, undefined, { ref: false })
+      await lookAgain(false)
     }
     known = new Map()
-    isFollowed = false
+    following = undefined
   }
 
   return {
-    listen(listener) {
+    listen(listener, onReady) {
       listeners.add(listener)
-      void follow()
+      following ??= follow()
+      void first?.then(onReady)
       return () => void listeners.delete(listener)
     },
   }
 }
 
-/** The events of the run list for one client: `hello`, then each changed run. */
+/** The events of the run list for one client: `hello`, after which no change is missed, then each changed run. */
 export function listEvents(feed: ListFeed): OpenSource {
   return (wake) => {
     const waiting = new Map<string, ShownRun>()
+    let isReady = false
     let isGreeted = false
-    const close = feed.listen((run) => {
-      waiting.set(run.id, run)
-      wake()
-    })
+    const close = feed.listen(
+      (run) => {
+        waiting.set(run.id, run)
+        wake()
+      },
+      () => {
+        isReady = true
+        wake()
+      },
+    )
     return {
       take() {
+        if (!isReady) return undefined
         const hello = isGreeted ? '' : eventText('hello', {})
         const runs = [...waiting.values()].map((run) => eventText('run', run))
         isGreeted = true
