@@ -38,6 +38,21 @@ afterAll(closeBrowser)
 
 const patch = (word: string): string =>
   `It is **${word}**.\n\n<FILE_CHANGES>\n<FILE_PATCH file_path="long.txt">\n@@\n-line 2\n+two\n@@\n-line 28\n+28\n</FILE_PATCH>\n<FILE_NEW file_path="${word}.txt">\nnew\n</FILE_NEW>\n</FILE_CHANGES>`
+/** Counts how often the page asks to notify, keeps what it notifies of, and lets it believe that nobody looks at it. */
+const notificationsOfTest = `
+  globalThis.asked = 0
+  globalThis.shown = []
+  globalThis.Notification = class {
+    static permission = 'default'
+    static async requestPermission() {
+      asked += 1
+      return (Notification.permission = 'granted')
+    }
+    constructor(title) { shown.push(title) }
+    addEventListener() {}
+  }
+  Object.defineProperty(document, 'visibilityState', { value: 'hidden' })
+`
 const todo = callsTools(['todo', { todos: [{ content: 'Look', status: 'pending' }] }])
 
 async function world(
@@ -55,8 +70,16 @@ it.skipIf(!hasChromium)(
   'the inbox has all that waits, of all runs, and is answered by keys and forms; the title counts it (needs chromium)',
   async () => {
     const served = await world([{ text: patch('better') }, { text: 'Then not.' }, todo, { text: 'Planned.' }])
-    const { page: view, problems } = await openPage(served, { route: '#/inbox' })
+    const { page: view, problems } = await openPage(served)
+    await view.addInitScript(notificationsOfTest)
+    await view.goto(`${served.serving.url}/#/inbox`)
+    await view.reload()
     await view.getByText('Nothing waits for you.').waitFor()
+    // the browser asks for permission after a click only
+    expect(await view.evaluate('asked')).toBe(0)
+    await view.getByRole('button', { name: 'Notify me' }).click()
+    await view.getByRole('button', { name: 'Notifications are on' }).waitFor()
+    expect(await view.evaluate('asked')).toBe(1)
     await served.post('/api/runs', { file: 'who.md' })
     const question = view.getByRole('article', { name: 'Question 1 of test' })
     await question.waitFor()
@@ -64,6 +87,7 @@ it.skipIf(!hasChromium)(
     const change = view.getByRole('article', { name: 'review.md waits' })
     await change.getByText('2 of 2', { exact: true }).waitFor()
     await expect.poll(() => view.title()).toMatch(/^\(3\) Inbox · .* · Baton$/)
+    expect(await view.evaluate('shown')).toEqual(['who.md has a question', 'review.md needs approval'])
     await change.getByRole('complementary', { name: 'What the answer says' }).getByText('better').waitFor()
 
     // an answer that the server does not take is refused at its field

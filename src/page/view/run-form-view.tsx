@@ -150,7 +150,7 @@ function StartForm({ file, asked: { form, choices, again }, go }: StartFormProps
       )}
       <Group name="Tasks">
         {form.takesInputs &&
-          field('inputs', 'Inputs', { input: 'lines', hint: 'one task for each line; nothing together with files' })}
+          field('inputs', 'Inputs', { input: 'lines', hint: 'one task for each line, instead of files' })}
         {field('files', 'Files', { hint: 'globs with commas, such as src/**/*.ts; one task for each file' })}
       </Group>
       <Group name="Settings">

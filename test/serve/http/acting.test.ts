@@ -164,6 +164,9 @@ describe('a run of the server', () => {
     const refused = await served.post(`/api/runs/${id}/resume`)
     expect(refused).toMatchObject({ status: 409, body: { error: { code: 'UNCERTAIN' } } })
     const [effect = ''] = /\b1\.\d+/.exec(JSON.stringify(refused.body)) ?? []
+    expect((await served.get(`/api/runs/${id}`)).body['uncertain']).toMatchObject([{ id: effect, kind: 'command' }])
+    // whoever has stopped it knows
+    expect((await served.get('/api/inbox')).body['items']).toEqual([])
     expect(await served.post(`/api/runs/${id}/resume`, { uncertain: [`${effect}=done`] })).toMatchObject({
       status: 202,
     })
