@@ -29,16 +29,16 @@ const pollMs = 3_000
 /** Reads the inbox again and again, and announces runs that begin to wait. */
 export function usePolledInbox(isSignedIn: boolean): LiveInbox {
   const [sent, setSent] = useState<SentInbox>()
-  const known = useRef<ReadonlySet<string>>(undefined)
+  const known = useRef<ReadonlyMap<string, number>>(undefined)
   const load = useCallback(async (): Promise<void> => {
     const now = await fetchInbox()
     setSent((before) => (JSON.stringify(before) === JSON.stringify(now) ? before : now))
-    const waiting = new Set(now.items.map((item) => `${item.run.id}/${countOf(item)}`))
     const before = known.current
     // what waited before the page was opened is no news
-    if (before !== undefined)
-      for (const item of now.items) if (!before.has(`${item.run.id}/${countOf(item)}`)) announce(item)
-    known.current = waiting
+    if (before !== undefined) {
+      for (const item of now.items) if (countOf(item) > (before.get(item.run.id) ?? 0)) announce(item)
+    }
+    known.current = new Map(now.items.map((item) => [item.run.id, countOf(item)]))
   }, [])
   useEffect(() => {
     if (!isSignedIn) return undefined

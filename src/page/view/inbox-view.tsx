@@ -1,10 +1,10 @@
 import type { VNode } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import { splitPath, whenText } from '../data/format.ts'
 import { fetchRun } from '../live/api.ts'
 import { notifyState, switchNotifications } from '../live/notifications.ts'
 import { countOf, useInbox } from '../live/use-inbox.ts'
-import { useLoaded } from '../live/use-loaded.ts'
+import { useChange, useLoaded } from '../live/use-loaded.ts'
 import type { InboxItem } from '../live/wire.ts'
 import { hashOf } from '../route.ts'
 import { Loading } from './loading.tsx'
@@ -43,8 +43,7 @@ function InboxRun({ item }: { readonly item: InboxItem }): VNode {
   const { run } = item
   const { folder, name } = splitPath(run.name ?? run.file)
   const [loaded, again] = useLoaded(run.id, () => fetchRun(run.id))
-  const mark = `${run.status}/${countOf(item)}`
-  useEffect(again, [mark])
+  useChange(`${run.status}/${countOf(item)}`, again)
   return (
     <article class="inbox-run" aria-label={`${run.name ?? run.file} waits`}>
       <h2>

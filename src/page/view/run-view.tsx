@@ -1,6 +1,7 @@
 import type { VNode } from 'preact'
-import { useEffect, useMemo, useState } from 'preact/hooks'
+import { useMemo, useState } from 'preact/hooks'
 import { useInbox } from '../live/use-inbox.ts'
+import { useChange } from '../live/use-loaded.ts'
 import { useRun } from '../live/use-run.ts'
 import type { Route } from '../route.ts'
 import { isActive } from '../../journal/summary.ts'
@@ -32,7 +33,7 @@ export function RunView({ id, tab, go }: RunViewProps): VNode {
   // questions of servers are in no row
   const { items } = useInbox()
   const waits = items.find(({ run }) => run.id === id)?.questions ?? 0
-  useEffect(live.reload, [waits])
+  useChange(waits, live.reload)
 
   if (detail === undefined) {
     return (

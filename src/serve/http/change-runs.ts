@@ -152,7 +152,8 @@ function formContent(schema: JsonObject, given: Readonly<Record<string, Json>>):
 
 function typedText(value: Json | undefined): string {
   if (value === undefined || value === null) return ''
-  return Array.isArray(value) ? value.map(String).join(',') : String(value)
+  if (Array.isArray(value)) return value.map(typedText).join(',')
+  return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
 /** @throws BatonError USAGE for hunks that the change does not have */

@@ -11,7 +11,7 @@ import type { ServedWorkspace } from './served-workspace.ts'
 import type { ShownRun, ShownRuns } from './shown-run.ts'
 
 /** A run that waits for a person, and how many answers it needs. */
-export interface InboxItem {
+interface InboxItem {
   readonly run: ShownRun
   readonly approvals: number
   /** Of MCP servers. */

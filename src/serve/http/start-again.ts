@@ -53,7 +53,7 @@ function settingsIn(overrides: readonly string[]): Pick<StartAgain, 'mode' | 'it
   const values = new Map(overrides.map(splitVariable))
   const textOf = (key: string): string | undefined => {
     const value = readJson(values.get(key))
-    return value === undefined ? undefined : String(value)
+    return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined
   }
   const cost = Number(values.get('budget.usd') ?? NaN)
   return defined({
