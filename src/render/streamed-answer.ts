@@ -1,5 +1,6 @@
 import type { RunEvent } from '../event/event.ts'
-import { createAnswerRenderer, isNested, type Renderer, type Write } from './renderer.ts'
+import { isNested } from '../event/place.ts'
+import { createAnswerRenderer, type Renderer, type Write } from './renderer.ts'
 
 /** The main agent of the only task of a run. */
 const mainAgent = /^(?:redo\/\d+\/)?task\/0\/ask$/

@@ -44,7 +44,21 @@ const states = (records: readonly Fields[]) =>
       .map(({ row: { place, state } }) => [place, state]),
   )
 
+const asks = (p: string) => ({ k: 'started', p, kind: 'approval', repeat: 'safe', fp: '', request: {} })
+
 describe('a row', () => {
+  it.each([
+    ['allow', 'done'],
+    [{ always: { tool: 'write' } }, 'done'],
+    ['deny', 'rejected'],
+    [{ remark: 'not so' }, 'rejected'],
+    [{ hunks: [], remarks: [] }, 'rejected'],
+    [{ hunks: [1] }, 'partial'],
+  ])('of an approval that was answered with %j is %s', (value, state) => {
+    const answered = { ...ended('a/approval', 'ok', { value }), kind: 'approval' }
+    expect(states([asks('a/approval'), answered])).toEqual({ 'a/approval': state })
+  })
+
   it('is created when something begins, and updated when it ends', () => {
     const spent = [
       { model: 'a', usage: { input: 5, output: 0 }, costUsd: 0.5 },

@@ -1,11 +1,12 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import { isActive } from '../../journal/summary.ts'
 import { createLiveTextStore, type LiveTexts } from '../data/live-texts.ts'
 import type { Row } from '../data/row.ts'
 import { createRowStore } from '../data/row-store.ts'
 import { createRowTree, type RowTree } from '../data/row-tree.ts'
 import { errorText, fetchRun } from './api.ts'
 import { listen, type StreamState } from './listen.ts'
-import type { Delta, RunDetail, RunSummary, SentRows } from './wire.ts'
+import type { Delta, RunDetail, RunSummary, SentRows, ShownRun } from './wire.ts'
 
 export interface LiveRun {
   readonly detail: RunDetail | undefined
@@ -27,6 +28,11 @@ const drawEvery = 150
 /** The answers of tasks that end within this many milliseconds are fetched together. */
 const fetchEvery = 1_000
 
+/** What the server adds to the record of a run, which events do not have. */
+function besidesRecord({ name, chat, foreign }: ShownRun): Pick<ShownRun, 'name' | 'chat' | 'foreign'> {
+  return { ...(name !== undefined && { name }), ...(chat && { chat }), ...(foreign && { foreign }) }
+}
+
 /** Follows a run: its details and rows. */
 export function useRun(id: string): LiveRun {
   const [detail, setDetail] = useState<RunDetail>()
@@ -47,7 +53,7 @@ export function useRun(id: string): LiveRun {
       known.current = sent
       setDetail(sent)
       state.live.fetched()
-      if (sent.run.status !== 'running') state.live.clear()
+      if (!isActive(sent.run.status)) state.live.clear()
       setError(undefined)
     } catch (problem) {
       if (number === asked.current) setError(errorText(problem))
@@ -70,7 +76,7 @@ export function useRun(id: string): LiveRun {
         void reload()
       }, fetchEvery)
     }
-    const goesOn = (): boolean => known.current?.run.status === 'running'
+    const goesOn = (): boolean => known.current !== undefined && isActive(known.current.run.status)
     const first = reload()
     const close = listen(`/api/runs/${encodeURIComponent(id)}/events`, {
       onState: setStream,
@@ -92,7 +98,7 @@ export function useRun(id: string): LiveRun {
         run: (data) => {
           const run: RunSummary = JSON.parse(data)
           const isNews = known.current !== undefined && known.current.run.status !== run.status
-          setDetail((before) => (before === undefined ? before : { ...before, run }))
+          setDetail((before) => before && { ...before, run: { ...besidesRecord(before.run), ...run } })
           if (isNews) void reload()
         },
         over: () => {

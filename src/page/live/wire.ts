@@ -1,4 +1,6 @@
+import type { JsonObject } from '../../base/json.ts'
 import type { ApprovalView } from '../../event/action-view.ts'
+import type { PendingView } from '../../history/pending.ts'
 import type { ShownDifference } from '../../history/run-diff.ts'
 import type { PlaceView } from '../../history/node-view.ts'
 import type { RunStep, RunSteps } from '../../history/run-steps.ts'
@@ -10,17 +12,89 @@ import type { Row } from '../data/row.ts'
  */
 
 export interface RunPage {
-  readonly runs: readonly RunSummary[]
+  readonly runs: readonly ShownRun[]
   readonly more: boolean
+  /** How many runs there are, if nothing is searched. */
+  readonly total?: number
+}
+
+/** A run with what the server knows besides its records. */
+export interface ShownRun extends RunSummary {
+  /** The path of its file, the name of its agent, or the first message of its chat. */
+  readonly name?: string
+  readonly chat?: { readonly id: string; readonly message: string }
+  /** How many tasks it has, while it runs in the server. */
+  readonly planned?: number
+  readonly foreign?: true
+}
+
+/** A run that waits for a person, with the number of answers that it needs. */
+export interface InboxItem {
+  readonly run: ShownRun
+  readonly approvals: number
+  readonly questions: number
+  readonly uncertain: number
+}
+
+export interface SentInbox {
+  readonly workspace: { readonly name: string; readonly folder: string }
+  readonly items: readonly InboxItem[]
+}
+
+/** A question of an MCP server. The texts are the server's. */
+export type ServerQuestion = {
+  readonly id: string
+  readonly server: string
+  readonly agent: string
+  readonly message: string
+} & ({ readonly kind: 'form'; readonly schema: JsonObject } | { readonly kind: 'url'; readonly url: string })
+
+/** What a prompt file or agent can be given. */
+export interface RunForm {
+  readonly kind: 'prompt' | 'agent'
+  readonly file: string
+  readonly title: string | null
+  readonly description: string | null
+  readonly variables: JsonObject
+  readonly takesInputs: boolean
+  readonly model: string | null
+  readonly mode: string | null
+  readonly max_cost: number | null
+}
+
+export interface Choices {
+  readonly models: readonly string[]
+  readonly modes: readonly string[]
+}
+
+/** What a run is started with. */
+export interface StartAsked {
+  readonly file?: string
+  readonly text?: string
+  readonly inputs?: readonly unknown[]
+  readonly files?: readonly string[]
+  readonly vars?: Readonly<Record<string, unknown>>
+  readonly model?: string
+  readonly mode?: string
+  readonly iter?: string
+  readonly until?: string
+  readonly max_cost?: number
+  readonly dry?: string
 }
 
 /** A run with its current state and possible actions. */
 export interface RunDetail {
-  readonly run: RunSummary
+  readonly run: ShownRun
   readonly canResume: boolean
   /** The run is active in the server's process; only then can it be cancelled. */
   readonly owned: boolean
   readonly approvals: readonly ApprovalView[]
+  readonly questions: readonly ServerQuestion[]
+  /** Calls whose outcome only a person can state. */
+  readonly uncertain: readonly PendingView[]
+  readonly canUndo: boolean
+  /** What it was started with; null: it cannot be started again. */
+  readonly again: StartAsked | null
   readonly answers: readonly Answer[]
   readonly prompt_file: string | null
   readonly text: string | null
@@ -114,7 +188,7 @@ export interface BegunRun {
   readonly id: string
 }
 
-export type { ApprovalView, PlaceView, RunStep, RunSteps, RunSummary, ShownDifference }
+export type { ApprovalView, PendingView, PlaceView, RunStep, RunSteps, RunSummary, ShownDifference }
 
 export interface ConversationSummary {
   readonly id: string

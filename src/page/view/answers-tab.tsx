@@ -1,5 +1,6 @@
 import type { VNode } from 'preact'
 import { useMemo, useRef, useState } from 'preact/hooks'
+import { isActive } from '../../journal/summary.ts'
 import { costText, durationText, numberOf } from '../data/format.ts'
 import { fitsFilter, type RowFilter } from '../data/row-filter.ts'
 import { durationOf, type Row } from '../data/row.ts'
@@ -52,18 +53,18 @@ interface AnswersProps extends Pick<AnswersTabProps, 'detail' | 'texts' | 'rows'
 function Answers({ detail, texts, rows, version, isOne }: AnswersProps): VNode {
   const { answers, run, text, prompt_file: file } = detail
   const content = useRef<HTMLDivElement>(null)
-  useFollowEnd(content, run.status === 'running')
+  useFollowEnd(content, isActive(run.status))
   const isEmpty = answers.length === 0 && texts.size === 0
   return (
     <div ref={content} class="answers">
-      {isEmpty && <p class="empty">{run.status === 'running' ? 'No answer yet.' : 'This run has no answer.'}</p>}
+      {isEmpty && <p class="empty">{isActive(run.status) ? 'No answer yet.' : 'This run has no answer.'}</p>}
       {answers.map(({ label, text: answer }, index) => (
         <article key={index} class="answer" aria-label={label === '' ? 'Answer' : `Answer for ${label}`}>
           {label !== '' && <h2>{label}</h2>}
           <Markdown text={answer} />
         </article>
       ))}
-      {isOne && run.status === 'running' ? (
+      {isOne && isActive(run.status) ? (
         <article class="answer writing" aria-label="Answer in progress" aria-busy="true">
           <LiveSteps run={run.id} rows={rows} version={version} texts={texts} />
         </article>

@@ -1,13 +1,13 @@
 import type { VNode } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { isActive } from '../../journal/summary.ts'
 import { isModelCall, type Row } from '../data/row.ts'
 import { costText, countText, durationText, numberOf, whenText } from '../data/format.ts'
 import { fetchChanges, fetchConversation, sendPrompt } from '../live/api.ts'
 import { useLoaded } from '../live/use-loaded.ts'
 import { useRun } from '../live/use-run.ts'
-import type { ConversationMessage } from '../live/wire.ts'
+import type { ConversationMessage, RunDetail, RunSummary } from '../live/wire.ts'
 import { hashOf, type Route } from '../route.ts'
-import { Approvals } from './approvals.tsx'
 import { ChangedFile } from './changes-tab.tsx'
 import { Composer } from './composer.tsx'
 import { Loading } from './loading.tsx'
@@ -16,6 +16,7 @@ import { useNotice } from './notice.tsx'
 import { StateBadge, stateOf } from './state-badge.tsx'
 import { LiveSteps, Steps } from './steps.tsx'
 import { useFollowEnd } from './use-follow-end.ts'
+import { Waiting } from './waiting.tsx'
 
 interface ConversationViewProps {
   readonly id: string
@@ -29,7 +30,7 @@ export function ConversationView({ id, go }: ConversationViewProps): VNode {
   const { complain } = useNotice()
   const content = useRef<HTMLDivElement>(null)
   const messages = loaded.kind === 'here' ? loaded.value.messages : []
-  const isAnswering = messages.some(({ kind, run }) => kind !== 'background' && isOpen(run.status))
+  const isAnswering = messages.some(({ kind, run }) => kind !== 'background' && isActive(run.status))
   useFollowEnd(content, true)
 
   async function send(input: string): Promise<void> {
@@ -78,8 +79,9 @@ export function ConversationView({ id, go }: ConversationViewProps): VNode {
   )
 }
 
-function isOpen(status: string): boolean {
-  return status === 'running' || status === 'queued'
+/** Whether it goes on here: it is being answered, or waits for an answer. */
+function isOpen(status: RunSummary['status']): boolean {
+  return isActive(status) || status === 'waiting_for_approval'
 }
 
 interface MessageProps {
@@ -172,9 +174,8 @@ function Diffs({ run }: { readonly run: string }): VNode {
 
 /** An answer in progress: its steps, its text, what it has cost, and the calls that wait for approval. */
 function Writing({ id, onEnded }: { readonly id: string; readonly onEnded: () => void }): VNode {
-  const { detail, rows, version, texts, reload } = useRun(id)
+  const { detail, rows, version, texts, reload, follow } = useRun(id)
   const status = detail?.run.status
-  const approvals = detail?.approvals ?? []
   useEffect(() => {
     if (status !== undefined && !isOpen(status)) onEnded()
   }, [status, onEnded])
@@ -182,15 +183,21 @@ function Writing({ id, onEnded }: { readonly id: string; readonly onEnded: () =>
   return (
     <>
       <LiveSteps run={id} rows={rows} version={version} texts={texts} />
-      <Approvals run={id} approvals={approvals} onDecided={reload} />
+      {detail !== undefined && <Waiting detail={detail} onAnswered={reload} onResumed={follow} />}
       <p class="about" role="status">
-        {approvals.length === 0 ? 'Working…' : 'Waiting for your approval'}
+        {detail === undefined ? 'Working…' : stateText(detail)}
       </p>
       <p class="about">
         <Spent {...spentIn(calls)} />
       </p>
     </>
   )
+}
+
+function stateText({ run, approvals, questions, uncertain }: RunDetail): string {
+  if (approvals.length > 0) return 'Waiting for your approval'
+  if (questions.length + uncertain.length > 0) return 'Waiting for your answer'
+  return run.status === 'queued' ? 'Waiting for its turn' : 'Working…'
 }
 
 function spentIn(calls: readonly Row[]): SpentProps {

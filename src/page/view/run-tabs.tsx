@@ -20,7 +20,7 @@ interface PanelProps extends Pick<LiveRun, 'rows' | 'tree' | 'version' | 'texts'
   readonly run: string
   readonly detail: RunDetail
   /** Of the run. */
-  readonly status: string
+  readonly status: RunDetail['run']['status']
   /** Milliseconds since 1970. */
   readonly now: number
   /** Shows the details of a place beside the panel. */

@@ -1,11 +1,13 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { createPool } from '../../base/concurrency.ts'
 import { BatonError, messageOf } from '../../base/error.ts'
 import { defined } from '../../base/json.ts'
 import type { ApprovalAnswer } from '../../library/approvals.ts'
+import type { ServerAnswer } from '../../library/server-questions.ts'
 import { Refusal } from '../refusal.ts'
 import type { Broker } from '../workers/broker.ts'
 import { createToldTexts, type LiveTexts, noLiveTexts } from '../workers/live-texts.ts'
-import { type AskedApproval, errorOf, type Job } from '../workers/messages.ts'
+import { type AskedApproval, errorOf, type HeldQuestion, type Job } from '../workers/messages.ts'
 import type { RunWorker, WorkerPool } from '../workers/pool.ts'
 
 export interface ActiveRunsOptions {
@@ -46,9 +48,15 @@ export interface ActiveRuns {
   readonly cancel: (id: string) => boolean
   /** Answers an approval request by its number; returns false if it is not pending here. */
   readonly answer: (id: string, call: string, answer: (request: AskedApproval) => ApprovalAnswer) => boolean
+  /** The questions of MCP servers that a run waits for. */
+  readonly questions: (id: string) => readonly HeldQuestion[]
+  /** Answers a question of a server by its number; returns false if it is not pending here. */
+  readonly answerServer: (id: string, question: string, answer: ServerAnswer) => boolean
+  /** How many tasks the run has; undefined: it has not planned them yet, or is not held here. */
+  readonly plannedTasks: (id: string) => number | undefined
   /** What its models are writing; of a run that is not held here, nothing. */
   readonly textsOf: (id: string) => LiveTexts
-  /** Stops all runs, like Ctrl-C. Never rejects. */
+  /** Stops all runs, like Ctrl-C; one that waits for approval keeps waiting, in its record. Never rejects. */
   readonly close: () => Promise<void>
 }
 
@@ -59,6 +67,8 @@ interface HeldRun {
   /** It has no place, or the process that it gets in its turn has not begun yet. */
   isQueued: boolean
   readonly questions: Map<string, AskedApproval>
+  readonly serverQuestions: Map<string, HeldQuestion>
+  planned: number | undefined
   readonly texts: ReturnType<typeof createToldTexts>
   readonly end: () => void
   readonly ended: Promise<void>
@@ -75,6 +85,8 @@ interface Waiting {
 const mostWaiting = 10_000
 /** How long the process that records runs that wait is kept for the next one, in milliseconds. */
 const recorderMs = 5_000
+/** How long the other work of a run that waits for approval may take when the server ends, in milliseconds. */
+const suspendMs = 2_000
 
 export function createActiveRuns({ most, workers, broker, place, onProblem }: ActiveRunsOptions): ActiveRuns {
   const runs = new Map<string, HeldRun>()
@@ -102,6 +114,7 @@ export function createActiveRuns({ most, workers, broker, place, onProblem }: Ac
         leave()
         run.worker = undefined
         run.questions.clear()
+        run.serverQuestions.clear()
         run.texts.clear()
         done(id, error)
         reject(error ?? new BatonError('JOURNAL_FAILED', 'the run was not recorded'))
@@ -119,6 +132,13 @@ export function createActiveRuns({ most, workers, broker, place, onProblem }: Ac
             return void run.questions.set(message.request.id, message.request)
           case 'withdrawn':
             return void run.questions.delete(message.id)
+          case 'serverAsked':
+            return void run.serverQuestions.set(message.question.id, message.question)
+          case 'serverWithdrawn':
+            return void run.serverQuestions.delete(message.id)
+          case 'planned':
+            run.planned = message.tasks
+            return
           case 'texts':
             return run.texts.add(message.told)
           case 'ended':
@@ -241,6 +261,14 @@ export function createActiveRuns({ most, workers, broker, place, onProblem }: Ac
       run.questions.delete(call)
       return true
     },
+    questions: (id) => [...(runs.get(id)?.serverQuestions.values() ?? [])],
+    answerServer(id, question, answer) {
+      const run = runs.get(id)
+      if (run?.worker === undefined || !run.serverQuestions.delete(question)) return false
+      run.worker.send({ kind: 'serverAnswer', id: question, answer })
+      return true
+    },
+    plannedTasks: (id) => runs.get(id)?.planned,
     textsOf: (id) => runs.get(id)?.texts ?? noLiveTexts,
     async close() {
       stopping.abort(isStopping())
@@ -249,8 +277,15 @@ export function createActiveRuns({ most, workers, broker, place, onProblem }: Ac
         run.end()
       }
       const all = [...working, ...arriving]
-      for (const { worker } of all) worker?.send({ kind: 'stop' })
-      await Promise.all(all.map(({ ended }) => ended))
+      const ended = Promise.all(all.map((run) => run.ended))
+      // what only waits for approval ends by that
+      const waiting = all.filter(({ questions }) => questions.size > 0)
+      for (const { worker, questions } of waiting)
+        for (const id of questions.keys()) worker?.send({ kind: 'answer', id, answer: 'suspend' })
+      for (const run of all) if (!waiting.includes(run)) run.worker?.send({ kind: 'stop' })
+      if (waiting.length > 0) await Promise.race([ended, sleep(suspendMs, undefined, { ref: false })])
+      for (const { worker } of waiting) worker?.send({ kind: 'stop' })
+      await ended
     },
   }
 }
@@ -296,7 +331,16 @@ function createHeldRun(): HeldRun {
   let end = (): void => {}
   const ended = new Promise<void>((resolve) => (end = resolve))
   const texts = createToldTexts((isOn) => run.worker?.send({ kind: 'listen', isOn }))
-  const run: HeldRun = { worker: undefined, isQueued: false, questions: new Map(), texts, end, ended }
+  const run: HeldRun = {
+    worker: undefined,
+    isQueued: false,
+    questions: new Map(),
+    serverQuestions: new Map(),
+    planned: undefined,
+    texts,
+    end,
+    ended,
+  }
   return run
 }
 

@@ -8,10 +8,11 @@ import { type RunSteps, stepsIn, stepsOnly } from '../../history/run-steps.ts'
 import { readRunSummary } from '../../history/run-list.ts'
 import { approvalsIn } from '../../history/pending.ts'
 import { type ViewOptions, withView } from '../../history/run-view.ts'
+import { isActive, type ShownSummary } from '../../journal/summary.ts'
 import type { ActiveRuns } from './active-runs.ts'
-import { asShown, type ShownRun } from './read-runs.ts'
 import { Refusal } from '../refusal.ts'
 import type { RunWorker } from '../workers/pool.ts'
+import { asShown } from './shown-run.ts'
 import { folderOf, type ServedWorkspace } from './served-workspace.ts'
 
 /** The body of `POST /prompt`. */
@@ -39,7 +40,7 @@ interface ConversationMessage extends RunSteps {
   /** The full prompt. */
   readonly text: string
   readonly answer: string | null
-  readonly run: ShownRun
+  readonly run: ShownSummary
 }
 
 export interface ConversationsOptions {
@@ -127,7 +128,7 @@ export function createConversations(
     const messages = messagesOf(id)
     const last = messages.findLast(({ kind }) => kind !== 'background')
     const summary = last && (await readRunSummary(join(runs, last.run)))
-    if (summary?.status === 'running') throw inProgress(id)
+    if (summary !== undefined && isActive(summary.status)) throw inProgress(id)
     const owner = await ownerOfChat(runs, id)
     if (owner !== undefined) {
       throw new Refusal(409, `conversation ${id} is open in ${ownerText(owner)}`, {

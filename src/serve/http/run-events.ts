@@ -1,8 +1,8 @@
 import type { PlacedRow, Row } from '../../history/rows.ts'
+import type { ShownSummary } from '../../journal/summary.ts'
 import { beginning, type Position, positionText } from '../../journal/follow.ts'
 import { eventText, type OpenSource } from './event-stream.ts'
 import type { LiveText, LiveTexts } from '../workers/live-texts.ts'
-import type { ShownRun } from './read-runs.ts'
 import type { RunFeed } from './run-feed.ts'
 
 /** Changed rows, and the cursor for the next page. */
@@ -19,7 +19,7 @@ export function runEvents(feed: RunFeed, after: Position, texts: LiveTexts): Ope
   return (wake) => {
     // the client is ahead because records were lost in a power failure: everything is sent again
     let position = after > feed.position() ? beginning : after
-    let sent: ShownRun | undefined
+    let sent: ShownSummary | undefined
     let isOver = false
     /** How many characters of each text were sent. */
     const told = new WeakMap<LiveText, number>()

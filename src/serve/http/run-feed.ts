@@ -1,6 +1,7 @@
 import { basename } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readRunSummary } from '../../history/run-list.ts'
+import { createWaits } from '../../history/run-totals.ts'
 import { createRowTable, type RowTable } from '../../history/rows.ts'
 import { followJournal, type Position } from '../../journal/follow.ts'
 import { readRunState } from '../../journal/run-state.ts'
@@ -8,8 +9,9 @@ import { summaryIn } from '../../journal/index-file.ts'
 import type { JournalRecord } from '../../journal/record.ts'
 import { noMask } from '../../journal/secrets.ts'
 import { openFileRecords } from '../../journal/source.ts'
+import { isActive, type ShownSummary } from '../../journal/summary.ts'
 import type { ActiveRuns } from './active-runs.ts'
-import { asShown, type ShownRun } from './read-runs.ts'
+import { asShown } from './shown-run.ts'
 
 /** Follows a run, whichever process it runs in. */
 export interface RunFeed extends Pick<RowTable, 'changedAfter' | 'latest' | 'left' | 'callIn'> {
@@ -18,7 +20,7 @@ export interface RunFeed extends Pick<RowTable, 'changedAfter' | 'latest' | 'lef
   /** The position up to which the records were read. */
   readonly position: () => Position
   /** Undefined before the first read. A new object when the run starts or ends. */
-  readonly run: () => ShownRun | undefined
+  readonly run: () => ShownSummary | undefined
   /** No process works on the run any more, and all records were read. */
   readonly isOver: () => boolean
   /** Keeps reading and calls the listener on changes, until the returned function is called. */
@@ -56,13 +58,21 @@ interface FeedOptions extends Pick<ActiveRuns, 'isHeld' | 'isQueued'> {
   readonly onIdle: () => void
 }
 
+/** An active run in the state that it is in when it waits for so many answers; the same object if that is so. */
+function waitingOrNot(run: ShownSummary, count: number): ShownSummary {
+  const { waits = 0, ...rest } = run
+  if (!isActive(run.status) || run.status === 'queued' || waits === count) return run
+  return count === 0 ? { ...rest, status: 'running' } : { ...rest, status: 'waiting', waits: count }
+}
+
 function createRunFeed(folder: string, { isHeld, isQueued, onIdle }: FeedOptions): RunFeed {
   const id = basename(folder)
   const reader = followJournal(folder)
   const table = createRowTable(openFileRecords(folder, { mask: noMask }))
   const listeners = new Set<() => void>()
-  let run: ShownRun | undefined
+  let run: ShownSummary | undefined
   let wasQueued = false
+  const waits = createWaits()
   /** The end was recorded; its process may still be finishing. */
   let hasEnded = false
   let isOver = false
@@ -80,6 +90,7 @@ function createRunFeed(folder: string, { isHeld, isQueued, onIdle }: FeedOptions
         hasEnded = record.k === 'run.end'
       }
       table.add(record, position)
+      waits.add(record)
     }
     await reader.read(add)
     const isWaiting = isQueued(id)
@@ -95,6 +106,7 @@ function createRunFeed(folder: string, { isHeld, isQueued, onIdle }: FeedOptions
       }
       isOver = !isRunning
     }
+    run = run && waitingOrNot(run, waits.count())
     reads += 1
     if (isOver || reader.position() !== before) for (const listener of listeners) listener()
   }

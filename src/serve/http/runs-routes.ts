@@ -1,8 +1,10 @@
+import { basename } from 'node:path'
 import { createPool } from '../../base/concurrency.ts'
 import { beginning, parsePosition, type Position } from '../../journal/follow.ts'
 import type { RunActions } from './change-runs.ts'
 import type { EventStreams } from './event-stream.ts'
 import type { ActiveRuns } from './active-runs.ts'
+import type { Inbox } from './inbox.ts'
 import { listEvents, type ListFeed } from './list-feed.ts'
 import {
   type ComparisonLimits,
@@ -21,6 +23,7 @@ import { rowsAfter, runEvents } from './run-events.ts'
 import type { RunFeeds } from './run-feed.ts'
 import * as schemas from './schemas.ts'
 import { folderOf, type ServedWorkspace } from './served-workspace.ts'
+import type { ShownRuns } from './shown-run.ts'
 
 export interface RunsRoutesOptions {
   readonly served: ServedWorkspace
@@ -28,6 +31,8 @@ export interface RunsRoutesOptions {
   readonly actions: RunActions
   readonly feeds: RunFeeds
   readonly list: ListFeed
+  readonly shown: ShownRuns
+  readonly inbox: Inbox
   readonly streams: EventStreams
   /** Overrides of the default limits of a comparison. */
   readonly comparison?: Partial<ComparisonLimits> | undefined
@@ -35,7 +40,7 @@ export interface RunsRoutesOptions {
 
 /** The routes for runs: recorded ones, active ones, and ones started by this server. */
 export function runsRoutes({ served, held, comparison: limits, ...parts }: RunsRoutesOptions): readonly Route[] {
-  const { actions, feeds, list, streams } = parts
+  const { actions, feeds, list, streams, shown, inbox } = parts
   const idOf = ({ id = '' }: Params): string => id
   const folderAt = (params: Params): string => folderOf(served, idOf(params))
   const { begun } = schemas
@@ -44,7 +49,14 @@ export function runsRoutes({ served, held, comparison: limits, ...parts }: RunsR
   return [
     get(
       { path: '/api/runs', summary: 'Runs, newest first', query: schemas.runListQuery, gives: schemas.runList },
-      ({ query }) => readRunList(served, query, held),
+      ({ query }) => readRunList(served, shown, query),
+    ),
+    get(
+      { path: '/api/inbox', summary: 'The runs that wait for a person', query: schemas.noQuery, gives: schemas.inbox },
+      async () => ({
+        workspace: { name: basename(served.workspace), folder: served.workspace },
+        items: await inbox.read(),
+      }),
     ),
     events({ path: '/api/events', summary: 'Runs that start, end or are resumed', query: schemas.noQuery }, async () =>
       streams.open(listEvents(list)),
@@ -67,7 +79,7 @@ export function runsRoutes({ served, held, comparison: limits, ...parts }: RunsR
         query: schemas.detailQuery,
         gives: schemas.runDetail,
       },
-      ({ params, query }) => readRunDetail(served, folderAt(params), { held, ...query }),
+      ({ params, query }) => readRunDetail(served, folderAt(params), { shown, held, ...query }),
     ),
     get(
       {
@@ -158,6 +170,19 @@ export function runsRoutes({ served, held, comparison: limits, ...parts }: RunsR
         gives: begun,
       },
       async ({ params, body }) => ({ id: await actions.undo(idOf(params), body.paths ?? []) }),
+    ),
+    post(
+      {
+        path: '/api/runs/:id/questions/:question',
+        summary: 'Answers a question of an MCP server',
+        body: schemas.answerBody,
+        gives: begun,
+        status: 200,
+      },
+      async ({ params, body }) => {
+        actions.answerServer(idOf(params), params['question'] ?? '', body)
+        return { id: idOf(params) }
+      },
     ),
     post(
       {

@@ -39,6 +39,12 @@ const run = z
     resumable: z.optional(z.literal(false)),
     degraded: z.optional(z.literal(true)).describe('An ensemble went on without the answer of a member.'),
     begun: z.optional(z.literal(false)),
+    not_applied: z.optional(z.literal(true)),
+    asleep_ms: z.optional(z.number()),
+    waits: z.optional(count).describe('How many answers it waits for, in the state waiting.'),
+    name: z.optional(text).describe('The path of its file, the name of its agent, or the first message of its chat.'),
+    chat: z.optional(z.object({ id: text, message: text })).describe('The chat that it is a message of.'),
+    planned: z.optional(count).describe('How many tasks it has, while it runs in this server.'),
     foreign: z.optional(z.literal(true)).describe('Not recorded by this installation, therefore read-only.'),
   })
   .meta({ id: 'Run', description: 'A run in the format of baton runs --json.' })
@@ -81,19 +87,64 @@ const approval = z
   .meta({ id: 'Approval' })
 
 export const problem = z
-  .object({ error: z.object({ code: text, message: text, hint: z.optional(text) }) })
+  .object({
+    error: z.object({
+      code: text,
+      message: text,
+      hint: z.optional(text),
+      fields: z
+        .array(z.object({ field: text, message: text }))
+        .optional()
+        .describe('The fields of the request that are wrong, such as vars.language.'),
+    }),
+  })
   .meta({ id: 'Problem' })
 
 export const begun = z.object({ id: text }).meta({ id: 'Begun', description: 'The id of the run.' })
 
 export const closed = z.object({ closed: z.boolean().describe('False: it was not open in this server.') })
 
-export const runList = z.object({ runs: z.array(run), more: z.boolean() })
+export const runList = z.object({
+  runs: z.array(run),
+  more: z.boolean(),
+  total: count.optional().describe('How many runs there are, if nothing is searched.'),
+})
+export const inbox = z.object({
+  workspace: z.object({ name: text, folder: text }),
+  items: z.array(
+    z.object({
+      run,
+      approvals: count.describe('Calls that wait for approval.'),
+      questions: count.describe('Questions of MCP servers.'),
+      uncertain: count.describe('Calls whose outcome only a person can state.'),
+    }),
+  ),
+})
 export const runDetail = z.object({
   run,
   canResume: z.boolean(),
   owned: z.boolean().describe('The run is active in this server.'),
   approvals: z.array(approval).describe('The calls it waits for.'),
+  questions: z
+    .array(
+      z.object({
+        id: text,
+        server: text,
+        agent: text,
+        kind: z.enum(['form', 'url']),
+        message: text,
+        schema: z.optional(z.unknown()),
+        url: z.optional(text),
+      }),
+    )
+    .describe(
+      'Questions of MCP servers, which it waits for. Everything but id, server, agent and kind is of the server.',
+    ),
+  uncertain: z
+    .array(z.looseObject({ id: text, place: text, kind: text, text }))
+    .describe('Calls whose outcome is unknown: POST …/resume needs a choice for each.'),
+  canUndo: z.boolean().describe('It has changed files that were not restored yet.'),
+  again: z.unknown().describe('The body for POST /api/runs that starts the same again; null if there is none.'),
   answers: z.array(z.object({ label: text, text })),
   prompt_file: text.nullable().describe('Relative to the workspace; null for a text.'),
   text: text.nullable().describe('The text of the prompt at the time of the run.'),
@@ -182,6 +233,18 @@ export const fileTests = z.object({
 export const fileRuns = z.object({
   runs: z.array(run.extend({ score: z.number().nullable().describe('The best of its iterations.') })),
 })
+export const runForm = z.object({
+  kind: z.enum(['prompt', 'agent']).describe('An agent can get inputs that are not text.'),
+  file: text,
+  title: text.nullable(),
+  description: text.nullable(),
+  variables: z.unknown().describe('The variables of the file, as JSON Schema of type object.'),
+  takesInputs: z.boolean(),
+  model: text.nullable(),
+  mode: text.nullable(),
+  max_cost: z.number().nullable(),
+})
+export const choices = z.object({ models: z.array(text), modes: z.array(text) })
 export const decided = z.object({ open: z.array(approval).describe('The calls that the run still waits for.') })
 
 const trigger = z
@@ -225,11 +288,23 @@ const wholeNumber = (least: number, most: number) =>
     .transform(Number)
     .pipe(z.number().min(least).max(most))
 
+const moment = z.string().max(40).transform(Date.parse).pipe(z.number('must be a date or a time, ISO 8601'))
+
 export const runListQuery = z.object({
   limit: wholeNumber(1, 500).optional(),
   before: z.string().max(100).optional().describe('Only runs older than this one.'),
-  q: z.string().max(500).optional().describe('Part of the file or id.'),
-  state: z.enum(shownStatuses).optional(),
+  q: z.string().max(500).optional().describe('Part of the name, the file or the id.'),
+  state: z
+    .string()
+    .max(200)
+    .transform((states) => states.split(','))
+    .pipe(z.array(z.enum(shownStatuses)))
+    .optional()
+    .describe('One state, or several with commas.'),
+  file: z.string().max(500).optional().describe('Part of the name or the file.'),
+  model: z.string().max(500).optional().describe('Part of the name of a model.'),
+  since: moment.optional().describe('Only runs that started then or later: a date or time, ISO 8601.'),
+  until: moment.optional().describe('Only runs that started before.'),
 })
 export const detailQuery = z.object({
   answers: wholeNumber(0, 100_000).optional().describe('Only the answers of so many tasks. Default: all.'),
@@ -251,6 +326,7 @@ export const startBody = z
     file: path.optional().describe('A prompt file or agent, relative to the folder in which the server was started.'),
     text: z.string().min(1).optional().describe('The prompt itself, instead of a file.'),
     inputs: z.array(json).max(10_000).optional(),
+    files: z.array(path).max(1_000).optional().describe('Globs; one task for each file. Not with inputs.'),
     vars: z.record(z.string(), json).optional(),
     model: z.string().min(1).max(500).optional(),
     mode: z.string().min(1).max(100).optional(),
@@ -295,6 +371,10 @@ export const approveBody = z.strictObject({
 export const rejectBody = z.strictObject({
   reason: z.string().max(10_000).optional().describe('Passed on to the model.'),
   hunks: hunks.describe('Of a change, only these hunks are rejected, counted from 1.'),
+})
+export const answerBody = z.strictObject({
+  action: z.enum(['accept', 'decline', 'cancel']),
+  content: z.record(z.string(), json).optional().describe('The values of a form, by name; texts are read as typed.'),
 })
 export const noBody = z.looseObject({})
 

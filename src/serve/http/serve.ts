@@ -17,10 +17,12 @@ import { createEventStreams } from './event-stream.ts'
 import { fileRoutes } from './file-routes.ts'
 import { filesRoutes } from './files-routes.ts'
 import { createActiveRuns } from './active-runs.ts'
+import { createInbox } from './inbox.ts'
 import { createListFeed } from './list-feed.ts'
 import type { ComparisonLimits } from './read-runs.ts'
 import { createRunFeeds } from './run-feed.ts'
 import { runsRoutes } from './runs-routes.ts'
+import { createShownRuns } from './shown-run.ts'
 import { openServedWorkspace, type ServingPlace } from './served-workspace.ts'
 import { isSame, type ClientKind } from '../gate.ts'
 import { Refusal, refusalAnswer } from '../refusal.ts'
@@ -87,13 +89,20 @@ export async function serveWorkspace(place: ServingPlace, options: ServeOptions)
   const workers = createWorkerPool({ env, cwd, spare, broker })
   const held = createActiveRuns({ most, workers, broker, place: { cwd, home }, onProblem })
   const streams = createEventStreams()
-  const parts = { served, held, actions: createRunActions(served, held), streams }
+  const shown = createShownRuns(served, held)
+  const parts = { served, held, actions: createRunActions(served, held), streams, shown }
   for (const problem of served.triggerProblems) onProblem(issueText(problem))
   const triggers = await openTriggers({ ...parts, clock, follows: true, onProblem })
   const feeds = createRunFeeds(held)
   const { actions } = parts
   const routes = [
-    ...runsRoutes({ ...parts, feeds, list: createListFeed(served.runs, held), comparison }),
+    ...runsRoutes({
+      ...parts,
+      feeds,
+      list: createListFeed(served, { shown, held }),
+      inbox: createInbox(served, shown, held),
+      comparison,
+    }),
     ...conversationRoutes({
       conversations: createConversations(served, { held, takeWorker: workers.take, mostOpen: most }),
       actions,

@@ -2,6 +2,7 @@ import { BatonError, type ErrorCode, type ErrorDetails, isBatonError, messageOf 
 import type { JsonObject } from '../../base/json.ts'
 import type { ApprovalAnswer, ApprovalRequest } from '../../library/approvals.ts'
 import type { RunOptions } from '../../library/options.ts'
+import type { ServerAnswer, ServerQuestion } from '../../library/server-questions.ts'
 import type { ToldTexts } from './live-texts.ts'
 
 /*
@@ -17,7 +18,7 @@ interface StartJob {
   readonly kind: 'start'
   /** As it is named by the user, or `-p` for a text. */
   readonly file: string
-  readonly options: Pick<RunOptions, 'text' | 'inputs' | 'vars' | 'model' | 'dry' | 'overrides'>
+  readonly options: Pick<RunOptions, 'text' | 'inputs' | 'onFiles' | 'vars' | 'model' | 'dry' | 'overrides'>
   readonly onAsk?: OnAsk
 }
 
@@ -65,6 +66,11 @@ export interface ContinueJob {
 /** An approval request without its signal; `withdrawn` takes the place of that. */
 export type AskedApproval = Omit<ApprovalRequest, 'signal'>
 
+/** A question of an MCP server during a call, with its number among those of its worker. It is not recorded. */
+export type HeldQuestion = DistributiveOmit<ServerQuestion, 'signal'> & { readonly id: string }
+
+type DistributiveOmit<T, Key extends PropertyKey> = T extends unknown ? Omit<T, Key> : never
+
 export type ToWorker =
   /**
    * `isWaiting`: the run is recorded, and stopped before it does anything: it waits for its turn. A worker may record several
@@ -80,6 +86,7 @@ export type ToWorker =
     }
   | { readonly kind: 'stop' }
   | { readonly kind: 'answer'; readonly id: string; readonly answer: ApprovalAnswer }
+  | { readonly kind: 'serverAnswer'; readonly id: string; readonly answer: ServerAnswer }
   /** Whether somebody reads the texts in progress. */
   | { readonly kind: 'listen'; readonly isOn: boolean }
   | { readonly kind: 'granted'; readonly ticket: number }
@@ -92,6 +99,10 @@ export type FromWorker =
   | { readonly kind: 'begun'; readonly id: string; readonly conversation?: string }
   | { readonly kind: 'asked'; readonly request: AskedApproval }
   | { readonly kind: 'withdrawn'; readonly id: string }
+  | { readonly kind: 'serverAsked'; readonly question: HeldQuestion }
+  | { readonly kind: 'serverWithdrawn'; readonly id: string }
+  /** How many tasks its run has. */
+  | { readonly kind: 'planned'; readonly tasks: number }
   | { readonly kind: 'texts'; readonly told: ToldTexts }
   /** The job is done. `error`: why its run could not start, or how it failed. `isLast`: the worker takes no other one. */
   | { readonly kind: 'ended'; readonly error?: SentError; readonly isLast?: true }

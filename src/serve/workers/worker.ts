@@ -3,8 +3,11 @@ import { BatonError } from '../../base/error.ts'
 import { defined } from '../../base/json.ts'
 import { type Chat, type ChatHost, openChat, reopenChat } from '../../chat/chat.ts'
 import type { RunEvent } from '../../event/event.ts'
-import { type ApprovalAnswer, type Approve, approverOf } from '../../library/approvals.ts'
+import { isNested } from '../../event/place.ts'
+import type { ApprovalAnswer, Approve } from '../../library/approvals.ts'
+import { answersOf } from '../../library/options.ts'
 import { begin as beginWork, beginResume, beginRun, type Run } from '../../library/runs.ts'
+import type { AnswerServer, ServerAnswer } from '../../library/server-questions.ts'
 import type { Calling } from '../../wiring/conduct.ts'
 import type { Target } from '../../load/target.ts'
 import { createSharedCalling } from './calling.ts'
@@ -23,6 +26,8 @@ import {
 interface OfJob {
   readonly signal: AbortSignal
   readonly approve: Approve
+  /** Answers questions of MCP servers. */
+  readonly answer: AnswerServer
   readonly calling: Calling
   /** Called with the id of the run once it is recorded. */
   readonly onRecord: (id: string) => void
@@ -46,6 +51,8 @@ const patienceMs = 10 * 60_000
 export async function work({ env, signal }: WorkerOptions): Promise<number> {
   const stopped = new AbortController()
   const questions = new Map<string, (answer: ApprovalAnswer) => void>()
+  const serverQuestions = new Map<string, (answer: ServerAnswer) => void>()
+  let asked = 0
   const calling = createSharedCalling(send)
   const texts = createLiveTexts()
   const teller = createTextTeller(texts, (told) => send({ kind: 'texts', told }))
@@ -71,12 +78,24 @@ export async function work({ env, signal }: WorkerOptions): Promise<number> {
       send({ kind: 'withdrawn', id: request.id })
     })
 
+  const answer: AnswerServer = ({ signal: withdrawn, ...question }) => {
+    const id = String((asked += 1))
+    return new Promise<ServerAnswer>((settle, reject) => {
+      serverQuestions.set(id, settle)
+      send({ kind: 'serverAsked', question: { id, ...question } })
+      withdrawn.addEventListener('abort', () => reject(withdrawn.reason as Error), { once: true })
+    }).finally(() => {
+      serverQuestions.delete(id)
+      send({ kind: 'serverWithdrawn', id })
+    })
+  }
+
   function begin(job: Job, place: Place, given: OfJob): Run | Promise<Run> {
     if (job.kind === 'start') {
       const { file, options, onAsk } = job
-      const { onRecord, ...others } = given
+      const { onRecord, ...others } = answeredBy(given, onAsk)
       const onFolder = (folder: string): void => onRecord(basename(folder))
-      const asking = { ...answering(onAsk), ...(onAsk === 'suspend' ? { onAsk } : {}) }
+      const asking = onAsk === 'suspend' ? { onAsk } : {}
       const prepare = (target: Target): Target => {
         if (target.settings.plugins !== undefined) isUsed = true
         return target
@@ -84,8 +103,8 @@ export async function work({ env, signal }: WorkerOptions): Promise<number> {
       return beginRun(file, { ...options, patienceMs, ...others, ...asking, prepare, onRecord: onFolder }, place)
     }
     if (job.kind === 'resume') {
-      const { onRecord: _, ...others } = given
-      return beginResume(job.id, { overrides: job.overrides, uncertain: job.uncertain, ...others, ...answering(job.onAsk) }, place)
+      const { onRecord: _, ...others } = answeredBy(given, job.onAsk)
+      return beginResume(job.id, { overrides: job.overrides, uncertain: job.uncertain, ...others }, place)
     }
     conversation ??= createConversation(place)
     return conversation.begin(job, given)
@@ -105,12 +124,13 @@ export async function work({ env, signal }: WorkerOptions): Promise<number> {
       send({ kind: 'begun', id, ...(of === undefined ? {} : { conversation: of }) })
     }
     try {
-      const run = await begin(job, { cwd, home, env }, { signal: stop.signal, approve, calling, onRecord })
+      const run = await begin(job, { cwd, home, env }, { signal: stop.signal, approve, answer, calling, onRecord })
       // a resumed run has been recorded before; its first event says that it goes on
       const isRecorded = job.kind === 'resume' || job.kind === 'continue'
       const reading = read(run, (event) => {
         if (isRecorded) onRecord(event.run_id)
         texts.add(event)
+        if (event.type === 'tasks.planned' && !isNested(event)) send({ kind: 'planned', tasks: event.count })
       })
       const { error, notified } = await run.result
       await reading
@@ -146,6 +166,8 @@ export async function work({ env, signal }: WorkerOptions): Promise<number> {
         return stopCurrent()
       case 'answer':
         return questions.get(message.id)?.(message.answer)
+      case 'serverAnswer':
+        return serverQuestions.get(message.id)?.(message.answer)
       case 'listen':
         return teller.listen(message.isOn)
       case 'granted':
@@ -181,8 +203,9 @@ interface Place {
   readonly env: WorkerOptions['env']
 }
 
-function answering(onAsk: OnAsk | undefined): { readonly approve?: Approve } {
-  return onAsk === undefined ? {} : { approve: () => onAsk }
+/** Nobody is asked if it is known what becomes of calls that need approval. */
+function answeredBy({ answer, ...given }: OfJob, onAsk: OnAsk | undefined): Partial<OfJob> & Omit<OfJob, 'answer'> {
+  return onAsk === undefined ? { ...given, answer } : { ...given, approve: () => onAsk }
 }
 
 /** To the server, if it is there. */
@@ -229,10 +252,10 @@ function createConversation(place: Omit<ChatHost, 'what' | 'keepsTaken'>): OpenC
 
   return {
     id: () => chat?.id(),
-    async begin(job, { signal, approve, calling, onRecord }) {
+    async begin(job, { signal, calling, onRecord, ...answers }) {
       const opened = await chatOf(job)
       chat = opened
-      const watching = { approver: approverOf(approve), patienceMs, calling, onBegin: onRecord }
+      const watching = { ...answersOf(answers), patienceMs, calling, onBegin: onRecord }
       return beginWork(signal, (listener, either) =>
         job.kind === 'prompt'
           ? opened.send({ text: job.input }, { ...watching, signal: either }, listener)

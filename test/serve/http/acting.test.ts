@@ -200,6 +200,9 @@ describe('a run of the server', () => {
     const refused = await served.post(`/api/runs/${id}/resume`)
     expect(refused).toMatchObject({ status: 409, body: { error: { code: 'UNCERTAIN' } } })
     const [effect = ''] = /\b1\.\d+/.exec(JSON.stringify(refused.body)) ?? []
+    expect((await served.get(`/api/runs/${id}`)).body['uncertain']).toMatchObject([{ id: effect, kind: 'command' }])
+    // whoever has stopped it knows
+    expect((await served.get('/api/inbox')).body['items']).toEqual([])
     expect(await served.post(`/api/runs/${id}/resume`, { uncertain: [`${effect}=done`] })).toMatchObject({
       status: 202,
     })
@@ -245,7 +248,7 @@ describe('a question', () => {
     const { model, served } = await asked()
     const id = await begun(served, { file: 'ask.md' })
     await waits(served, id)
-    expect(await detailOf(served, id)).toMatchObject({ owned: true, run: { status: 'running' } })
+    expect(await detailOf(served, id)).toMatchObject({ owned: true, run: { status: 'waiting', waits: 1 } })
     expect(await served.post(`/api/runs/${id}/approvals/2/${verdict}`, body)).toMatchObject({ status: 409 })
     expect(await served.post(`/api/runs/${id}/approvals/1/${verdict}`, body)).toEqual({
       status: 200,
@@ -264,7 +267,12 @@ describe('a question', () => {
     await waits(served, id)
     await served.serving.close()
     const again = await serveTree({}, { place: served, env: { BATON_GATEWAY_URL: model.url } })
-    expect(await detailOf(again, id)).toMatchObject({ owned: false, canResume: true, approvals: [{ id: '1' }] })
+    expect(await detailOf(again, id)).toMatchObject({
+      owned: false,
+      canResume: true,
+      run: { status: 'waiting_for_approval' },
+      approvals: [{ id: '1' }],
+    })
     expect(await again.post(`/api/runs/${id}/approvals/1/approve`)).toEqual({ status: 200, body: { open: [] } })
     expect(await again.post(`/api/runs/${id}/resume`)).toMatchObject({ status: 202 })
     await ended(again, id)
