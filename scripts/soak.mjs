@@ -11,6 +11,7 @@
 //                                what was allowed; add --count 5000 --seed 7
 //   npm run soak -- slow         how long host functions take for hostile texts of 1 MB, on both engines; add part of
 //                                a call to select calls
+//   npm run soak -- serve        the load that `baton serve` must carry, with its figures; add --minutes 5 for a shorter end
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -18,7 +19,12 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { register } from 'tsx/esm/api'
 
-const options = { seed: { type: 'string' }, every: { type: 'string' }, count: { type: 'string' } }
+const options = {
+  seed: { type: 'string' },
+  every: { type: 'string' },
+  count: { type: 'string' },
+  minutes: { type: 'string' },
+}
 const { values, positionals } = parseArgs({ options, allowPositionals: true })
 const write = (text) => process.stdout.write(text)
 const [kind, ...rest] = positionals
@@ -29,6 +35,7 @@ else if (kind === 'golden') process.exitCode = await vitest(['test/e2e/golden-ru
 else if (kind === 'fuzz') process.exitCode = await fuzz(rest)
 else if (kind === 'shell') process.exitCode = await shell()
 else if (kind === 'slow') process.exitCode = await slow(rest)
+else if (kind === 'serve') process.exitCode = await serve()
 else process.exitCode = await faults()
 
 async function faults() {
@@ -86,6 +93,13 @@ async function slow(only) {
   register()
   const { slowInputs } = await import('./slow-inputs.mjs')
   return (await slowInputs({ only, write })) === 0 ? 0 : 1
+}
+
+/** Exits with 1 if runs were lost, or memory or latency grew. */
+async function serve() {
+  const { serveLoad } = await import('./serve-load.mjs')
+  const [minutes, count] = [Number(values.minutes ?? 30), Number(values.count ?? 500)]
+  return (await serveLoad({ minutes, count, write })) === 0 ? 0 : 1
 }
 
 /** Exits with 1 if a line ran a program that no rule allows, or one that a rule denies. */

@@ -68,7 +68,10 @@ export interface Outgoing {
 }
 
 /** Observers of a message while it is answered. */
-export type Watching = Pick<Surroundings, 'signal' | 'isAttended' | 'approver' | 'askPerson' | 'unattendedApprover'> &
+export type Watching = Pick<
+  Surroundings,
+  'signal' | 'isAttended' | 'approver' | 'askPerson' | 'unattendedApprover' | 'calling'
+> &
   Pick<StartOptions, 'onAsk' | 'patienceMs'> &
   Pick<ResumeOptions, 'uncertain' | 'isUnattended'> & {
     /** Called with the id of the run once it is recorded. */
@@ -139,10 +142,6 @@ export interface ChatHost extends Place {
   readonly what: string
   /** Whether a message is kept whose run could not begin; not if its sender learns that it was not accepted. */
   readonly keepsTaken: boolean
-  /** The session of the chat from when it was open here before; default: a new one. */
-  readonly session?: SessionResources
-  /** The session goes on after `close`: its owner ends it. */
-  readonly keepsSession?: boolean
 }
 
 export function openChat(host: ChatHost, settings: ChatSettings): Chat {
@@ -190,7 +189,7 @@ export async function reopenChat(host: ChatHost, id: string, changed: Partial<Ch
     const before = await settingsOf(join(runs, from), store.mask)
     const summary = last === undefined ? undefined : await readRunSummary(join(runs, last))
     const calls = Math.max(1, summary?.calls ?? 1)
-    const earlier = host.session === undefined ? readSession(runs, found.id) : undefined
+    const earlier = readSession(runs, found.id)
     if (earlier !== undefined) await endLeft(earlier)
     return createChat(host, {
       settings: { ...(before ?? taken.at(-1)?.settings ?? { overrides: [] }), ...defined(changed) },
@@ -311,7 +310,7 @@ interface Beginning {
 function createChat(host: ChatHost, begin: Beginning): Chat {
   let { settings, lease, id, last, tokens, modelOfFile, taken } = begin
   let compactAt = usualCompactAt
-  const session = host.session ?? createSessionResources(begin.earlier)
+  const session = createSessionResources(begin.earlier)
   const lost = begin.earlier && lossText(begin.earlier)
   let notes: readonly string[] = lost === undefined ? [] : [lost]
 
@@ -328,7 +327,7 @@ function createChat(host: ChatHost, begin: Beginning): Chat {
   }
 
   async function close(): Promise<void> {
-    if (host.keepsSession !== true) await session.close()
+    await session.close()
     release()
   }
 
@@ -471,9 +470,9 @@ function createChat(host: ChatHost, begin: Beginning): Chat {
     },
     async resume(run, watching, listener) {
       const { resumeRun } = await import('../wiring/resume.ts')
-      const { signal, isAttended, approver, askPerson, unattendedApprover, uncertain, isUnattended } = watching
+      const { signal, isAttended, approver, askPerson, unattendedApprover, uncertain, isUnattended, calling } = watching
       const person = defined({ approver, askPerson, unattendedApprover })
-      const looking = { ...person, ...defined({ signal, isAttended, uncertain, isUnattended }) }
+      const looking = { ...person, ...defined({ signal, isAttended, uncertain, isUnattended, calling }) }
       const { env, home } = host
       const { runs } = await begin.store()
       const listed = listChats(runs)

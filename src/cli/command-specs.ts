@@ -464,14 +464,22 @@ export const commandSpecs = {
     words: [],
     flags: {
       port: { kind: 'text', describe: 'listen on this local port (default 0: a free one)' },
-      'max-runs': { kind: 'text', describe: 'maximum number of concurrent runs (default 8)' },
+      'max-runs': {
+        kind: 'text',
+        describe: 'how many runs work at the same time; further ones wait (default 8, or [serve] runs)',
+      },
       open: { kind: 'switch', describe: 'open the page in the browser' },
+      once: {
+        kind: 'text',
+        describe: 'no server: start this trigger by hand, wait for its run, and end with its exit code',
+      },
       model: { kind: 'text', short: 'm', describe: 'model of the runs that are started without naming one' },
       timeout,
     },
     examples: [
       ['baton serve --open', 'open the page with the runs of this workspace'],
       ['baton serve --port 7700 --json', 'for a program: print the address as one line of JSON'],
+      ['baton serve --once nightly', 'start the [[trigger]] with this name now'],
     ],
   },
   notify: {

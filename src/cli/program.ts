@@ -13,6 +13,8 @@ export async function runProgram(given: readonly string[], io: CommandIo): Promi
     const { completeCommand } = await import('./commands/completion.ts')
     return completeCommand(given.slice(1), io)
   }
+  // the process of a run of `baton serve`: src/serve/workers/pool.ts starts it
+  if (given[0] === '__worker') return (await import('../serve/workers/worker.ts')).work(io)
   const args = joinValues(given)
   const call = parseQuickly(args)
   if (call !== undefined) return runLine(call.command, call, io)

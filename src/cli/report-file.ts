@@ -1,25 +1,13 @@
 import { readFileSync, appendFileSync } from 'node:fs'
-import { basename, extname, resolve } from 'node:path'
-import { shellWord } from '../base/command.ts'
+import { extname, resolve } from 'node:path'
 import { BatonError, messageOf } from '../base/error.ts'
 import { realPath, replaceFile } from '../base/files.ts'
 import { refuseEscapingLink } from '../base/link-escape.ts'
 import { safeJson } from '../base/terminal-text.ts'
 import { findWorkspace, type Surroundings } from '../config/locate.ts'
-import { findingsIn, reportOptions } from '../history/report.ts'
-import { failureOf } from '../history/recorded.ts'
-import { readRunSummary } from '../history/run-list.ts'
-import { withView } from '../history/run-view.ts'
-import { chatPlaceOf } from '../journal/chat-place.ts'
-import { summaryIn } from '../journal/index-file.ts'
-import { readRunState } from '../journal/run-state.ts'
-import { noMask } from '../journal/secrets.ts'
-import { openFileRecords } from '../journal/source.ts'
-import { isResumed } from '../render/runs.ts'
-import type { NextStep, Report, ReportChange } from '../render/report/report.ts'
+import { readRunReport } from '../report/read-report.ts'
+import type { Report } from '../report/report.ts'
 import type { Paint } from '../render/style.ts'
-import { fileDiffs } from '../undo/diff.ts'
-import { openChanges } from '../undo/open-changes.ts'
 import type { RunReport } from '../wiring/conduct.ts'
 import { type GlobalFlags, usageError } from './command.ts'
 import type { CommandIo } from './io.ts'
@@ -131,98 +119,12 @@ export async function reportRun(
   }
 }
 
-/** The report of the run in a folder. Secrets are shown by name. */
-export async function readReport(
+/** The report of the run in a folder, with commands for the place that the flags name. Secrets are shown by name. */
+export function readReport(
   folder: string,
   { flags, workspace }: { readonly flags: Pick<GlobalFlags, 'chdir' | 'env' | 'config'>; readonly workspace: string },
 ): Promise<Report> {
-  const id = basename(folder)
-  const run = await readRunSummary(folder, { known: summaryIn(folder) })
-  if (run === undefined) throw new BatonError('USAGE', `run ${id} cannot be read`, { hint: 'See baton runs.' })
-  const seen = await readRunState(folder)
-  const hint = hintOf(folder, seen?.end)
-  const findings = await withView(folder, reportOptions, (view) => findingsIn(view, run, hint))
-  const changes = await changesOf(folder)
-  const command = (words: string): string => `baton ${withPlace(words, flags)}`
-  const chat = chatPlaceOf(seen?.start?.facts)
-  const next = nextSteps({ ...findings, changes, chat: chat?.id }).map(({ what, command: words }) => ({
-    what,
-    command: command(words),
-  }))
-  return { ...findings, workspace, changes, next }
-}
-
-/** What the error that ended a run recommends. */
-function hintOf(
-  folder: string,
-  end: NonNullable<Awaited<ReturnType<typeof readRunState>>>['end'] | undefined,
-): string | null {
-  if (end === undefined) return null
-  const source = openFileRecords(folder, { mask: noMask })
-  try {
-    return failureOf(end, source)?.hint ?? null
-  } finally {
-    source.close()
-  }
-}
-
-/** The net changes with their line counts. A run whose contents cannot be read has none. */
-async function changesOf(folder: string): Promise<readonly ReportChange[]> {
-  const made: ReportChange[] = []
-  try {
-    const { changes, contents } = await openChanges(folder, noMask)
-    for (const { path, kind, from, diff } of fileDiffs(changes, contents)) {
-      made.push({ path, kind, ...(from === undefined ? {} : { from }), ...countLines(diff) })
-    }
-  } catch (error) {
-    // a damaged record is counted in the report
-    if (!(error instanceof BatonError)) throw error
-  }
-  const { readLeftOut } = await import('./commands/runs-show.ts')
-  for (const { diff } of await readLeftOut(folder, noMask)) {
-    for (const part of diff.split(/^(?=diff --git )/m)) {
-      const path = /^diff --git a\/.* b\/(.*)$/m.exec(part)?.[1]
-      if (path !== undefined) made.push({ path, kind: 'not applied', ...countLines(part) })
-    }
-  }
-  return made
-}
-
-function countLines(diff: string): Pick<ReportChange, 'added' | 'removed'> {
-  const body = diff.slice(Math.max(0, diff.indexOf('\n@@')))
-  if (!body.includes('\n@@'))
-    return /^(?:Binary files|.* differ: )/m.test(diff) ? { added: null, removed: null } : { added: 0, removed: 0 }
-  const lines = body.split('\n')
-  const count = (sign: string): number => lines.filter((line) => line.startsWith(sign)).length
-  return { added: count('+'), removed: count('-') }
-}
-
-function nextSteps(
-  report: Pick<Report, 'run' | 'waiting' | 'uncertain' | 'failures' | 'changes'> & {
-    readonly chat: string | undefined
-  },
-): readonly NextStep[] {
-  const { run, waiting, uncertain, failures, changes, chat } = report
-  const { id, status } = run
-  const steps: NextStep[] = []
-  const add = (what: string, command: string): void => void steps.push({ what, command })
-  if (waiting.length > 0) {
-    const call = waiting.length === 1 ? '' : ' --all'
-    add('approve', `approve ${id}${call}`)
-    add('reject', `reject ${id}${call} --reason TEXT`)
-  } else if (chat !== undefined) add('continue', `chat --resume ${chat}`)
-  else if (status !== 'done' && status !== 'skipped' && status !== 'running' && isResumed(run)) {
-    const choices = uncertain.filter(({ resume }) => resume === 'choice').map((one) => ` --uncertain ${one.id}=redo`)
-    add('resume', `resume ${id}${choices.join('')}`)
-  }
-  const failed = failures.find(({ place }) => place !== '')
-  if (failed !== undefined) add('see the failure', `runs show ${id} --place ${shellWord(failed.place)}`)
-  if (changes.some(({ kind }) => kind !== 'not applied')) {
-    add('see the changes', `runs show ${id} --diff`)
-    add('undo', `undo ${id}`)
-  }
-  if (steps.length === 0) add('see the parts', `runs show ${id}`)
-  return steps
+  return readRunReport(folder, { workspace, command: (words) => `baton ${withPlace(words, flags)}` })
 }
 
 /** The text of a report. `json`: one object, indented. */
@@ -236,11 +138,11 @@ export async function reportText(
 ): Promise<string> {
   switch (format) {
     case 'text':
-      return (await import('../render/report/report.ts')).textReport(report, { paint, lines })
+      return (await import('../report/report.ts')).textReport(report, { paint, lines })
     case 'markdown':
-      return (await import('../render/report/markdown.ts')).markdownReport(report)
+      return (await import('../report/markdown.ts')).markdownReport(report)
     case 'html':
-      return (await import('../render/report/html.ts')).htmlReport(report)
+      return (await import('../report/html.ts')).htmlReport(report)
     case 'json':
       return `${safeJson(report, 2)}\n`
   }

@@ -165,17 +165,26 @@ export async function variablesFromFlags(
       hint: `Omit it, or add [input.${first}] to the front matter.`,
     })
   }
-  const given = [...texts].map(([name, text]): [string, Json] => {
-    const variable = variables.find((known) => known.name === name)
-    return [name, variable === undefined ? text : readValue(text, variable)]
-  })
-  const { values, problems } = fillVariables(variables, Object.fromEntries(given))
+  const { values, problems } = fillFromTexts(texts, variables)
   const missing = problems.flatMap((problem) => (problem.kind === 'missing' ? [problem.variable] : []))
   throwIssues([
     ...problems.flatMap((problem) => refusal(problem, document)),
     ...(await Promise.all(missing.map((variable) => missingIssue(variable, missing, document)))),
   ])
   return values
+}
+
+/** What `--var name=value` gives to variables, and what is wrong with it. @throws BatonError USAGE as `variablesFromFlags` */
+export function fillFromFlags(flags: readonly string[], variables: readonly InputVariable[]): FilledVariables {
+  return fillFromTexts(splitFlags(flags), variables)
+}
+
+function fillFromTexts(texts: ReadonlyMap<string, string>, variables: readonly InputVariable[]): FilledVariables {
+  const given = [...texts].map(([name, text]): [string, Json] => {
+    const variable = variables.find((known) => known.name === name)
+    return [name, variable === undefined ? text : readValue(text, variable)]
+  })
+  return fillVariables(variables, Object.fromEntries(given))
 }
 
 function splitFlags(flags: readonly string[]): ReadonlyMap<string, string> {

@@ -89,7 +89,8 @@ function joined(before: SourcedValue | undefined, next: SourcedValue): SourcedVa
   const { path, value, layer } = next
   const [key = '', inner] = path.map(String)
   const rule = orderOf(key, inner)?.rule
-  const list = rule === 'added' ? added(before.value, value) : withOthers(before.value, value, layer)
+  const isAdded = rule === 'added' || reserved.get(key)?.isAppended === true
+  const list = isAdded ? added(before.value, value) : withOthers(before.value, value, layer)
   const own = before.layer.origin.kind === 'user' ? before : before.under
   const isFolder = layer.origin.kind === 'workspace' || layer.origin.kind === 'front matter'
   const isLimited = layer.isAipack === true || (rule !== 'free' && rule !== undefined)

@@ -23,6 +23,8 @@ import { isOnNetwork } from '../journal/network.ts'
 import { checkWritable } from '../journal/writable.ts'
 import { receiversOf } from '../config/deliver-notice.ts'
 import { describeOrigins } from '../config/layers.ts'
+import { loadTargetConfig } from '../config/target-config.ts'
+import { issueText } from '../settings/issue.ts'
 import { readBaseUrl, readBaseUrlVariable } from '../model/base-url.ts'
 import { builtInProviders, gatewayKeyEnv, gatewayUrlEnv } from '../model/builtin.ts'
 import { gatewayTarget, isKey, type ModelChoice, type ModelSources, readVariable } from '../model/choice.ts'
@@ -58,6 +60,7 @@ export async function examine(input: DoctorInput): Promise<readonly Check[]> {
     ...(config.isValid ? await checkAgents(input, workspace) : []),
     ...(await mcpChecks(input, config)),
     ...checkNotify(input, settings),
+    ...(await checkTriggers(input)),
     ...(await checkSpending(input, config)),
     checkRuns(input, { settings, workspace }),
     ...(await checkLeft(input, { settings, workspace })),
@@ -76,6 +79,19 @@ function checkNotify({ env }: DoctorInput, { notify }: Settings): readonly Check
   if (missing !== undefined)
     return [fail('notify', `${missing} is not set`, 'Set it, or change [notify] in your config file.')]
   return [ok('notify', `${receivers.join(' and ')}; baton notify --test sends a notice`)]
+}
+
+/** What baton serve would start, and what is wrong with it. */
+async function checkTriggers({ cwd, env, home }: DoctorInput): Promise<readonly Check[]> {
+  const config = await loadTargetConfig({ cwd, env, home, flags: { overrides: [] } }).catch(() => undefined)
+  if (config === undefined || config.layers.every(({ values }) => values['trigger'] === undefined)) return []
+  const { readTriggers } = await import('../config/triggers.ts')
+  const { triggers, problems } = await readTriggers(config, { env, home })
+  if (problems.length > 0)
+    return problems.map(({ severity, ...issue }) =>
+      (severity === 'error' ? fail : warn)('trigger', issueText(issue), issue.hint),
+    )
+  return [ok('trigger', `${triggers.map(({ name }) => name).join(', ')}; baton serve follows them`)]
 }
 
 /** What runs have cost, where that is limited. */

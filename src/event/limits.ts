@@ -8,6 +8,9 @@ export const defaultRounds = 200
 /** The same in runs of older versions, in which a message ended there as if it were answered. */
 export const legacyDefaultRounds = 25
 
+/** Maximum number of concurrent model requests, over all runs of a process, or of a server. */
+export const mostModelRequests = 1024
+
 /** The cause of an error of a model that wanted to go on at a limit of its requests. */
 export const roundLimit = { kind: 'round-limit' } as const
 

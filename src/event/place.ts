@@ -343,3 +343,10 @@ function numbered(token: string): { readonly index: number; readonly name: strin
   const colon = token.indexOf(':')
   return { index: Number(token.slice(0, colon)), name: decoded(token.slice(colon + 1)) }
 }
+
+/** True for an event inside an agent: tasks and rounds of a nested prompt file do not count as those of the run. */
+export function isNested({ agent }: { readonly agent: string }): boolean {
+  return agent
+    .split('/')
+    .some((name) => ['pre', 'pre_task', 'post_task', 'post', 'ask', 'agent', 'step'].includes(name))
+}

@@ -28,9 +28,12 @@ export const answersOnly: ViewOptions = {
   keeps: (place) => roundOfTask(place) !== undefined || agentPlace.test(place),
 }
 
-/** The answers of a run: those of all tasks in its last round or iteration. Secrets are shown by name. */
-export function answersIn(view: RunView): Answers {
-  return { ...promptIn(view), answers: [...taskAnswers(view), ...agentAnswers(view)] }
+/**
+ * The answers of a run: those of all tasks in its last round or iteration, or of the first `most` tasks. Secrets are
+ * shown by name.
+ */
+export function answersIn(view: RunView, most = Number.POSITIVE_INFINITY): Answers {
+  return { ...promptIn(view), answers: [...taskAnswers(view, most), ...agentAnswers(view)] }
 }
 
 function promptIn({ start, sources, source }: RunView): Omit<Answers, 'answers'> {
@@ -53,7 +56,7 @@ function askedIn(facts: unknown): string | null {
   return typeof asked === 'string' ? asked : null
 }
 
-function taskAnswers({ root, source }: RunView): readonly Answer[] {
+function taskAnswers({ root, source }: RunView, most: number): readonly Answer[] {
   const tasks = [...nodesIn(root)].flatMap(({ place, begin = 0, done = 0 }) => {
     const round = roundOfTask(place)
     return round === undefined ? [] : [{ place, round, done, latest: Math.max(begin, done) }]
@@ -62,6 +65,7 @@ function taskAnswers({ root, source }: RunView): readonly Answer[] {
   return tasks
     .filter(({ round, done }) => round === last?.round && done > 0)
     .toSorted((one, other) => taskNumber(one.place) - taskNumber(other.place))
+    .slice(0, most)
     .flatMap(({ done }) => answerIn(valueAt(done, source)))
 }
 

@@ -92,22 +92,26 @@ function isShown({ begin, started, shows }: RunNode): boolean {
   return begin !== undefined || started !== undefined || shows.length > 0
 }
 
+/** What was spent at and below a part. */
+export type SpentView = Pick<PartView, 'duration_ms' | 'calls' | 'tokens' | 'cost_usd'>
+
+export function spentAt(node: RunNode, context: ViewContext): SpentView {
+  const { paid } = node
+  return { duration_ms: durationOf(node, context), calls: paid.calls, tokens: tokenTotals(paid), cost_usd: paid.usd }
+}
+
 /** A part with everything below it. */
 function viewNode(node: RunNode, context: ViewContext): PartView {
   const { source } = context
-  const { place, paid, uses } = node
+  const { place, uses } = node
   const failure = failureIn(node, source)
   const { error, error_place } = failure === undefined ? noError : errorView(failure.message, failure.place)
-  const { calls, usd } = paid
   return {
     place,
     kind: startedOf(node, source)?.kind ?? boundaryAt(place).kind,
     text: textOf(node, source),
     status: statusOf(node, source),
-    duration_ms: durationOf(node, context),
-    calls,
-    tokens: tokenTotals(paid),
-    cost_usd: usd,
+    ...spentAt(node, context),
     shows: viewShows(node.shows, source),
     uses: Object.fromEntries(uses),
     error,

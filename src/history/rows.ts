@@ -1,3 +1,4 @@
+import { isObject } from '../base/json.ts'
 import type { Spent } from '../event/meter.ts'
 import { isWithin, originText, placeAround } from '../event/place.ts'
 import { beginning, type Position } from '../journal/follow.ts'
@@ -7,7 +8,16 @@ import { boundaryAt } from './boundary-kinds.ts'
 import { describeEffect } from './node-view.ts'
 import { isPartial, valueOf } from './recorded.ts'
 
-export const rowStates = ['running', 'done', 'partial', 'failed', 'suspended', 'skipped', 'interrupted'] as const
+export const rowStates = [
+  'running',
+  'done',
+  'partial',
+  'failed',
+  'suspended',
+  'skipped',
+  'interrupted',
+  'rejected',
+] as const
 
 /** One started item of a run, for those who follow it: a boundary or an effect. */
 export interface Row {
@@ -18,7 +28,7 @@ export interface Row {
   readonly kind: string
   /** What it is about, at most 200 characters. Empty if the place says everything. */
   readonly text: string
-  /** `interrupted`: it has not ended, and no process is working on it. */
+  /** `interrupted`: it has not ended, and no process is working on it. `rejected`: an approval that was refused. */
   readonly state: (typeof rowStates)[number]
   /** Milliseconds since 1970. */
   readonly start: number
@@ -47,9 +57,9 @@ export interface RowTable {
   readonly latest: () => Position
   /**
    * The place of the running model call of an agent, by the place of the agent in its events; undefined: none is
-   * running.
+   * running that has started at this time or later, in milliseconds since 1970.
    */
-  readonly callIn: (agent: string) => string | undefined
+  readonly callIn: (agent: string, since: number) => string | undefined
   /**
    * The unfinished rows, in the state a process leaves them in if it exits now. Not stored: a later process may
    * continue.
@@ -109,7 +119,9 @@ export function createRowTable(source: Pick<RecordSource, 'value'>): RowTable {
   }
 
   function end(record: RecordOf<'ended'>, position: Position): void {
-    const state = record.status === 'ok' ? 'done' : record.status === 'error' ? 'failed' : 'interrupted'
+    const ended = record.status === 'ok' ? 'done' : record.status === 'error' ? 'failed' : 'interrupted'
+    const isDecided = record.status === 'ok' && record.kind === 'approval'
+    const state = isDecided ? decisionState(valueOf(record.value, source)) : ended
     const spent = valueOf(record.spent, source)
     change(record.p, { state, end: record.t, ...paidBy(Array.isArray(spent) ? spent : []) }, position)
   }
@@ -166,8 +178,11 @@ export function createRowTable(source: Pick<RecordSource, 'value'>): RowTable {
       return all.slice(all.findLastIndex(({ changed }) => changed <= position) + 1)
     },
     latest: () => latest,
-    callIn(agent) {
-      const calls = [...running].filter((place) => rows.get(place)?.row.kind === 'model')
+    callIn(agent, since) {
+      const calls = [...running].filter((place) => {
+        const row = rows.get(place)?.row
+        return row?.kind === 'model' && row.start >= since
+      })
       const inside = calls
         .map((place) => ({ place, origin: originText(place) }))
         .filter(({ origin }) => isWithin(origin, agent))
@@ -200,6 +215,15 @@ function stateOfLeft(rows: ReadonlyMap<string, PlacedRow>, places: readonly stri
     if (around.suspended.has(place)) return 'suspended'
     return around.failed.has(place) ? 'failed' : 'interrupted'
   }
+}
+
+/** What became of an approval: only some hunks of a change may have been accepted. */
+function decisionState(decision: unknown): Row['state'] {
+  if (decision === 'deny') return 'rejected'
+  if (!isObject(decision)) return 'done'
+  if ('remark' in decision) return 'rejected'
+  const hunks = decision['hunks']
+  return Array.isArray(hunks) ? (hunks.length === 0 ? 'rejected' : 'partial') : 'done'
 }
 
 /** The total usage of all tries of one call. */

@@ -1,4 +1,5 @@
 import { isObject } from '../base/json.ts'
+import { unifiedDiff } from '../base/unified-diff.ts'
 import { summaryIn } from '../journal/index-file.ts'
 import type { RecordSource } from '../journal/source.ts'
 import type { Location } from '../journal/tree.ts'
@@ -13,9 +14,9 @@ import {
   promptText,
   valueOf,
 } from './recorded.ts'
-import { endedOf, startedOf } from './node-view.ts'
+import { endedOf, endOf, type SpentView, spentAt, startedOf } from './node-view.ts'
 import { readRunSummary } from './run-list.ts'
-import { everything, type RunNode, type RunView, withView } from './run-view.ts'
+import { everything, findNode, nodesIn, type RunNode, type RunView, withView } from './run-view.ts'
 
 /** A difference between two runs. `before` and `after` are null if that run lacks it. */
 export interface Difference {
@@ -24,6 +25,22 @@ export interface Difference {
   readonly place: string
   readonly before: string | null
   readonly after: string | null
+}
+
+/** The hunks of a unified diff from one text to the other, by lines. Ends without a newline. */
+export function changedLines(before: string, after: string): string {
+  const isShort = !before.includes('\n') && !after.includes('\n')
+  if (isShort) return `-${before}\n+${after}`
+  // without the file header, because the title already names the texts
+  return unifiedDiff(before, after, { from: '', to: '' }).trimEnd().split('\n').slice(2).join('\n')
+}
+
+/** A difference as the page shows it. */
+export interface ShownDifference extends Difference {
+  /** The changed lines, if both runs have it. */
+  readonly diff: string | null
+  /** For the answer of a model: what its call took. */
+  readonly spent?: { readonly before: SpentView | null; readonly after: SpentView | null }
 }
 
 /** A call with more characters is shown on several lines. */
@@ -141,11 +158,33 @@ function isTime(record: CallRecord | undefined): boolean {
   return /^(?:aip\.time\.|math\.randomseed$)/.test(record?.name ?? '')
 }
 
-/** Two runs and their differences as JSON. For a thread of its own: a large text also takes long to make. */
+/**
+ * Two runs and their differences as JSON, with the best score of each: null without scores. For a thread of its own: a
+ * large text also takes long to make.
+ */
 export async function comparisonJson(before: string, after: string): Promise<string> {
   const summaryOf = (folder: string) => readRunSummary(folder, { known: summaryIn(folder) })
-  const differences = await withView(before, everything, (one) =>
-    withView(after, everything, (other) => [...compareRuns(one, other)]),
+  const compared = await withView(before, everything, (one) =>
+    withView(after, everything, (other) => ({
+      differences: [...compareRuns(one, other)].map((difference) => shown(difference, [one, other])),
+      scores: { before: bestScore(one), after: bestScore(other) },
+    })),
   )
-  return JSON.stringify({ before: await summaryOf(before), after: await summaryOf(after), differences })
+  return JSON.stringify({ before: await summaryOf(before), after: await summaryOf(after), ...compared })
+}
+
+function shown(difference: Difference, views: Sides<RunView>): ShownDifference {
+  const { kind, place, before, after } = difference
+  const diff = before === null || after === null ? null : changedLines(before, after)
+  if (kind !== 'answer') return { ...difference, diff }
+  const [one, other] = eachOf(views, (view) => {
+    const node = findNode(view.root, place)
+    return node === undefined ? null : spentAt(node, view)
+  })
+  return { ...difference, diff, spent: { before: one, after: other } }
+}
+
+function bestScore({ root, source }: RunView): number | null {
+  const scores = [...nodesIn(root)].flatMap((node) => endOf(node, source)?.score ?? [])
+  return scores.length === 0 ? null : Math.max(...scores)
 }

@@ -11,6 +11,8 @@ import { createRunTotals, type RunTotals } from './run-totals.ts'
 
 export interface ListOptions {
   readonly limit: number
+  /** Only this many of the newest runs are looked at. Default: all. */
+  readonly newest?: number
   /** Decides which runs are listed. Called in any order. */
   readonly fits: (run: Pick<RunSummary, 'id' | 'status' | 'file'>) => boolean
   /** Kept by a process that lists the same runs again and again. */
@@ -23,8 +25,9 @@ export interface ListOptions {
 const readAtOnce = 16
 
 /** The runs of a folder, newest first, with their current state. */
-export async function* listRuns(runs: string, { limit, ...options }: ListOptions): AsyncGenerator<RunSummary> {
-  const { ids, summaries } = readIndex(runs)
+export async function* listRuns(runs: string, { limit, newest, ...options }: ListOptions): AsyncGenerator<RunSummary> {
+  const { ids: all, summaries } = readIndex(runs)
+  const ids = all.slice(0, newest)
   let left = limit
   for (let index = 0; index < ids.length; index += readAtOnce) {
     const some = ids.slice(index, index + readAtOnce)
@@ -39,7 +42,7 @@ export async function* listRuns(runs: string, { limit, ...options }: ListOptions
   }
 }
 
-interface SummaryOptions extends Partial<Omit<ListOptions, 'limit'>> {
+interface SummaryOptions extends Partial<Omit<ListOptions, 'limit' | 'newest'>> {
   /** From the index; only valid until the run is resumed. */
   readonly known?: RunSummary | undefined
 }
@@ -62,14 +65,14 @@ export async function readRunSummary(
   const seen = await readRunState(folder)
   const id = basename(folder)
   const file = seen?.start?.file ?? known?.file ?? ''
+  const isRunning = seen?.isRunning === true
   const stood = seen?.end === undefined ? 'interrupted' : statusOf(seen.end.stop)
-  const status = seen?.isRunning === true ? 'running' : stood
-  if (!fits({ id, status, file })) return undefined
+  // whether it waits is in its records
+  if (!isRunning && !fits({ id, status: stood, file })) return undefined
   const times = seen?.times ?? { started: startedAt(id), ended: startedAt(id), worked: 0, epochs: 0 }
-  const { gapsMs, ...totals } =
-    seen === undefined
-      ? { tasks: { done: 0, failed: 0, skipped: 0 }, calls: 0, tokens: { input: 0, output: 0, cached: 0 }, gapsMs: 0 }
-      : await kept.read(folder, seen)
+  const { gapsMs, open, ...totals } = seen === undefined ? nothing : await kept.read(folder, seen)
+  const status = !isRunning ? stood : open > 0 ? 'waiting' : 'running'
+  if (isRunning && !fits({ id, status, file })) return undefined
   const target = targetOf(seen?.start, file)
   const result = { id, target, status, exit: 0, repeated: 0, cost_usd: 0, models: [], ...totals }
   // the last process of an ended run has recorded those of the processes before
@@ -84,7 +87,17 @@ export async function readRunSummary(
     exit: null,
     ...(status === 'interrupted' && isRefused ? { resumable: false } : {}),
     ...(isNew ? { begun: false } : {}),
+    ...(status === 'waiting' ? { waits: open } : {}),
   }
+}
+
+/** The totals of a run without a journal. */
+const nothing = {
+  tasks: { done: 0, failed: 0, skipped: 0 },
+  calls: 0,
+  tokens: { input: 0, output: 0, cached: 0 },
+  gapsMs: 0,
+  open: 0,
 }
 
 function targetOf(start: RunState['start'], file: string): RunSummary['target'] {

@@ -23,7 +23,7 @@ export interface RunTotals {
   readonly read: (
     folder: string,
     seen: Pick<RunState, 'end' | 'isRunning'>,
-  ) => Promise<Totals & { readonly gapsMs: number }>
+  ) => Promise<Totals & Pick<Counted, 'gapsMs' | 'open'>>
   /** The run has a summary now. */
   readonly forget: (folder: string) => void
 }
@@ -48,10 +48,10 @@ export function createRunTotals(files: FilePort = nodeFiles): RunTotals {
     async read(folder, { end, isRunning }) {
       const source = openFileRecords(folder, { mask: noMask, files })
       try {
-        const { paid, begun, done, skipped, gapsMs } = await countOf(folder).read(isRunning)
+        const { paid, begun, done, skipped, gapsMs, open } = await countOf(folder).read(isRunning)
         const tasks = { done, failed: end === undefined ? 0 : begun, skipped }
         const { calls, usd: cost_usd, models } = paid
-        const totals = { tasks, calls, tokens: tokenTotals(paid), cost_usd, models, gapsMs }
+        const totals = { tasks, calls, tokens: tokenTotals(paid), cost_usd, models, gapsMs, open }
         const failure = end && failureOf(end, source)
         return failure === undefined ? totals : { ...totals, ...errorView(failure.message, failure.place) }
       } catch (error) {
@@ -73,6 +73,8 @@ interface Counted {
   readonly skipped: number
   /** The gaps of processes that have not recorded how long they worked. */
   readonly gapsMs: number
+  /** The approvals that the newest process waits for. */
+  readonly open: number
 }
 
 /** Counts the records of one run again and again. */
@@ -157,6 +159,20 @@ function goesOn(before: readonly SeenFile[], now: readonly SeenFile[]): boolean 
   })
 }
 
+/** How many approvals the newest process of a run waits for, from the records of the run in their order. */
+export function createWaits(): { readonly add: (record: JournalRecord) => void; readonly count: () => number } {
+  const open = new Set<string>()
+  return {
+    add(record) {
+      // a later process asks again
+      if (record.k === 'seg') open.clear()
+      else if (record.k === 'started' && record.kind === 'approval') open.add(record.p)
+      else if (record.k === 'ended') open.delete(record.p)
+    },
+    count: () => open.size,
+  }
+}
+
 /** Counts what the records of a run report, in their order. */
 interface Counting {
   readonly add: (record: JournalRecord, source: Pick<RecordSource, 'value'>) => void
@@ -166,11 +182,13 @@ interface Counting {
 function createCounting(): Counting {
   const tasks = new Map<string, 'begun' | 'done' | 'skipped' | 'suspended'>()
   const gaps = new Map<number, number>()
+  const waits = createWaits()
   let paid = noPaid
   let round = ''
   const count = (wanted: string): number => [...tasks.values()].filter((status) => status === wanted).length
   return {
     add(record, source) {
+      waits.add(record)
       if (record.k === 'ended') {
         for (const spent of (source.value(record.spent) ?? []) as readonly Spent[]) paid = addPaid(paid, spent)
         return
@@ -195,6 +213,7 @@ function createCounting(): Counting {
       done: count('done'),
       skipped: count('skipped'),
       gapsMs: [...gaps.values()].reduce((sum, ms) => sum + ms, 0),
+      open: waits.count(),
     }),
   }
 }

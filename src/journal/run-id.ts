@@ -54,6 +54,14 @@ export function stateFolder({ env, home }: Pick<RunsFolderOptions, 'env' | 'home
   return join(base, 'baton')
 }
 
+/** Where the state of the triggers of a workspace is kept. Creates nothing. */
+export function triggersFolder(around: Pick<RunsFolderOptions, 'env' | 'home'>, workspace: string): string {
+  return join(stateFolder(around), 'triggers', workspaceId(workspace))
+}
+
+/** In this folder: the process that follows the triggers of a workspace, while there is one. */
+export const triggersOwner = 'owner.json'
+
 function givenRuns(runsDir: string, home: string, workspace: string): string {
   return runsDir.startsWith('~/') ? join(home, runsDir.slice(2)) : resolve(workspace, runsDir)
 }

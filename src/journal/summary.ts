@@ -1,8 +1,11 @@
 import { isObject, type JsonObject } from '../base/json.ts'
 import type { RunStopReason } from '../event/event.ts'
 
-/** The state of a run. `interrupted`: its process is gone and wrote no end; `running`: its process is alive. */
-export type RunStatus = Exclude<RunStopReason, 'error'> | 'failed' | 'interrupted' | 'running'
+/**
+ * The state of a run. `interrupted`: its process is gone and wrote no end; `running`: its process is alive; `waiting`:
+ * the same, and it waits for a person's answer.
+ */
+export type RunStatus = Exclude<RunStopReason, 'error'> | 'failed' | 'interrupted' | 'running' | 'waiting'
 
 export const runStatuses: readonly RunStatus[] = [
   'done',
@@ -16,7 +19,21 @@ export const runStatuses: readonly RunStatus[] = [
   'waiting_for_approval',
   'interrupted',
   'running',
+  'waiting',
 ]
+
+/** `queued`: of a run that waits for its turn in a server. That is not recorded. */
+export type ShownStatus = RunStatus | 'queued'
+
+export const shownStatuses: readonly ShownStatus[] = [...runStatuses, 'queued']
+
+/** A run as a server shows it. */
+export type ShownSummary = Omit<RunSummary, 'status'> & { readonly status: ShownStatus }
+
+/** Whether a process works on a run in this state or waits in it, or will do so when it is its turn. */
+export function isActive(status: ShownStatus): boolean {
+  return status === 'running' || status === 'waiting' || status === 'queued'
+}
 
 /**
  * The contents of `summary.json` and of a line of `index.jsonl`, and the output of `baton runs --json`. Additive
@@ -58,6 +75,8 @@ export interface RunSummary {
   readonly degraded?: true
   /** False: its process was killed before it recorded anything, so nothing was done. Omitted otherwise. */
   readonly begun?: false
+  /** How many answers it waits for. Only of a run that is waiting. */
+  readonly waits?: number
   /** It planned changes of files, which `baton apply` has not made. Omitted otherwise. */
   readonly not_applied?: true
 }

@@ -6,7 +6,7 @@ import type { RunEvent } from '../event/event.ts'
 import { findRun } from '../journal/find-run.ts'
 import { unfinishedRun } from '../journal/index-file.ts'
 import { runsFolder } from '../journal/run-id.ts'
-import { startRun } from '../runner.ts'
+import { type StartOptions, startRun } from '../runner.ts'
 import type { RunCause, WatchControls, WatchMessage } from '../watch/session.ts'
 import type { RunReport } from '../wiring/conduct.ts'
 import {
@@ -83,13 +83,20 @@ function stopped(): BatonError {
   return new BatonError('ABORTED', 'the run was stopped', { hint: 'resume() continues it.' })
 }
 
-export function beginRun(file: string, options: RunOptions, place: Required<PlaceOptions>): Run {
+/** What a process gives to a run that it starts for another one. */
+type OfProcess = Pick<StartOptions, 'calling' | 'onRecord' | 'prepare'>
+
+export function beginRun(file: string, options: RunOptions & OfProcess, place: Required<PlaceOptions>): Run {
   return begin(options.signal, (listener, signal) =>
     startRun(file, { ...startOptions(options, place), signal }, listener),
   )
 }
 
-export function beginResume(run: string, options: ResumeOptions, place: Required<PlaceOptions>): Run {
+export function beginResume(
+  run: string,
+  options: ResumeOptions & Pick<OfProcess, 'calling'>,
+  place: Required<PlaceOptions>,
+): Run {
   return begin(options.signal, async (listener, signal) => {
     const { budget, timeout, overrides: given, approve, answer, ...choices } = options
     const overrides = overridesFor({ budget, timeout, overrides: given })

@@ -18,7 +18,7 @@ import type { StrategyLoader } from './strategy.ts'
 
 /** The inputs of a run from the command line. */
 export interface GivenInputs {
-  /** `-i`: texts. Through the API, agents may also get other values. */
+  /** `-i`: texts. Through the API, also other values. */
   readonly texts: readonly Json[]
   /** `-f`: globs, relative to `cwd`. */
   readonly globs: readonly string[]
@@ -82,15 +82,6 @@ function listInputs(
       const path = displayPath(workspace, absolute)
       return luaToJson(fileInfo(path, statusAt(allowedPath('read', absolute, { context, allow }))))
     })
-  })
-}
-
-/** The inputs of a prompt file. @throws BatonError USAGE for inputs that are not text */
-export function textInputs({ texts }: Pick<GivenInputs, 'texts'>): readonly string[] {
-  return texts.map((input) => {
-    if (typeof input === 'string') return input
-    const hint = 'Only agents take other values; a prompt file takes variables through [input].'
-    throw new BatonError('USAGE', 'an input of a prompt file must be text', { hint })
   })
 }
 

@@ -157,7 +157,7 @@ export function takesMessages(target: PromptTarget): boolean {
 }
 
 /** Whether a template, an agent or a program of the file gets the input. */
-function readsInputs({ settings, spec, answerAgent, strategy }: PromptTarget): boolean {
+export function readsInputs({ settings, spec, answerAgent, strategy }: PromptTarget): boolean {
   return (
     settings.template ||
     answerAgent !== undefined ||

@@ -1,27 +1,29 @@
 import type { Clock } from '../base/clock.ts'
 
-const defaultMs = 5 * 60_000
+export const coolDownMs = 5 * 60_000
 
-/** Models that failed recently. One per run. */
+/** Models that failed recently. One per run, or one for all runs of a server. */
 export interface CoolDown {
   /**
    * Call it when the model failed. Its cooldown starts, or starts over; until it ends, other models are tried first.
+   *
+   * @param ms how long, in milliseconds
    */
-  rest(model: string): void
+  rest(model: string, ms?: number): void
   isResting(model: string): boolean
 }
 
 /** @param options.ms length of the cooldown, in milliseconds */
 export function createCoolDown({
   clock,
-  ms = defaultMs,
+  ms = coolDownMs,
 }: {
   readonly clock: Pick<Clock, 'monotonic'>
   readonly ms?: number
 }): CoolDown {
   const restingUntil = new Map<string, number>()
   return {
-    rest: (model) => void restingUntil.set(model, clock.monotonic() + ms),
+    rest: (model, own = ms) => void restingUntil.set(model, clock.monotonic() + own),
     isResting: (model) => clock.monotonic() < (restingUntil.get(model) ?? 0),
   }
 }

@@ -7,7 +7,7 @@ import type { MaskOptions } from '../journal/secrets.ts'
 import { secretsOf } from '../model/choice.ts'
 import { pluginsOf } from '../load/check-mode.ts'
 import { maxRedo } from '../run/execute.ts'
-import { type GivenInputs, readInputs, textInputs } from '../load/inputs.ts'
+import { type GivenInputs, readInputs } from '../load/inputs.ts'
 import { serversOfAgent } from '../load/pack-servers.ts'
 import { namedModels, placeModelError } from '../load/model-place.ts'
 import type { PromptTarget } from '../load/prompt-target.ts'
@@ -129,7 +129,7 @@ async function planTarget(
 ): Promise<PromptPlan | AgentPlan> {
   if (target.kind === 'prompt') {
     await checkModels(target, planner.models)
-    return (await planPrompt({ target, inputs: textInputs(inputs), drift: steady }, planner, context)).plan
+    return (await planPrompt({ target, inputs: inputs.texts, drift: steady }, planner, context)).plan
   }
   const { agent, flagOptions } = target
   const options = { inherited: context.scope.options, given: flagOptions }

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Plugins } from '../agent/plugins/plugin.ts'
 import { readSourceFile } from '../base/files.ts'
-import { defined, type JsonObject } from '../base/json.ts'
+import { defined, type Json, type JsonObject } from '../base/json.ts'
 import { namedCalls } from '../load/check/lua-source.ts'
 import type {
   AgentExecutor,
@@ -117,7 +117,7 @@ export interface PromptCall {
   readonly target: PromptTarget
   readonly given?: PromptInput
   /** `-i` values. */
-  readonly inputs: readonly string[]
+  readonly inputs: readonly Json[]
   readonly drift: Drift
 }
 

@@ -1,4 +1,5 @@
 import type { RunEvent, RunStopReason } from '../event/event.ts'
+import { isNested } from '../event/place.ts'
 import { noUsage, type Usage } from '../event/message.ts'
 import { oneLine } from './format.ts'
 import {
@@ -14,7 +15,6 @@ import {
   shortLabel,
   show,
 } from './lane.ts'
-import { isNested } from './renderer.ts'
 import { isOfTeam } from '../event/sub-agents.ts'
 import { createTeamMembers } from './team-members.ts'
 import { callText, progressText } from './tool-text.ts'

@@ -1,4 +1,5 @@
 import type { RunEvent } from '../event/event.ts'
+import { isNested } from '../event/place.ts'
 import { harmless, harmlessName, safeJson } from '../base/terminal-text.ts'
 import type { Paint } from './style.ts'
 
@@ -121,13 +122,6 @@ function harmlessIn(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map(harmlessIn)
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, harmlessIn(item)]))
-}
-
-/** True for events inside an agent: tasks and rounds of a nested prompt file do not count as those of the run. */
-export function isNested({ agent }: RunEvent): boolean {
-  return agent
-    .split('/')
-    .some((name) => ['pre', 'pre_task', 'post_task', 'post', 'ask', 'agent', 'step'].includes(name))
 }
 
 /**

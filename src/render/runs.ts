@@ -1,6 +1,6 @@
-import { displayPath } from '../base/files.ts'
 import type { DetailView, PartStatus, PartView } from '../history/node-view.ts'
 import type { PendingView } from '../history/pending.ts'
+import { runName } from '../history/run-name.ts'
 import type { ErrorView, RunStatus, RunSummary } from '../journal/summary.ts'
 import { harmless, harmlessName } from '../base/terminal-text.ts'
 import { countOf, formatCost, formatCount, formatDuration, formatUsage, oneLine, placeText } from './format.ts'
@@ -23,6 +23,7 @@ export interface TreeOptions extends RunsOptions {
 const statusFormats: { readonly [status in RunStatus]: Format } = {
   done: 'green',
   running: 'cyan',
+  waiting: 'yellow',
   skipped: 'yellow',
   cancelled: 'yellow',
   interrupted: 'yellow',
@@ -88,18 +89,8 @@ function cellsOf(run: RunSummary, workspace: string): readonly string[] {
     tasksText(run),
     count === 0 ? '' : `${tokens.estimated === true ? '~' : ''}${formatCount(count)}`,
     cost_usd === null && calls > 0 ? '?' : formatCost(cost_usd),
-    oneLine(shownTarget(file, workspace)),
+    oneLine(runName(file, workspace)),
   ]
-}
-
-const inPack = /\/(?:\.aipack(?:-base)?\/pack\/(?:installed|custom)|\.baton\/packs)\/([^/]+)\/([^/]+)\/(.+)$/
-
-/** The file of a run as it is named: an agent of a pack by its pack, any other one by its path. */
-function shownTarget(file: string, workspace: string): string {
-  const [, namespace = '', pack = '', path = ''] = inPack.exec(file) ?? []
-  if (pack === '') return displayPath(workspace, file)
-  const agent = path.replace(/(?:^|\/)main\.(?:aip|lua|md)$/, '').replace(/\.(?:aip|lua|md)$/, '')
-  return `${namespace}@${pack}${agent === '' ? '' : `/${agent}`}`
 }
 
 function statusText({ status, begun, degraded, not_applied: isPlanned }: RunSummary): string {
@@ -143,7 +134,7 @@ export function runHeader(run: RunSummary, { paint, workspace }: RunsOptions): s
     .filter(([word, count]) => count > 0 || word === 'done')
     .map(([word, count]) => `${count} ${word}`)
   const facts: readonly (readonly [string, string])[] = [
-    ['file', harmlessName(shownTarget(file, workspace))],
+    ['file', harmlessName(runName(file, workspace))],
     [
       'started',
       `${localTime(started)}, active for ${formatDuration(duration_ms)}${asleep > 0 ? `, asleep for ${formatDuration(asleep)}` : ''}${epochs > 1 ? `, in ${epochs} sessions` : ''}`,

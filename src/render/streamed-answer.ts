@@ -1,5 +1,6 @@
 import type { RunEvent } from '../event/event.ts'
-import { type AnswerFlow, createAnswerRenderer, isNested, lineFlow, type Renderer, type Write } from './renderer.ts'
+import { isNested } from '../event/place.ts'
+import { type AnswerFlow, createAnswerRenderer, lineFlow, type Renderer, type Write } from './renderer.ts'
 
 /** The main agent of the only task of a run. */
 const mainAgent = /^(?:redo\/\d+\/)?task\/0\/ask$/

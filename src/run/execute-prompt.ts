@@ -1,7 +1,7 @@
 import type { FileCall } from '../tool/workspace-files.ts'
 import { type Ending, partialAnswer, suspensionReason } from './ending.ts'
 import type { Execution } from './execute.ts'
-import { type GivenInputs, textInputs } from '../load/inputs.ts'
+import type { GivenInputs } from '../load/inputs.ts'
 import { type PromptOutcome, runPrompt } from './prompt-run.ts'
 import type { PromptTarget } from '../load/prompt-target.ts'
 import type { TaskOutcome } from './strategy.ts'
@@ -42,7 +42,7 @@ export async function executePrompt(
       {
         target,
         strategies,
-        inputs: textInputs(given),
+        inputs: given.texts,
         onOutcome: (task, count) => {
           finished.push(task)
           tell(task, count)

@@ -20,8 +20,8 @@ export interface TaskSources {
   readonly file: string
   /** The instruction instead of the text of the file. */
   readonly asked?: string
-  /** `-i` values; empty if none were given. */
-  readonly inputs: readonly string[]
+  /** `-i` values, or those of the API; empty if none were given. */
+  readonly inputs: readonly Json[]
   /** The groups of files that match `working_globs`; undefined if the file has none. */
   readonly groups: readonly (readonly FileRef[])[] | undefined
   readonly strategy?: StrategyLoader | undefined
@@ -35,7 +35,7 @@ export interface TaskSources {
 export function planTasks({ file, asked, inputs, groups, strategy }: TaskSources): readonly TaskPlan[] {
   checkSources({ file, hasInputs: inputs.length > 0, ...(groups && { groups: 'working_globs' }), strategy })
   if (groups !== undefined) return numbered(groups.map(groupTask))
-  if (inputs.length > 0) return numbered(inputs.map((input) => ({ label: shorten(input), input, working: [] })))
+  if (inputs.length > 0) return numbered(inputs.map((input) => ({ label: shorten(textOf(input)), input, working: [] })))
   return numbered([{ label: asked === undefined ? basename(file) : shorten(asked), input: null, working: [] }])
 }
 
@@ -51,6 +51,10 @@ function groupTask(working: readonly FileRef[]): Unnumbered {
   const label = files.length === 1 ? first : `${first} +${files.length - 1}`
   const single = files.length === 1 ? { path: first } : {}
   return { label, input: { ...single, files }, working }
+}
+
+function textOf(input: Json): string {
+  return typeof input === 'string' ? input : JSON.stringify(input)
 }
 
 const labelLength = 60

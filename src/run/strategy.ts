@@ -177,7 +177,7 @@ export interface PromptRun {
   readonly target: PromptTarget
   readonly strategies: readonly Strategy[]
   /** `-i` values. */
-  readonly inputs: readonly string[]
+  readonly inputs: readonly Json[]
   readonly given?: PromptInput
   /** Receives the outcome of each task in input order, as soon as no later round can replace it. */
   readonly onOutcome: (outcome: TaskOutcome, count: number) => void

@@ -22,10 +22,22 @@ export interface Gate {
   readonly isKnown: (bearer: string) => boolean
   /** Requests that need no secret, by method and path. They get no data of the workspace, and no body of them is read. */
   readonly isPublic: (method: string, path: string) => boolean
+  /** Webhooks, which have a signature instead of the secret. */
+  readonly hooks?: HookGate | undefined
 }
 
-/** Who sends a request: a client with the secret, or any client, for what is public. */
-export type ClientKind = 'known' | 'public'
+interface HookGate {
+  /** The only other name that a request may have been sent to, for webhooks alone. */
+  readonly publicHost: string | undefined
+  readonly mostBytes: number
+  /** The hook that a path names. */
+  readonly nameIn: (path: string) => string | undefined
+  /** @throws Refusal for what needs no look at the body */
+  readonly admit: (name: string, head: Pick<IncomingMessage, 'headersDistinct'>) => void
+}
+
+/** Who sends a request: a client with the secret, any client, for what is public, or one that has signed a webhook. */
+export type ClientKind = 'known' | 'public' | 'hook'
 
 type Head = Pick<IncomingMessage, 'method' | 'url' | 'headersDistinct'>
 
@@ -37,11 +49,37 @@ type Head = Pick<IncomingMessage, 'method' | 'url' | 'headersDistinct'>
 export function authorize(head: Head, gate: Gate): ClientKind {
   const { method = '', url = '' } = head
   if (!url.startsWith('/')) throw new Refusal(400, 'the path of a request starts with /')
+  // the path as it was sent: what has to be resolved or decoded names no hook
+  const hook = gate.hooks?.nameIn(url)
+  if (gate.hooks !== undefined && hook !== undefined && isForHooks(head, gate.hooks)) {
+    return authorizeHook(head, { ...gate.hooks, hook })
+  }
   checkOrigin(head, gate)
+  if (gate.hooks !== undefined && hook !== undefined && method === 'POST') {
+    return authorizeHook(head, { ...gate.hooks, hook })
+  }
   const isKnown = gate.isKnown(bearerOf(head))
   if (!isKnown && !gate.isPublic(method, pathOf(url))) throw noSecret
   if (isKnown && method === 'POST') checkBody(head, gate)
   return isKnown ? 'known' : 'public'
+}
+
+/** Whether the request was sent to the public name, which is that of the user's proxy. */
+function isForHooks(head: Head, { publicHost }: HookGate): boolean {
+  const host = (only(head, 'host') ?? '').toLowerCase()
+  if (publicHost === undefined) return false
+  const name = publicHost.toLowerCase()
+  return host === name || (!name.includes(':') && (host === `${name}:443` || host === `${name}:80`))
+}
+
+/** @throws Refusal */
+function authorizeHook(head: Head, { hook, admit, mostBytes }: HookGate & { readonly hook: string }): 'hook' {
+  if (head.method !== 'POST') throw new Refusal(405, 'a hook is called with POST')
+  if (only(head, 'origin') !== undefined || only(head, 'sec-fetch-site') !== undefined)
+    throw new Refusal(403, 'hooks are not for pages')
+  admit(hook, head)
+  checkBody(head, { mostBytes })
+  return 'hook'
 }
 
 /** The path as routes see it, without segments such as `..`. */
@@ -91,7 +129,7 @@ function checkOrigin(head: Head, { port }: Gate): void {
   }
 }
 
-function checkBody(head: Head, { mostBytes }: Gate): void {
+function checkBody(head: Head, { mostBytes }: Pick<Gate, 'mostBytes'>): void {
   const type = (only(head, 'content-type') ?? '').split(';')[0]?.trim().toLowerCase()
   if (type !== 'application/json') {
     throw new Refusal(415, 'the body must be JSON', { hint: 'Send it with content-type: application/json.' })

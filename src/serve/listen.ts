@@ -32,12 +32,12 @@ const freeBytes = 64 * 1024
 /** Milliseconds that a refused client has to read the response, before its connection is closed. */
 const partingMs = 1_000
 
-export interface LocalServerOptions extends Pick<Gate, 'mostBytes' | 'isKnown' | 'isPublic'> {
+export interface LocalServerOptions extends Pick<Gate, 'mostBytes' | 'isKnown' | 'isPublic' | 'hooks'> {
   /** 0: any free port. */
   readonly port: number
   /** Overrides of the default limits. */
   readonly limits?: Partial<Limits> | undefined
-  /** Handles requests that have passed the gate. The body of a request with the secret has been received. */
+  /** Handles requests that have passed the gate. The body of a request with the secret, or of a hook, has been received. */
   readonly answer: (request: Request, who: ClientKind) => Promise<Response>
 }
 
@@ -66,19 +66,20 @@ export async function listenLocally({ port, limits, answer, ...rest }: LocalServ
   const room = createRoom(bodyBytes)
   const connections = createConnections(most)
   const responses = new WeakMap<Duplex, ServerResponse>()
-  const known = new WeakSet<IncomingMessage>()
+  const clients = new WeakMap<IncomingMessage, ClientKind>()
   const leaving = new WeakSet<Duplex>()
   let bound = 0
 
   const listener = getRequestListener(
     async (request, { incoming }) => {
       try {
-        if (!known.has(incoming as IncomingMessage)) return await answer(request, 'public')
-        if (incoming.method !== 'POST') return await answer(request, 'known')
-        const body = await readBody(incoming as IncomingMessage, { mostBytes, room })
+        const who = clients.get(incoming as IncomingMessage) ?? 'public'
+        if (who === 'public' || incoming.method !== 'POST') return await answer(request, who)
+        const most = who === 'hook' ? (rest.hooks?.mostBytes ?? 0) : mostBytes
+        const body = await readBody(incoming as IncomingMessage, { mostBytes: most, room })
         const { method, headers, signal } = request
         const received = new Request(request.url, { method, headers, signal, body: new Uint8Array(body) })
-        return await answer(received, 'known')
+        return await answer(received, who)
       } catch (error) {
         return refusalAnswer(error)
       }
@@ -96,8 +97,8 @@ export async function listenLocally({ port, limits, answer, ...rest }: LocalServ
     try {
       const who = authorize(incoming, { ...rest, port: bound })
       connections.heard(socket, who)
-      if (who === 'known') known.add(incoming)
-      if (who === 'known' && /^100-continue$/i.test(incoming.headers.expect ?? '')) outgoing.writeContinue()
+      clients.set(incoming, who)
+      if (who !== 'public' && /^100-continue$/i.test(incoming.headers.expect ?? '')) outgoing.writeContinue()
       void listener(incoming, outgoing)
     } catch (error) {
       connections.heard(socket, 'public')

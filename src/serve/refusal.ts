@@ -1,4 +1,5 @@
 import { type BatonError, type ErrorCode, exitCodes, isBatonError } from '../base/error.ts'
+import { defined } from '../base/json.ts'
 
 export type RefusalStatus = 400 | 401 | 403 | 404 | 405 | 408 | 409 | 413 | 415 | 429 | 431 | 503
 
@@ -9,17 +10,30 @@ export class Refusal extends Error {
   /** An error code from `exitCodes`, or the default code of the status. */
   readonly code: string
   readonly hint: string | undefined
+  /** The fields of the request that are wrong; empty if it is not that. */
+  readonly fields: readonly FieldProblem[]
 
-  constructor(
-    status: RefusalStatus,
-    message: string,
-    { code, hint }: { readonly code?: string; readonly hint?: string } = {},
-  ) {
+  constructor(status: RefusalStatus, message: string, { code, hint, fields = [] }: RefusalDetails = {}) {
     super(message)
     this.status = status
     this.code = code ?? codes[status]
     this.hint = hint
+    this.fields = fields
   }
+}
+
+interface RefusalDetails {
+  readonly code?: string
+  readonly hint?: string | undefined
+  readonly fields?: readonly FieldProblem[]
+}
+
+/** What is wrong with a field of a request. */
+export interface FieldProblem {
+  /** With dots: `vars.language`. */
+  readonly field: string
+  /** Completes a sentence about the field: `is required`. */
+  readonly message: string
 }
 
 const codes: Readonly<Record<RefusalStatus, string>> = {
@@ -40,8 +54,8 @@ const codes: Readonly<Record<RefusalStatus, string>> = {
 /** The status and body of the response for a thrown error. Unexpected errors reveal no details. */
 export function problemOf(error: unknown): { readonly status: number; readonly body: object } {
   if (error instanceof Refusal) {
-    const { status, code, message, hint } = error
-    return problem(status, { code, message, hint })
+    const { status, code, message, hint, fields } = error
+    return problem(status, { code, message, hint, ...(fields.length > 0 && { fields }) })
   }
   if (!isBatonError(error)) return problem(500, { code: 'INTERNAL', message: 'internal server error', hint: undefined })
   const { code, message, hint } = error
@@ -57,10 +71,11 @@ interface Problem {
   readonly code: string
   readonly message: string
   readonly hint: string | undefined
+  readonly fields?: readonly FieldProblem[]
 }
 
-function problem(status: number, { code, message, hint }: Problem): ReturnType<typeof problemOf> {
-  return { status, body: { error: { code, message, ...(hint === undefined ? {} : { hint }) } } }
+function problem(status: number, error: Problem): ReturnType<typeof problemOf> {
+  return { status, body: { error: defined({ ...error }) } }
 }
 
 function placed({ place }: BatonError, message: string): string {

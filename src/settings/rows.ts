@@ -21,6 +21,7 @@ import {
 } from './setting.ts'
 import { strategies } from './strategies.ts'
 import { test } from './tests.ts'
+import { serve, trigger } from './triggers.ts'
 
 // what is listed by position, has the positions of earlier versions
 const { ensemble, workflow, iterate, delegate, ...otherStrategies } = strategies
@@ -465,6 +466,8 @@ export const rows = {
       },
     },
   },
+  trigger,
+  serve,
   timeout: {
     ...frame,
     isLimit: true,

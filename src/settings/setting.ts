@@ -113,6 +113,8 @@ export type SettingRow = (ValueRow | TableRow) & {
   readonly isLimit?: true
   /** It holds a list. */
   readonly isList?: true
+  /** A list to which each config file adds its own items. */
+  readonly isAppended?: true
   /** It is in `Settings` as it is written, if it is. */
   readonly isPlain?: true
   /** What a schema cannot say of its value: how the keys of a table depend on each other. */

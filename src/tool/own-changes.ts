@@ -13,7 +13,8 @@ import { entryHash } from './file-hash.ts'
 
 /*
  * What an undo or a resumed run changes is noted in a file of the installation, because a watch session in another
- * process must not start a run for it. A note has the content that was left, so that it never hides what somebody saves
+ * process must not start a run for it. While triggers of a workspace are followed, what any of its runs changes is noted
+ * for them, too. A note has the content that was left, so that it never hides what somebody saves
  * afterwards. Without the file everything works: a watch session may then start a run too many.
  */
 
@@ -40,16 +41,26 @@ interface OwnChange {
   readonly to?: number
   /** The hashes (see `entryHash`) of the files that it named; omitted if it may have changed any file. */
   readonly left?: Readonly<Record<string, string | null>>
+  /** Of any other run: only triggers count it as Baton's own. */
+  readonly isOfRun?: true
 }
 
-/** Notes every change of the effects that it is around. Paths in requests are relative to the workspace. */
-export function ownChangesHook(workspace: string, around: Around): EffectHook {
+/**
+ * Notes every change of the effects that it is around. Paths in requests are relative to the workspace.
+ * `isOfRun`: for triggers alone.
+ */
+export function ownChangesHook(
+  workspace: string,
+  around: Around,
+  { isOfRun }: { readonly isOfRun: boolean } = { isOfRun: false },
+): EffectHook {
   const file = notesFile(around)
   let count = 0
 
-  function begin(): Pick<OwnChange, 'id' | 'pid' | 'from'> {
+  function begin(): Pick<OwnChange, 'id' | 'pid' | 'from' | 'isOfRun'> {
     const { pid } = process
-    const begun = { id: `${pid}-${Date.now()}-${(count += 1)}`, pid, from: Date.now() }
+    const of = isOfRun ? ({ isOfRun } as const) : {}
+    const begun = { id: `${pid}-${Date.now()}-${(count += 1)}`, pid, from: Date.now(), ...of }
     note(file, begun)
     return begun
   }
@@ -108,9 +119,17 @@ export interface OwnChanges {
   readonly isPending: boolean
 }
 
-/** Which of these paths (absolute) are as an undo or a resumed run has left them since then. */
-export function findOwnChanges(paths: readonly string[], since: number, around: Around): OwnChanges {
-  const changes = changesSince(since, notesFile(around))
+/**
+ * Which of these paths (absolute) are as an undo or a resumed run has left them since then, and with `ofRuns` also any
+ * other run.
+ */
+export function findOwnChanges(
+  paths: readonly string[],
+  since: number,
+  around: Around,
+  { ofRuns }: { readonly ofRuns: boolean } = { ofRuns: false },
+): OwnChanges {
+  const changes = changesSince(since, notesFile(around)).filter(({ isOfRun }) => ofRuns || isOfRun !== true)
   if (changes.length === 0) return { own: new Set(), isPending: false }
   const open = changes.filter(({ pid, to }) => to === undefined && isRunning(pid))
   const over = changes.filter(({ to }) => to !== undefined)

@@ -1,7 +1,9 @@
+import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { durationText, startLimit } from '../base/clock.ts'
 import { startStopwatch, systemTime } from '../base/work-time.ts'
 import { BatonError, messageOf } from '../base/error.ts'
+import type { Pool } from '../base/concurrency.ts'
 import { defined } from '../base/json.ts'
 import { bothReads } from '../base/reads.ts'
 import { type Bus, createBus, type Listener, withoutPieces } from '../event/bus.ts'
@@ -21,10 +23,11 @@ import { finishHistory } from '../journal/index-file.ts'
 import { pruneRuns } from '../journal/prune.ts'
 import { createPathTokens } from '../journal/portable.ts'
 import type { PeriodBudget, PeriodLimits } from '../journal/period-budget.ts'
-import { runsFolder, stateFolder } from '../journal/run-id.ts'
+import { runsFolder, stateFolder, triggersFolder, triggersOwner } from '../journal/run-id.ts'
 import { removeEndedWorktrees, removeRunWorktrees } from '../journal/worktrees.ts'
 import { createTally, type Tally } from '../journal/tally.ts'
 import { createMask, type LiveMask } from '../journal/secrets.ts'
+import type { CoolDown } from '../model/cool-down.ts'
 import { packageRoot } from '../package-root.ts'
 import {
   createDenials,
@@ -83,6 +86,14 @@ export interface Surroundings {
   readonly hooks?: readonly EffectHook[]
   /** The session of the chat that the run is a message of: its servers and its shell. Omitted: the run has its own. */
   readonly session?: SessionResources
+  /** What runs of several processes share for calls of models; default: a run shares its slots with this process. */
+  readonly calling?: Calling
+}
+
+/** The slots of model requests, and the models that failed recently. */
+export interface Calling {
+  readonly slots: Pool
+  readonly coolDown: CoolDown
 }
 
 /** Totals (`usage`, `costUsd`, `unpriced`) cover all model calls of the run. */
@@ -449,9 +460,11 @@ async function notesOf(
   { workspace }: Target,
   around: Pick<Surroundings, 'env' | 'home'>,
 ): Promise<readonly EffectHook[]> {
-  if (!isResumed && work === undefined) return []
+  const isOfRun = !isResumed && work === undefined
+  // most workspaces have no triggers: nothing else is loaded for them
+  if (isOfRun && !existsSync(join(triggersFolder(around, workspace), triggersOwner))) return []
   const { ownChangesHook } = await import('../tool/own-changes.ts')
-  return [ownChangesHook(workspace, around)]
+  return [ownChangesHook(workspace, around, { isOfRun })]
 }
 
 async function inChat(target: Target, { plan, surroundings: { env, home, session }, mask, bus }: Run): Promise<Target> {

@@ -19,6 +19,7 @@ import {
   withServices,
 } from '../event/context.ts'
 import { decorate, type Effects, makesFile } from '../event/effects.ts'
+import { mostModelRequests } from '../event/limits.ts'
 import type { AskPerson } from '../event/mcp.ts'
 import type { Meter } from '../event/meter.ts'
 import { type Place, placeText } from '../event/place.ts'
@@ -61,7 +62,7 @@ import { strategies } from '../strategies/strategies.ts'
 
 export interface RunParts extends Pick<
   Surroundings,
-  'home' | 'env' | 'signal' | 'log' | 'isAttended' | 'mostOutageMs' | 'aipackBase'
+  'home' | 'env' | 'signal' | 'log' | 'isAttended' | 'mostOutageMs' | 'aipackBase' | 'calling'
 > {
   readonly id: string
   /** The run folder; omitted if the run is not recorded on disk. */
@@ -329,8 +330,8 @@ function withoutChanges(effects: Effects, events: RunServices['events']): Effect
   }))
 }
 
-/** Maximum number of concurrent model requests of this process, over all runs. */
-const modelPool = createPool(1024)
+/** The slots of this process, for all of its runs. */
+const ownSlots = createPool(mostModelRequests)
 
 /** The parts that the agents of a run are built from. */
 function agentParts(
@@ -384,10 +385,10 @@ function agentParts(
       }),
     }),
     chooseModel: replay?.chooseModel ?? recordChoices(choose, { journal, aliases: settings.model_aliases }),
-    modelPool,
+    modelPool: run.calling?.slots ?? ownSlots,
     retry: { policy: policyOf(settings), ...patienceOf(target, run), clock },
     reads,
-    coolDown: replay === undefined ? createCoolDown({ clock }) : noCoolDown,
+    coolDown: replay === undefined ? (run.calling?.coolDown ?? createCoolDown({ clock })) : noCoolDown,
     prices: () => (prices ??= import('../model/prices.ts').then(({ loadPrices }) => loadPrices(priceFiles))),
     limitsCost,
     ownPrices: settings.prices,

@@ -6,6 +6,7 @@ import { baton, jsonLines, root } from '../helpers/baton.ts'
 import { follow, type Followed, lastId, rowsOf, secret } from '../helpers/http-served.ts'
 import { inTerminal } from '../helpers/pty.ts'
 import { tempTree } from '../helpers/temp.ts'
+import { isAlive, workersOf } from '../helpers/worker-processes.ts'
 
 const command = join(root, 'dist/bin/baton.js')
 const files = { '.git/HEAD': 'x\n', 'say.md': '+++\nagent = "say.lua"\n+++\nHi\n', 'say.lua': 'return "said"' }
@@ -84,8 +85,12 @@ describe('baton serve', () => {
     const state = (events: Followed['events'], kind: string) =>
       rowsOf(events).find((row) => row['kind'] === kind)?.['state']
     await expect.poll(() => state(before.events, 'file'), { timeout: 20_000 }).toBe('done')
+    const workers = workersOf(first.child.pid ?? 0)
+    expect(workers.length).toBeGreaterThan(0)
     first.child.kill('SIGKILL')
     await before.ended
+    // no process of a run outlives its server
+    await expect.poll(() => workers.filter(isAlive), { timeout: 20_000 }).toEqual([])
 
     const second = await served()
     const left = second.follow(`/api/runs/${String(id)}/events`, lastId(before.events))

@@ -1,3 +1,5 @@
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { defined } from '../../src/base/json.ts'
 import { serveWorkspace, type ServeOptions, type Serving } from '../../src/serve/http/serve.ts'
@@ -6,8 +8,11 @@ import { tempTree } from './temp.ts'
 /** The secret of every server here. */
 export const secret = 'a secret of this test'
 
+/** The processes of runs load the command, which is compiled once for all tests. */
+const compiled = { NODE_COMPILE_CACHE: join(tmpdir(), 'baton-test-compiled') }
+
 export interface ServedOptions extends Partial<
-  Pick<ServeOptions, 'maxRuns' | 'limits' | 'comparison' | 'page' | 'port'>
+  Pick<ServeOptions, 'maxRuns' | 'limits' | 'comparison' | 'page' | 'port' | 'clock' | 'onProblem'>
 > {
   readonly env?: Readonly<Record<string, string>>
   /** Additional lines of the config file. */
@@ -24,6 +29,8 @@ interface Answered {
 /** A server in this process, the workspace that it serves, and `BATON_HOME`. */
 export interface HttpServed {
   readonly serving: Serving
+  /** What the server has told a person. */
+  readonly problems: readonly string[]
   readonly folder: string
   readonly home: string
   /** Where runs take place that do not belong to the server. */
@@ -35,16 +42,22 @@ export interface HttpServed {
 
 export async function serveTree(
   tree: Readonly<Record<string, string>>,
-  { env = {}, config = '', place, maxRuns = 8, limits, comparison, page, port = 0 }: ServedOptions = {},
+  { env = {}, config = '', place, maxRuns = 8, port = 0, onProblem, ...others }: ServedOptions = {},
 ): Promise<HttpServed> {
   const folder = place?.folder ?? tempTree({ '.git/HEAD': 'x\n', ...tree })
   const home = place?.home ?? tempTree({ 'config/config.toml': `[permission]\ntodo = "ask"\n${config}` })
   const around = {
     cwd: folder,
     home,
-    env: { PATH: process.env['PATH'] ?? '', BATON_HOME: home, BATON_LOCAL_SERVERS: 'off', ...env },
+    env: { PATH: process.env['PATH'] ?? '', BATON_HOME: home, BATON_LOCAL_SERVERS: 'off', ...compiled, ...env },
   }
-  const options = { port, secret, maxRuns, ...defined({ limits, comparison, page }) }
+  // a process for a run is started when it is needed
+  const problems: string[] = []
+  const told = (problem: string): void => {
+    problems.push(problem)
+    onProblem?.(problem)
+  }
+  const options = { port, secret, maxRuns, spare: 0, onProblem: told, ...defined(others) }
   const serving = await serveWorkspace({ ...around, shared: { overrides: [] } }, options)
   onTestFinished(() => serving.close())
   const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' }
@@ -54,6 +67,7 @@ export async function serveTree(
   }
   return {
     serving,
+    problems,
     folder,
     home,
     around,

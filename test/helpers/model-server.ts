@@ -35,8 +35,9 @@ export interface ModelReply {
   /** Sends nothing more after this many writes and leaves the connection open. */
   readonly stallAfter?: number
   readonly delayMs?: number
-  /** Nothing is sent until this settles. */
+  /** Nothing is sent until this settles; with `gateAfter`, nothing after this many writes. */
   readonly gate?: Promise<void>
+  readonly gateAfter?: number
 }
 
 interface ModelServerRequest {
@@ -163,7 +164,7 @@ async function play(
   reply: ModelReply,
   { request, response }: { readonly request: ModelServerRequest; readonly response: ServerResponse },
 ): Promise<void> {
-  if (reply.gate !== undefined) await reply.gate
+  if (reply.gateAfter === undefined) await reply.gate
   if (reply.delayMs !== undefined) await new Promise((resolve) => setTimeout(resolve, reply.delayMs))
   if (reply.reset === true) return void response.socket?.destroy()
 
@@ -173,6 +174,7 @@ async function play(
   for (const [index, bytes] of writes.entries()) {
     if (index === reply.stallAfter) return
     if (index === reply.cutAfter) return void response.socket?.destroy()
+    if (index === reply.gateAfter) await reply.gate
     await write(response, bytes)
   }
   if (reply.stallAfter !== undefined) return

@@ -44,7 +44,21 @@ const states = (records: readonly Fields[]) =>
       .map(({ row: { place, state } }) => [place, state]),
   )
 
+const asks = (p: string) => ({ k: 'started', p, kind: 'approval', repeat: 'safe', fp: '', request: {} })
+
 describe('a row', () => {
+  it.each([
+    ['allow', 'done'],
+    [{ always: { tool: 'write' } }, 'done'],
+    ['deny', 'rejected'],
+    [{ remark: 'not so' }, 'rejected'],
+    [{ hunks: [], remarks: [] }, 'rejected'],
+    [{ hunks: [1] }, 'partial'],
+  ])('of an approval that was answered with %j is %s', (value, state) => {
+    const answered = { ...ended('a/approval', 'ok', { value }), kind: 'approval' }
+    expect(states([asks('a/approval'), answered])).toEqual({ 'a/approval': state })
+  })
+
   it('is created when something begins, and updated when it ends', () => {
     const spent = [
       { model: 'a', usage: { input: 5, output: 0 }, costUsd: 0.5 },
@@ -181,7 +195,9 @@ describe('the current call of an agent', () => {
       call('task/0/agent/ask/turn/1#0'),
       call('task/1/agent/ask/turn/0#0'),
     ])
-    expect(table.callIn('task/0/ask')).toBe('task/0/agent/ask/turn/1#0')
-    expect(table.callIn('task/2/ask')).toBeUndefined()
+    expect(table.callIn('task/0/ask', 0)).toBe('task/0/agent/ask/turn/1#0')
+    expect(table.callIn('task/2/ask', 0)).toBeUndefined()
+    // it has begun earlier than the one that is asked for
+    expect(table.callIn('task/0/ask', Date.now())).toBeUndefined()
   })
 })

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
 import { baton, root } from '../helpers/baton.ts'
-import { closeBrowser, hasChromium, openPage, violationsIn } from '../helpers/browser.ts'
+import { closeBrowser, hasChromium, openPage } from '../helpers/browser.ts'
 import { type HttpServed, serveTree } from '../helpers/http-served.ts'
 import type { ModelScript } from '../helpers/model-server.ts'
 import { callsTools, startToolModel } from '../helpers/tool-model.ts'
@@ -276,35 +276,5 @@ it.skipIf(!hasChromium)(
     expect(asked.filter((url) => !url.startsWith(served.serving.url))).toEqual([])
     // the browser reports that it has not run the handlers in the markup
     expect(problems.filter((one) => !one.startsWith('Executing inline event handler'))).toEqual([])
-  },
-)
-
-it.skipIf(!hasChromium)(
-  'nothing keeps people from using it: axe-core finds nothing serious, light and dark, wide and narrow (needs chromium)',
-  async () => {
-    const served = await world([
-      callsTools(['write', { path: 'made.txt', content: 'one\n' }]),
-      { text: 'Made **it**.' },
-    ])
-    await served.run('write.md')
-    for (const options of [
-      { colorScheme: 'light', viewport: { width: 1280, height: 800 } },
-      { colorScheme: 'dark', viewport: { width: 390, height: 800 } },
-    ] as const) {
-      const { page: view } = await openPage(served, options)
-      const serious = async (): Promise<readonly unknown[]> =>
-        (await violationsIn(view)).filter(({ impact }) => impact === 'serious' || impact === 'critical')
-      await view.getByRole('row').first().waitFor()
-      expect(await serious()).toEqual([])
-      await view.getByRole('row').first().click()
-      for (const tab of ['Answer', 'Tree', 'Waterfall', 'Changes', 'Charts']) {
-        await view.getByRole('tab', { name: tab }).click()
-        await view.getByRole('tabpanel').waitFor()
-        expect([tab, await serious()]).toEqual([tab, []])
-      }
-      await view.goto(`${served.serving.url}/#/conversations`)
-      await view.getByRole('textbox').waitFor()
-      expect(await serious()).toEqual([])
-    }
   },
 )

@@ -3,7 +3,9 @@ import { pathToFileURL } from 'node:url'
 import { filesNamed } from '../../authoring/files-in-folder.ts'
 import { createCheckParts } from '../../load/check/agent.ts'
 import { checkFile } from '../../load/check/check.ts'
-import { type Problem, problemKey } from '../../load/check/problem.ts'
+import { type Problem, problemKey, problemOf } from '../../load/check/problem.ts'
+import { isBatonError } from '../../base/error.ts'
+import { type ConfigOptions, loadTargetConfig } from '../../config/target-config.ts'
 import { createMask } from '../../journal/secrets.ts'
 import { packageRoot } from '../../package-root.ts'
 import { countOf, placeText } from '../../render/format.ts'
@@ -32,6 +34,12 @@ export async function checkCommand(flags: Flags<'check'>, io: CommandIo): Promis
     const { problems: all, secrets } = await checkFile(options, parts)
     const key = JSON.stringify(secrets)
     if (!masks.has(key)) masks.set(key, createMask(env, secrets))
+    const problems = show(all)
+    if (format === 'text') out(verdict(file, { all, problems }, { level, paint }))
+  }
+
+  /** Shows those that are new and wanted, and returns them. */
+  function show(all: readonly Problem[]): readonly Problem[] {
     // a problem of an agent that several files use is reported once
     const fresh = all.filter((problem) => !reported.has(problemKey(problem)))
     for (const problem of fresh) reported.add(problemKey(problem))
@@ -42,7 +50,7 @@ export async function checkCommand(flags: Flags<'check'>, io: CommandIo): Promis
     const { shown, rest } = format === 'text' ? withoutAlike(problems, cwd) : { shown: problems, rest: [] }
     for (const problem of shown) out(describe(problem, { cwd, paint }))
     for (const line of rest) out(`${line}\n`)
-    if (format === 'text') out(verdict(file, { all, problems }, { level, paint }))
+    return problems
   }
 
   const named = await filesNamed(flags.files, { cwd, env }, io.signal)
@@ -52,12 +60,29 @@ export async function checkCommand(flags: Flags<'check'>, io: CommandIo): Promis
       io.signal.throwIfAborted()
       await check(file)
     }
+    show(await checkTriggers({ cwd, env, home, flags: { overrides: flags.config } }))
   } finally {
     await parts.close()
   }
   if (format === 'sarif') out(`${safeJson(sarifLog(found, { cwd, version }), 2)}\n`)
   if (format === 'text' && found.length > 0 && level !== 'quiet') out(summary(found, files.length))
   return isWrong ? 2 : 0
+}
+
+/** The problems of the triggers of the workspace. Those of config files that cannot be read are found with each file. */
+async function checkTriggers(options: ConfigOptions): Promise<readonly Problem[]> {
+  try {
+    const config = await loadTargetConfig(options)
+    if (config.layers.every(({ values }) => values['trigger'] === undefined)) return []
+    const { readTriggers } = await import('../../config/triggers.ts')
+    const { problems } = await readTriggers(config, options)
+    return problems.map(({ severity, ...issue }) =>
+      problemOf(issue, { severity, file: issue.place?.file ?? '', trail: [] }),
+    )
+  } catch (error) {
+    if (isBatonError(error)) return []
+    throw error
+  }
 }
 
 /** How many problems that differ only in their file are shown in full. */
@@ -214,7 +239,7 @@ const ruleTexts: Readonly<Record<string, string>> = {
   AGENT_CYCLE: 'Agents that run each other in a cycle',
   SCRIPT_FAILED: 'An error in Lua code',
   MODULE_NOT_FOUND: 'A Lua module that does not exist',
-  KEY_MISSING: 'A model whose key is not set',
+  KEY_MISSING: 'A model whose key, or a trigger whose secret, is not set',
   UNTRUSTED: 'A guarded key in an untrusted file',
   USAGE: 'Invalid flags or arguments',
 }

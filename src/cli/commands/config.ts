@@ -2,7 +2,8 @@ import { join } from 'node:path'
 import { describeOrigins, type OriginRow } from '../../config/layers.ts'
 import { foreignMarks, locateWorkspace } from '../../config/locate.ts'
 import { loadRunSpec } from '../../config/run-spec.ts'
-import { loadTargetConfig } from '../../config/target-config.ts'
+import { issueText, throwIssues } from '../../settings/issue.ts'
+import { loadTargetConfig, type TargetConfig } from '../../config/target-config.ts'
 import { realPath } from '../../base/files.ts'
 import { harmlessName, safeJson } from '../../base/terminal-text.ts'
 import { packageRoot } from '../../package-root.ts'
@@ -30,6 +31,8 @@ export async function configCommand(flags: Flags<'config'>, io: CommandIo): Prom
     print(judgedJson(judged), () => judgedText(judged, (text) => paint('dim', text)))
     return 0
   }
+  const layers = 'below' in source.layers ? source.layers.below : source.layers
+  await reportTriggers({ layers, workspace: source.workspace }, { env, home, note })
   const rows = sortedIn(await describeOrigins(source), ruleRows(source.settings)).map((row) => {
     return { ...row, text: `${row.key} = ${safeJson(row.value)}` }
   })
@@ -40,6 +43,18 @@ export async function configCommand(flags: Flags<'config'>, io: CommandIo): Prom
     )
   }
   return 0
+}
+
+/** @throws BatonError CONFIG_INVALID for a trigger that can never start anything */
+async function reportTriggers(
+  source: Pick<TargetConfig, 'layers' | 'workspace'>,
+  { env, home, note }: Pick<ReturnType<typeof openWorkplace>, 'env' | 'home' | 'note'>,
+): Promise<void> {
+  if (source.layers.every(({ values }) => values['trigger'] === undefined)) return
+  const { readTriggers } = await import('../../config/triggers.ts')
+  const { problems } = await readTriggers(source, { env, home })
+  throwIssues(problems.filter(({ severity }) => severity === 'error'))
+  for (const problem of problems) note(`warning: ${harmlessName(issueText(problem))}\n`)
 }
 
 /** Inserts the rules of `permission` where that key would be, in their own order. */

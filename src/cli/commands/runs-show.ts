@@ -1,13 +1,13 @@
 import { basename } from 'node:path'
-import { unifiedDiff } from '../../base/unified-diff.ts'
 import { endOf, omittedIn, readPlace, viewBelow, viewShows } from '../../history/node-view.ts'
 import { pendingApprovals, pendingEffects } from '../../history/pending.ts'
-import { compareParts, compareRuns, type Difference } from '../../history/run-diff.ts'
+import { changedLines, compareParts, compareRuns, type Difference } from '../../history/run-diff.ts'
+import { readLeftOut } from '../../history/left-out.ts'
 import { readRunSummary } from '../../history/run-list.ts'
 import { everything, findNode, type RunNode, type RunView, withView } from '../../history/run-view.ts'
 import { findAnyRun } from '../../journal/find-run.ts'
 import { summaryIn } from '../../journal/index-file.ts'
-import { noMask, type SecretMask } from '../../journal/secrets.ts'
+import { noMask } from '../../journal/secrets.ts'
 import type { RunSummary } from '../../journal/summary.ts'
 import { harmless, harmlessName } from '../../base/terminal-text.ts'
 import { countOf } from '../../render/format.ts'
@@ -26,7 +26,6 @@ import { paintDiff } from '../../render/style.ts'
 import type { Flags } from '../command-specs.ts'
 import type { RunsContext } from './runs.ts'
 import { usageError } from '../command.ts'
-import { openFileRecords } from '../../journal/source.ts'
 import { agentsIn, agentsOnly, readTranscript } from '../../history/agent-transcript.ts'
 import { messageText } from '../../history/recorded.ts'
 import { jsonLine } from '../io.ts'
@@ -38,7 +37,6 @@ import { readTeams, type Team } from '../../history/team.ts'
 import { sequenceLines } from '../../render/sequence.ts'
 import { ganttText, sequenceText } from '../../render/team-mermaid.ts'
 import { timelineLines } from '../../render/timeline.ts'
-import { isObject } from '../../base/json.ts'
 
 /** Reads `RUN:2`, iteration 2 of a run. Undefined for a whole run. */
 export function iterationOf(word: string): { readonly run: string; readonly iteration: number } | undefined {
@@ -193,20 +191,13 @@ export function differenceText(
     const detail = kind === 'part' || kind === 'call' ? `: ${harmless(before ?? after ?? '').split('\n')[0]}` : ''
     return `${title}: only in the ${which} run${detail}\n`
   }
-  const all = changesBetween(before, after)
+  const all = changedLines(before, after).split('\n')
   return [
     title,
     ...paintDiff(all.slice(0, lines), paint),
     ...restLine(all.length - lines, 'more lines', paint),
     '',
   ].join('\n')
-}
-
-function changesBetween(before: string, after: string): readonly string[] {
-  const isShort = !before.includes('\n') && !after.includes('\n')
-  if (isShort) return [`-${before}`, `+${after}`]
-  // without the file header, because the title already names the texts
-  return unifiedDiff(before, after, { from: '', to: '' }).trimEnd().split('\n').slice(2)
 }
 
 /**
@@ -376,34 +367,4 @@ function showTeams({ view, run, lines }: ShownTeam, flags: Flags<'runs'>, { io, 
 
 function titleOf({ members: [leader] }: Team): string {
   return harmlessName(leader?.place ?? '')
-}
-
-/** Changes made in a work tree that were not applied to the workspace. */
-export interface LeftOutTree {
-  /** The place in the run where the work was done, as text. */
-  readonly place: string
-  readonly reason: string
-  /** In the format of `git apply`, with paths relative to the workspace. */
-  readonly diff: string
-}
-
-/** The changes of a run that exist only in work trees, one entry per place. */
-export async function readLeftOut(folder: string, mask: SecretMask): Promise<readonly LeftOutTree[]> {
-  const source = openFileRecords(folder, { mask })
-  const found = new Map<string, LeftOutTree>()
-  try {
-    await source.scan((record) => {
-      if (record.k !== 'show') return
-      const event = source.value(record.event)
-      if (!isObject(event)) return
-      // a resumed run may have applied later what was left out before
-      if (event['type'] === 'isolation.applied') found.delete(record.p)
-      if (event['type'] !== 'isolation.left_out') return
-      const { reason, diff } = event
-      if (typeof reason === 'string' && typeof diff === 'string') found.set(record.p, { place: record.p, reason, diff })
-    })
-  } finally {
-    source.close()
-  }
-  return [...found.values()]
 }

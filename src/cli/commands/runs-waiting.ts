@@ -1,5 +1,6 @@
 import type { ListOptions } from '../../history/run-list.ts'
 import { waitingRuns } from '../../history/pending.ts'
+import { isActive } from '../../journal/summary.ts'
 import { approvalLines } from '../../render/approval.ts'
 import { runHeader } from '../../render/runs.ts'
 import type { Flags } from '../command-specs.ts'
@@ -20,7 +21,7 @@ export async function listWaiting(
     else {
       const command = (words: string): string => `baton ${withPlace(words.replace('RUN', run.id), flags)}`
       // an active run is answered where it runs
-      const options = { paint, command: run.status === 'running' ? undefined : command }
+      const options = { paint, command: isActive(run.status) ? undefined : command }
       const lines = [runHeader(run, { paint, workspace }), ...approvalLines(approvals, options)]
       io.out(`${count === 0 ? '' : '\n'}${lines.join('\n')}\n`)
     }

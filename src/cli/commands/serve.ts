@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { defined } from '../../base/json.ts'
 import { overridesOf } from '../../config/request-overrides.ts'
+import { harmless, harmlessName } from '../../base/terminal-text.ts'
+import type { ServingPlace } from '../../serve/http/served-workspace.ts'
 import type { Flags } from '../command-specs.ts'
 import { usageError } from '../command.ts'
 import { type CommandIo, openWorkplace } from '../io.ts'
 import { portOf, secretOf, untilStopped } from '../local-server.ts'
 import { isTerminal, type Terminal } from '../typed-ahead.ts'
-
-const usualRuns = 8
 
 /** `baton serve`: offers the runs of the workspace to browsers and programs on this machine, until Ctrl-C. */
 export async function serveCommand(flags: Flags<'serve'>, io: CommandIo): Promise<number> {
@@ -18,13 +18,18 @@ export async function serveCommand(flags: Flags<'serve'>, io: CommandIo): Promis
   const port = portOf(flags.port) ?? 0
   const maxRuns = maxRunsOf(flags.maxRuns)
   const overrides = overridesOf({ config, maxCost: undefined, timeout })
+  if (flags.once !== undefined) {
+    const place = { cwd, home, env, shared: { overrides, ...defined({ model }) } }
+    return startTrigger(flags.once, place, { io, print, note })
+  }
   const [{ serveWorkspace }, { newSecret }] = await Promise.all([
     import('../../serve/http/serve.ts'),
     import('../../serve/listen.ts'),
   ])
   const secret = given === undefined ? newSecret() : secretOf('BATON_SERVE_SECRET', given)
   const shared = { overrides, ...defined({ model }) }
-  const serving = await serveWorkspace({ cwd, home, env, shared }, { port, secret, maxRuns })
+  const onProblem = (message: string): void => io.err(`warning: ${harmless(message)}\n`)
+  const serving = await serveWorkspace({ cwd, home, env, shared }, { port, secret, onProblem, ...defined({ maxRuns }) })
   const showAddress = (): URL => {
     const address = new URL(serving.newAddress())
     print({ url: address.href, secret }, () => `${address.href}\n`)
@@ -43,6 +48,26 @@ export async function serveCommand(flags: Flags<'serve'>, io: CommandIo): Promis
   endTyping?.()
   await serving.close()
   throw io.signal.reason
+}
+
+/** `--once NAME`: returns the exit code of the run. */
+async function startTrigger(
+  name: string,
+  place: ServingPlace,
+  { io, print, note }: Pick<ReturnType<typeof openWorkplace>, 'print' | 'note'> & { readonly io: CommandIo },
+): Promise<number> {
+  const { startOnce } = await import('../../serve/triggers/once.ts')
+  const run = await startOnce(place, {
+    name,
+    signal: io.signal,
+    onStart: (id) => note(`trigger ${name}: run ${id} (baton runs show ${id})\n`),
+  })
+  const { id, file, status, exit, error } = run
+  print({ trigger: name, run: id, status, exit }, () => {
+    const why = error === null ? '' : `: ${harmless(error)}`
+    return `${harmlessName(file)} ${status.replaceAll('_', ' ')}${why}\n`
+  })
+  return exit ?? 1
 }
 
 async function opened(
@@ -81,8 +106,8 @@ function isInForeground(): boolean {
   }
 }
 
-function maxRunsOf(given: string | undefined): number {
-  if (given === undefined) return usualRuns
+function maxRunsOf(given: string | undefined): number | undefined {
+  if (given === undefined) return undefined
   if (/^[1-9]\d{0,3}$/.test(given)) return Number(given)
   throw usageError(`--max-runs takes a number from 1 to 9999, not "${given}"`, 'Write for example --max-runs 8.')
 }

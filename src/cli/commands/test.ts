@@ -12,6 +12,7 @@ import { createPaint, paintDiff } from '../../render/style.ts'
 import { type JunitSuite, junitXml } from '../../testing/junit.ts'
 import { loadTests, mayHaveTests, type TestCase, type TestedFile } from '../../testing/load-tests.ts'
 import { runTest, type RunTestOptions, type TestFailure, type TestResult } from '../../testing/run-test.ts'
+import { keepResults } from '../../testing/test-results.ts'
 import { writeCassetteFile } from '../cassette-file.ts'
 import type { Flags } from '../command-specs.ts'
 import { usageError } from '../command.ts'
@@ -157,26 +158,47 @@ async function runAll(
   workplace: Workplace,
 ): Promise<number> {
   const { print } = workplace
+  const { hide } = createMask(workplace.env)
   const counts = { passed: 0, failed: 0 }
   for (const file of files.filter(({ tests }) => tests.length > 0)) {
     const results: { result: TestResult; ms: number }[] = []
+    const kept: Record<string, Parameters<typeof keepResults>[1][string]> = {}
     suites.push({ file: displayPath(workplace.cwd, file.file), results })
     for (const test of file.tests) {
       const start = performance.now()
       const result = await runTest(test, file, options)
-      results.push({ result, ms: performance.now() - start })
+      const ms = performance.now() - start
+      results.push({ result, ms })
+      kept[test.name] = keptResult(result, ms, hide)
       const hasPassed = result.failures.length === 0
       counts[hasPassed ? 'passed' : 'failed'] += 1
       print(testRecord(file.file, result), () =>
         level === 'quiet' && hasPassed ? '' : describeTest(result, { ...workplace, isVerbose: level === 'verbose' }),
       )
     }
+    keepResults(file, kept, workplace)
   }
   const tested = files.filter(({ tests }) => tests.length > 0).length
   print({ type: 'summary', ...counts, files: tested }, () =>
     level === 'quiet' || tested === 0 ? '' : summary(counts, tested),
   )
   return counts.failed
+}
+
+/** For the page of the prompt file. */
+function keptResult(
+  { failures, calls, costUsd }: TestResult,
+  ms: number,
+  hide: (text: string) => string,
+): Parameters<typeof keepResults>[1][string] {
+  return {
+    passed: failures.length === 0,
+    at: new Date().toISOString(),
+    ms: Math.round(ms),
+    calls,
+    cost_usd: costUsd,
+    failures: failures.map(({ message }) => hide(message).slice(0, 2_000)),
+  }
 }
 
 function describeTest(

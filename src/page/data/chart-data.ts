@@ -71,7 +71,10 @@ function agentAt(place: Place): string {
 
 const mainAgent = 'main agent'
 
-/** Total usage over time in about `most` points, by taking every n-th call. */
+/**
+ * Total usage over time, from nothing when the first call begins, in about `most` points: every n-th call that has
+ * ended.
+ */
 export function usageOverTime(rows: readonly Row[], most = 200): readonly UsagePoint[] {
   const ended = rows
     .filter((row) => isModelCall(row) && row.end !== undefined)
@@ -82,6 +85,20 @@ export function usageOverTime(rows: readonly Row[], most = 200): readonly UsageP
     usd += row.usd ?? 0
     return { time: row.end ?? row.start, tokens, usd }
   })
+  if (ended.length === 0) return []
   const step = Math.max(1, Math.ceil(points.length / most))
-  return points.filter((_, index) => index % step === 0 || index === points.length - 1)
+  const shown = points.filter((_, index) => index % step === 0 || index === points.length - 1)
+  return [{ time: ended.reduce((least, { start }) => Math.min(least, start), Infinity), tokens: 0, usd: 0 }, ...shown]
 }
+
+/** Round values from 0 to at least `most`, for an axis. */
+export function axisValues(most: number): readonly number[] {
+  if (!(most > 0)) return [0]
+  const rough = most / mostSteps
+  const unit = 10 ** Math.floor(Math.log10(rough))
+  const step = unit * ([1, 2, 2.5, 5, 10].find((factor) => factor * unit >= rough * (1 - 1e-9)) ?? 10)
+  const count = Math.ceil(most / step - 1e-9)
+  return Array.from({ length: count + 1 }, (_, index) => Number((index * step).toPrecision(12)))
+}
+
+const mostSteps = 4

@@ -29,11 +29,11 @@ export function numberOf(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
-/** A timestamp for lists: the time if it is today, otherwise the day and time. */
+/** A timestamp for lists: `today 12:30:05`, `11-28 12:30`, or the day in another year. */
 export function whenText(iso: string, now: Date = new Date()): string {
   const date = new Date(iso)
   const time = `${twoDigits(date.getHours())}:${twoDigits(date.getMinutes())}`
-  if (date.toDateString() === now.toDateString()) return `${time}:${twoDigits(date.getSeconds())}`
+  if (date.toDateString() === now.toDateString()) return `today ${time}:${twoDigits(date.getSeconds())}`
   const day = `${twoDigits(date.getMonth() + 1)}-${twoDigits(date.getDate())}`
   return date.getFullYear() === now.getFullYear() ? `${day} ${time}` : `${date.getFullYear()}-${day}`
 }

@@ -14,6 +14,19 @@ export interface TreeLine {
   readonly siblings: number
 }
 
+/** Which lines are visible. */
+export interface ShownLines {
+  /** Whether rows with children are expanded; `few`: those with few siblings, so that a long list begins short. */
+  readonly expanded: 'all' | 'none' | 'few'
+  /** The numbers of rows for which the opposite holds. */
+  readonly toggled: ReadonlySet<number>
+  /** Only these rows, and what is around them. */
+  readonly fits?: ((row: Row) => boolean) | undefined
+}
+
+/** Of more siblings, none is expanded at first. */
+const fewSiblings = 20
+
 interface Node {
   row: Row
   readonly name: string
@@ -23,10 +36,8 @@ interface Node {
 /** The rows of a run as a tree by place. It grows with the run. */
 export interface RowTree {
   add(rows: readonly Row[]): void
-  /** The visible lines, top to bottom, if the rows with these numbers are collapsed. */
-  lines(closed: ReadonlySet<number>): readonly TreeLine[]
-  /** The numbers of all rows with children. */
-  holders(): readonly number[]
+  /** The visible lines, top to bottom. */
+  lines(shown: ShownLines): readonly TreeLine[]
 }
 
 export function createRowTree(): RowTree {
@@ -62,18 +73,27 @@ export function createRowTree(): RowTree {
         else known.row = row
       }
     },
-    lines(closed) {
+    lines({ expanded, toggled, fits }) {
       const lines: TreeLine[] = []
       const show = (siblings: readonly Node[], depth: number): void => {
+        const isUsual = expanded === 'all' || (expanded === 'few' && siblings.length <= fewSiblings)
         for (const [index, { row, name, below }] of siblings.entries()) {
-          const shape = below.length === 0 ? 'leaf' : closed.has(row.n) ? 'closed' : 'open'
+          const isOpen = toggled.has(row.n) ? !isUsual : isUsual
+          const shape = below.length === 0 ? 'leaf' : isOpen ? 'open' : 'closed'
           lines.push({ row, depth, name, shape, position: index + 1, siblings: siblings.length })
           if (shape === 'open') show(below, depth + 1)
         }
       }
-      show(top, 0)
+      show(fits === undefined ? top : fitting(top, fits), 0)
       return lines
     },
-    holders: () => [...nodes.values()].filter(({ below }) => below.length > 0).map(({ row }) => row.n),
   }
+}
+
+/** The nodes that fit, and those around them. */
+function fitting(siblings: readonly Node[], fits: (row: Row) => boolean): readonly Node[] {
+  return siblings.flatMap((node) => {
+    const below = fitting(node.below, fits)
+    return below.length > 0 || fits(node.row) ? [{ ...node, below: [...below] }] : []
+  })
 }

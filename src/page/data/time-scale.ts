@@ -69,6 +69,22 @@ export function createTimeScale(spans: readonly Span[]): TimeScale {
   return { span, breaks, ticks: ticksOf(pieces, stretches), position: (time) => positionIn(stretches, time) }
 }
 
+/** Room that the label of a tick needs, in percent of the axis. */
+const labelRoom = 8
+
+/** The ticks whose labels overlap neither each other nor a break, and stay on the axis. */
+export function labelledTicks({ ticks, breaks }: Pick<TimeScale, 'ticks' | 'breaks'>): readonly Tick[] {
+  const shown: Tick[] = []
+  for (const tick of ticks) {
+    const { at } = tick
+    const last = shown.at(-1)
+    const isOnBreak = breaks.some((one) => at + labelRoom > one.at && at < one.at + one.width - 1e-6)
+    if (at > 100 - labelRoom / 2 || isOnBreak || (last !== undefined && at - last.at < labelRoom)) continue
+    shown.push(tick)
+  }
+  return shown
+}
+
 /** Merges spans that touch or overlap. */
 function merged(spans: readonly Span[]): readonly Span[] {
   const all: { from: number; to: number }[] = []

@@ -40,3 +40,19 @@ export function barOf(row: Row, scale: TimeScale, now: number): Bar {
   const right = scale.position(row.start + durationOf(row, now))
   return { left, width: Math.max(narrowest, right - left) }
 }
+
+/** Where the label of a bar is: beside it where there is room, else on it. */
+export interface BarLabel {
+  readonly side: 'after' | 'before' | 'inside'
+  readonly style: { readonly left: string } | { readonly right: string }
+}
+
+/** Room that a label needs, in percent of the axis. */
+const labelRoom = 15
+
+export function labelOf({ left, width }: Bar): BarLabel {
+  const right = left + width
+  if (right <= 100 - labelRoom) return { side: 'after', style: { left: `${right}%` } }
+  if (left >= labelRoom) return { side: 'before', style: { right: `${100 - left}%` } }
+  return { side: 'inside', style: { left: `${left}%` } }
+}

@@ -1,6 +1,16 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { errorText } from './api.ts'
 
+/** Does something whenever a value changes, but not at first. */
+export function useChange(value: unknown, then: () => void): void {
+  const before = useRef(value)
+  useEffect(() => {
+    if (before.current === value) return
+    before.current = value
+    then()
+  }, [value])
+}
+
 /** A value that is fetched once, and again on request. */
 export type Loaded<Value> =
   | { readonly kind: 'loading' }

@@ -1,13 +1,12 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import { isActive } from '../../journal/summary.ts'
+import { createLiveTextStore, type LiveTexts } from '../data/live-texts.ts'
 import type { Row } from '../data/row.ts'
 import { createRowStore } from '../data/row-store.ts'
 import { createRowTree, type RowTree } from '../data/row-tree.ts'
 import { errorText, fetchRun } from './api.ts'
 import { listen, type StreamState } from './listen.ts'
-import type { Delta, RunDetail, RunSummary, SentRows } from './wire.ts'
-
-/** Answers in progress, by place. */
-export type LiveTexts = ReadonlyMap<string, string>
+import type { Delta, RunDetail, RunSummary, SentRows, ShownRun } from './wire.ts'
 
 export interface LiveRun {
   readonly detail: RunDetail | undefined
@@ -26,6 +25,13 @@ export interface LiveRun {
 
 /** Updates within this many milliseconds are drawn together. */
 const drawEvery = 150
+/** The answers of tasks that end within this many milliseconds are fetched together. */
+const fetchEvery = 1_000
+
+/** What the server adds to the record of a run, which events do not have. */
+function besidesRecord({ name, chat, foreign }: ShownRun): Pick<ShownRun, 'name' | 'chat' | 'foreign'> {
+  return { ...(name !== undefined && { name }), ...(chat && { chat }), ...(foreign && { foreign }) }
+}
 
 /** Follows a run: its details and rows. */
 export function useRun(id: string): LiveRun {
@@ -34,15 +40,20 @@ export function useRun(id: string): LiveRun {
   const [stream, setStream] = useState<StreamState>('connecting')
   const [version, setVersion] = useState(0)
   const [session, setSession] = useState(0)
-  const [state] = useState(() => ({ store: createRowStore(), tree: createRowTree(), texts: new Map<string, string>() }))
+  const [state] = useState(() => ({ store: createRowStore(), tree: createRowTree(), live: createLiveTextStore() }))
   const asked = useRef(0)
+  /** As it was fetched last. */
+  const known = useRef<RunDetail | undefined>(undefined)
 
   const reload = useCallback(async (): Promise<void> => {
     const number = (asked.current += 1)
     try {
       const sent = await fetchRun(id)
       if (number !== asked.current) return
+      known.current = sent
       setDetail(sent)
+      state.live.fetched()
+      if (!isActive(sent.run.status)) state.live.clear()
       setError(undefined)
     } catch (problem) {
       if (number === asked.current) setError(errorText(problem))
@@ -57,7 +68,16 @@ export function useRun(id: string): LiveRun {
         setVersion((before) => before + 1)
       }, drawEvery)
     }
-    void reload()
+    // a run of many tasks ends one every moment
+    let later: ReturnType<typeof setTimeout> | undefined
+    const reloadSoon = (): void => {
+      later ??= setTimeout(() => {
+        later = undefined
+        void reload()
+      }, fetchEvery)
+    }
+    const goesOn = (): boolean => known.current !== undefined && isActive(known.current.run.status)
+    const first = reload()
     const close = listen(`/api/runs/${encodeURIComponent(id)}/events`, {
       onState: setStream,
       on: {
@@ -65,24 +85,26 @@ export function useRun(id: string): LiveRun {
           const { rows }: SentRows = JSON.parse(data)
           state.store.add(rows)
           state.tree.add(rows)
-          for (const { place, state: how } of rows) if (how !== 'running') state.texts.delete(place)
+          state.live.rows(rows)
           draw()
           if (rows.some(({ kind }) => kind === 'approval')) void reload()
+          else if (goesOn() && rows.some(({ kind, state: how }) => kind === 'task' && how !== 'running')) reloadSoon()
         },
         delta: (data) => {
-          const { place, kind, text }: Delta = JSON.parse(data)
-          if (kind === 'text') state.texts.set(place, (state.texts.get(place) ?? '') + text)
+          const delta: Delta = JSON.parse(data)
+          state.live.add(delta)
           draw()
         },
         run: (data) => {
           const run: RunSummary = JSON.parse(data)
-          setDetail((known) => (known === undefined ? known : { ...known, run }))
-          void reload()
+          const isNews = known.current !== undefined && known.current.run.status !== run.status
+          setDetail((before) => before && { ...before, run: { ...besidesRecord(before.run), ...run } })
+          if (isNews) void reload()
         },
         over: () => {
-          state.texts.clear()
           draw()
-          void reload()
+          // a run that had ended is not read again: it may be long
+          void first.then(() => (goesOn() ? reload() : undefined))
           close()
           setStream('open')
         },
@@ -90,11 +112,22 @@ export function useRun(id: string): LiveRun {
     })
     return () => {
       clearTimeout(timer)
+      clearTimeout(later)
       close()
     }
   }, [id, reload, session])
   const follow = useCallback(() => setSession((before) => before + 1), [])
 
-  const { store, tree, texts } = state
-  return { detail, error, rows: store.rows, tree, version, texts, stream, reload: () => void reload(), follow }
+  const { store, tree, live } = state
+  return {
+    detail,
+    error,
+    rows: store.rows,
+    tree,
+    version,
+    texts: live.texts,
+    stream,
+    reload: () => void reload(),
+    follow,
+  }
 }

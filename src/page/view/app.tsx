@@ -1,5 +1,5 @@
 import type { VNode } from 'preact'
-import { useCallback, useEffect, useState } from 'preact/hooks'
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { openApiDescription } from '../live/api.ts'
 import { above, hashOf, parseHash, type Route } from '../route.ts'
 import { CompareView } from './compare-view.tsx'
@@ -9,15 +9,34 @@ import { FileView } from './file-view.tsx'
 import { FilesView } from './files-view.tsx'
 import { NoticeBoard, useNotice } from './notice.tsx'
 import { RunView } from './run-view.tsx'
-import { type RunsMemory, RunsView } from './runs-view.tsx'
+import { RunFormView } from './run-form-view.tsx'
+import { RunsView, type RunsViewProps } from './runs-view.tsx'
+import { everyRun, type RunFilter } from '../data/run-list.ts'
+import { TriggersView } from './triggers-view.tsx'
 import { isSignedIn, onSession } from '../live/session.ts'
+import { InboxContext, usePolledInbox } from '../live/use-inbox.ts'
+import { InboxView } from './inbox-view.tsx'
 
 /** The page: a navigation bar, and the view for the current address. */
 export function App(): VNode {
   const [route, setRoute] = useState(() => parseHash(location.hash))
-  const [memory, setMemory] = useState<RunsMemory>({ text: '', state: '', active: 0 })
+  const [active, setActive] = useState(0)
   const isIn = useSignedIn()
-  const go = useCallback((to: Route) => void (location.hash = hashOf(to)), [])
+  const inbox = usePolledInbox(isIn)
+  const left = useRef<RunFilter>(everyRun)
+  if (route.kind === 'runs') left.current = route.filter ?? everyRun
+  // back to the list as it was left
+  const go = useCallback(
+    (to: Route) =>
+      void (location.hash = hashOf(to.kind === 'runs' ? { ...to, filter: to.filter ?? left.current } : to)),
+    [],
+  )
+  const onFilter = useCallback((filter: RunFilter) => {
+    const changed: Route = { kind: 'runs', filter }
+    // each letter of a search is no step back
+    history.replaceState(null, '', hashOf(changed))
+    setRoute(changed)
+  }, [])
 
   useEffect(() => {
     const follow = (): void => setRoute(parseHash(location.hash))
@@ -26,8 +45,12 @@ export function App(): VNode {
     follow()
     return () => removeEventListener('hashchange', follow)
   }, [])
+  const { count, workspace } = inbox
   useEffect(() => {
-    document.title = titleOf(route)
+    const place = workspace === undefined ? 'Baton' : `${workspace.name} · Baton`
+    document.title = `${count > 0 ? `(${count}) ` : ''}${titleOf(route)} · ${place}`
+  }, [route, count, workspace])
+  useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       const isTyping = event.target instanceof HTMLElement && event.target.matches('input, select, textarea')
       if (event.key === '/' && !isTyping) {
@@ -48,21 +71,31 @@ export function App(): VNode {
 
   const part = partOf(route)
   return (
-    <NoticeBoard>
-      <header class="bar">
-        <span class="brand">Baton</span>
-        <nav aria-label="Main">
-          {parts.map(({ kind, name }) => (
-            <a key={kind} href={hashOf({ kind })} {...(kind === part && { 'aria-current': 'page' })}>
-              {name}
-            </a>
-          ))}
-        </nav>
-        {isIn && <ApiButton />}
-        <ThemeSwitch />
-      </header>
-      <main>{isIn ? <Content route={route} go={go} memory={memory} onMemory={setMemory} /> : <SignedOut />}</main>
-    </NoticeBoard>
+    <InboxContext.Provider value={inbox}>
+      <NoticeBoard>
+        <header class="bar">
+          <span class="brand" title={workspace?.folder}>
+            {workspace?.name ?? 'Baton'}
+          </span>
+          <nav aria-label="Main">
+            {parts.map(({ kind, name }) => (
+              <a key={kind} href={hashOf({ kind })} {...(kind === part && { 'aria-current': 'page' })}>
+                {name} {kind === 'inbox' && count > 0 && <span class="badge-count">{count}</span>}
+              </a>
+            ))}
+          </nav>
+          {isIn && <ApiButton />}
+          <ThemeSwitch />
+        </header>
+        <main>
+          {isIn ? (
+            <Content route={route} go={go} active={active} onActive={setActive} onFilter={onFilter} />
+          ) : (
+            <SignedOut />
+          )}
+        </main>
+      </NoticeBoard>
+    </InboxContext.Provider>
   )
 }
 
@@ -82,27 +115,31 @@ function ApiButton(): VNode {
 
 /** The entries of the navigation bar. */
 const parts = [
+  { kind: 'inbox', name: 'Inbox' },
   { kind: 'runs', name: 'Runs' },
   { kind: 'conversations', name: 'Conversations' },
   { kind: 'files', name: 'Prompt files' },
+  { kind: 'triggers', name: 'Triggers' },
 ] as const
 
 function partOf({ kind }: Route): (typeof parts)[number]['kind'] {
-  if (kind === 'file' || kind === 'files') return 'files'
+  if (kind === 'inbox' || kind === 'triggers') return kind
+  if (kind === 'file' || kind === 'files' || kind === 'new') return 'files'
   return kind === 'conversation' || kind === 'conversations' ? 'conversations' : 'runs'
 }
 
-interface ContentProps {
+interface ContentProps extends Omit<RunsViewProps, 'filter'> {
   readonly route: Route
-  readonly go: (route: Route) => void
-  readonly memory: RunsMemory
-  readonly onMemory: (memory: RunsMemory) => void
 }
 
-function Content({ route, go, memory, onMemory }: ContentProps): VNode {
+function Content({ route, go, ...list }: ContentProps): VNode {
   switch (route.kind) {
     case 'runs':
-      return <RunsView memory={memory} onMemory={onMemory} go={go} />
+      return <RunsView filter={route.filter ?? everyRun} go={go} {...list} />
+    case 'inbox':
+      return <InboxView />
+    case 'new':
+      return <RunFormView key={hashOf(route)} file={route.file} from={route.from} go={go} />
     case 'run':
       return <RunView key={route.id} id={route.id} tab={route.tab} go={go} />
     case 'compare':
@@ -111,6 +148,8 @@ function Content({ route, go, memory, onMemory }: ContentProps): VNode {
       return <FilesView />
     case 'file':
       return <FileView key={route.path} path={route.path} go={go} />
+    case 'triggers':
+      return <TriggersView go={go} />
     case 'conversations':
       return <ConversationsView go={go} />
     case 'conversation':
@@ -121,18 +160,24 @@ function Content({ route, go, memory, onMemory }: ContentProps): VNode {
 function titleOf(route: Route): string {
   switch (route.kind) {
     case 'runs':
-      return 'Runs · Baton'
+      return 'Runs'
+    case 'inbox':
+      return 'Inbox'
     case 'run':
-      return `${route.id} · Baton`
+      return route.id
     case 'compare':
-      return 'Compare · Baton'
+      return 'Compare'
+    case 'new':
+      return `Run ${route.file}`
     case 'files':
-      return 'Prompt files · Baton'
+      return 'Prompt files'
     case 'file':
-      return `${route.path} · Baton`
+      return route.path
+    case 'triggers':
+      return 'Triggers'
     case 'conversations':
     case 'conversation':
-      return 'Conversations · Baton'
+      return 'Conversations'
   }
 }
 

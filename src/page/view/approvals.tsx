@@ -1,9 +1,10 @@
 import type { VNode } from 'preact'
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useMemo, useRef, useState } from 'preact/hooks'
 import { harmlessLines, harmlessName } from '../../base/terminal-text.ts'
 import { readDiff } from '../../event/hunks.ts'
 import { decide } from '../live/api.ts'
 import type { ApprovalView } from '../live/wire.ts'
+import { ConfirmButton } from './confirm-button.tsx'
 import { DiffTable } from './diff-table.tsx'
 import { LongText } from './long-text.tsx'
 import { Markdown } from './markdown.tsx'
@@ -12,39 +13,22 @@ import { useNotice } from './notice.tsx'
 interface ApprovalsProps {
   readonly run: string
   readonly approvals: readonly ApprovalView[]
+  /** They are answered elsewhere, or not at all. */
+  readonly isReadOnly: boolean
   /** Called after each decision with the number of calls that the run still waits for. */
   readonly onDecided: (left: number) => void
 }
 
-/**
- * The calls of a run that wait for approval, beside what the answer says about them. Keys: `y` and `n` decide about the
- * selected call, `a` approves all that are shown as a whole. The first key only selects, because it may have been meant
- * for something else.
- */
-export function Approvals({ run, approvals, onDecided }: ApprovalsProps): VNode {
+/** The calls of a run that wait for approval, beside what the answer says about them. */
+export function Approvals({ run, approvals, isReadOnly, onDecided }: ApprovalsProps): VNode {
   const box = useRef<HTMLDivElement>(null)
   const last = useRef<Promise<void>>(Promise.resolve())
-  const isEmpty = approvals.length === 0
-
-  useEffect(() => {
-    if (isEmpty) return undefined
-    const onKey = (event: KeyboardEvent): void => {
-      if (!['y', 'n', 'a'].includes(event.key) || !isPlain(event)) return
-      const cards = [...(box.current?.querySelectorAll<HTMLElement>('.approval') ?? [])]
-      const at = cards.findIndex((card) => card.contains(document.activeElement))
-      event.preventDefault()
-      if (at === -1) return select(cards[0])
-      const chosen = event.key === 'a' ? cards : cards.slice(at, at + 1)
-      for (const card of chosen)
-        card.querySelector<HTMLButtonElement>(event.key === 'n' ? '.danger' : '.primary')?.click()
-      select(cards[at + 1])
-    }
-    addEventListener('keydown', onKey)
-    return () => removeEventListener('keydown', onKey)
-  }, [isEmpty])
 
   /** Answers one after the other: each is recorded by itself. */
   const inTurn = (work: () => Promise<void>): Promise<void> => (last.current = last.current.then(work))
+  const decideAll = (button: '.primary' | '.danger'): void => {
+    for (const one of box.current?.querySelectorAll<HTMLButtonElement>(`.approval ${button}`) ?? []) one.click()
+  }
   const explanations = [...new Set(approvals.flatMap(({ review }) => review?.explanation ?? []))]
 
   return (
@@ -53,7 +37,6 @@ export function Approvals({ run, approvals, onDecided }: ApprovalsProps): VNode 
       class={explanations.length === 0 ? 'approvals' : 'approvals explained'}
       role="region"
       aria-label="Pending approvals"
-      aria-live="polite"
     >
       {explanations.length > 0 && (
         <aside aria-label="What the answer says">
@@ -63,36 +46,52 @@ export function Approvals({ run, approvals, onDecided }: ApprovalsProps): VNode 
         </aside>
       )}
       <div class="calls">
-        {approvals.length > 1 && <p class="about keys">y approves the selected call, n rejects it, a approves all</p>}
+        {!isReadOnly && (
+          <div class="decision notes">
+            {approvals.length > 1 && (
+              <>
+                <button type="button" onClick={() => decideAll('.primary')}>
+                  Approve all {approvals.length}
+                </button>
+                <ConfirmButton
+                  label={`Reject all ${approvals.length}`}
+                  question={`Reject all ${approvals.length} calls?`}
+                  onConfirm={() => decideAll('.danger')}
+                />
+              </>
+            )}
+            <span class="about keys">
+              Keys: <kbd>y</kbd> approve, <kbd>n</kbd> reject, <kbd>e</kbd> remark, <kbd>a</kbd> approve all,{' '}
+              <kbd>j</kbd> <kbd>k</kbd> next and previous
+            </span>
+          </div>
+        )}
         {approvals.map((approval) => (
-          <ApprovalCard key={approval.id} run={run} approval={approval} onDecided={onDecided} inTurn={inTurn} />
+          <ApprovalCard
+            key={approval.id}
+            run={run}
+            approval={approval}
+            isReadOnly={isReadOnly}
+            onDecided={onDecided}
+            inTurn={inTurn}
+          />
         ))}
       </div>
     </div>
   )
 }
 
-function select(card: HTMLElement | undefined): void {
-  card?.focus()
-  card?.scrollIntoView({ block: 'nearest' })
-}
-
-/** Whether a key was pressed once, alone, and not to type text. */
-function isPlain({ repeat, ctrlKey, metaKey, altKey, target }: KeyboardEvent): boolean {
-  const isTyped = target instanceof HTMLElement && target.matches('input:not([type=checkbox]), textarea, select')
-  return !repeat && !ctrlKey && !metaKey && !altKey && !isTyped
-}
-
 interface ApprovalCardProps {
   readonly run: string
   readonly approval: ApprovalView
+  readonly isReadOnly: boolean
   readonly onDecided: (left: number) => void
   /** Runs work after what was started before. */
   readonly inTurn: (work: () => Promise<void>) => Promise<void>
 }
 
 /** A call that waits for approval, with buttons to approve or reject it. */
-function ApprovalCard({ run, approval, onDecided, inTurn }: ApprovalCardProps): VNode {
+function ApprovalCard({ run, approval, isReadOnly, onDecided, inTurn }: ApprovalCardProps): VNode {
   const { id, tool, input, diff, place, until, target, folder, commands = [], runs = [], unread } = approval
   const { review, hunks: count = 0 } = approval
   const { head, hunks } = useMemo(() => (count === 0 ? { head: [], hunks: [] } : readDiff(diff ?? '')), [diff, count])
@@ -116,12 +115,13 @@ function ApprovalCard({ run, approval, onDecided, inTurn }: ApprovalCardProps): 
       onDecided(left)
     } catch (error) {
       complain(error)
+      // one that was answered goes away
+      setSending(false)
     }
-    setSending(false)
   }
 
   return (
-    <article class="approval" aria-label={`Approve call ${id} of ${tool}?`} tabIndex={-1}>
+    <article class="approval" data-item="call" aria-label={`Approve call ${id} of ${tool}?`} tabIndex={-1}>
       <h2>
         {review !== undefined && review.count > 1 && (
           <span class="about">
@@ -150,11 +150,12 @@ function ApprovalCard({ run, approval, onDecided, inTurn }: ApprovalCardProps): 
         <DiffTable diff={diff} onWhole={() => setWhole(true)} />
       ) : (
         hunks.map(({ number, line, title, lines }) => (
-          <div key={number} class={rejected.has(number) ? 'hunk rejected' : 'hunk'}>
+          <div key={number} class={rejected.has(number) ? 'hunk rejected' : 'hunk'} data-item="hunk" tabIndex={-1}>
             <label>
               <input
                 type="checkbox"
                 checked={!rejected.has(number)}
+                disabled={isReadOnly}
                 onChange={() => setRejected(toggled(rejected, number))}
               />{' '}
               hunk {number} of {hunks.length}, line {line}
@@ -188,27 +189,32 @@ function ApprovalCard({ run, approval, onDecided, inTurn }: ApprovalCardProps): 
           </pre>
         </>
       )}
-      {!isWhole && <p class="about">To approve it, show all of it first.</p>}
-      <div class="decision">
-        <input
-          type="text"
-          aria-label="Reason for the model (optional)"
-          placeholder="Reason (optional)"
-          value={reason}
-          onInput={({ currentTarget }) => setReason(currentTarget.value)}
-        />
-        <button
-          type="button"
-          class="primary"
-          disabled={isSending || !isWhole}
-          onClick={() => void inTurn(() => send('approve'))}
-        >
-          {rejected.size > 0 ? `Approve ${hunks.length - rejected.size} of ${hunks.length} hunks` : 'Approve'}
-        </button>
-        <button type="button" class="danger" disabled={isSending} onClick={() => void inTurn(() => send('reject'))}>
-          Reject
-        </button>
-      </div>
+      {!isReadOnly && (
+        <>
+          {' '}
+          {!isWhole && <p class="about">To approve it, show all of it first.</p>}
+          <div class="decision">
+            <input
+              type="text"
+              aria-label="Reason for the model (optional)"
+              placeholder="Reason (optional)"
+              value={reason}
+              onInput={({ currentTarget }) => setReason(currentTarget.value)}
+            />
+            <button
+              type="button"
+              class="primary"
+              disabled={isSending || !isWhole}
+              onClick={() => void inTurn(() => send('approve'))}
+            >
+              {rejected.size > 0 ? `Approve ${hunks.length - rejected.size} of ${hunks.length} hunks` : 'Approve'}
+            </button>
+            <button type="button" class="danger" disabled={isSending} onClick={() => void inTurn(() => send('reject'))}>
+              Reject
+            </button>
+          </div>
+        </>
+      )}
     </article>
   )
 }

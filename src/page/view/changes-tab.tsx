@@ -1,10 +1,11 @@
 import type { VNode } from 'preact'
 import { useEffect, useMemo } from 'preact/hooks'
+import { isActive } from '../../journal/summary.ts'
 import { numberOf } from '../data/format.ts'
 import { splitDiff } from '../data/split-diff.ts'
 import { fetchChanges, undoRun } from '../live/api.ts'
 import { useLoaded } from '../live/use-loaded.ts'
-import type { FileDiff } from '../live/wire.ts'
+import type { FileDiff, RunDetail } from '../live/wire.ts'
 import type { Route } from '../route.ts'
 import { ConfirmButton } from './confirm-button.tsx'
 import { DiffTable } from './diff-table.tsx'
@@ -13,25 +14,26 @@ import { useNotice } from './notice.tsx'
 
 interface ChangesTabProps {
   readonly run: string
+  readonly detail: Pick<RunDetail, 'canUndo'>
   /** Status of the run. The changes are fetched again when it changes. */
-  readonly status: string
+  readonly status: RunDetail['run']['status']
   readonly go: (route: Route) => void
 }
 
 /** The file changes of a run as side-by-side diffs, with undo. */
-export function ChangesTab({ run, status, go }: ChangesTabProps): VNode {
+export function ChangesTab({ run, detail, status, go }: ChangesTabProps): VNode {
   const [loaded, again] = useLoaded(run, () => fetchChanges(run))
   const { complain } = useNotice()
   useEffect(again, [status])
   const undo = (paths?: readonly string[]): void => {
     undoRun(run, paths).then(({ id }) => go({ kind: 'run', id, tab: 'changes' }), complain)
   }
-  const canUndo = status !== 'running'
+  const { canUndo } = detail
   return (
     <Loading loaded={loaded}>
       {(changes) =>
         changes.length === 0 ? (
-          <p class="empty">No files changed{canUndo ? '.' : ' yet.'}</p>
+          <p class="empty">No files changed{isActive(status) ? ' yet.' : '.'}</p>
         ) : (
           <div class="changes">
             <div class="toolbar small">
@@ -56,11 +58,12 @@ export function ChangesTab({ run, status, go }: ChangesTabProps): VNode {
 
 interface ChangedFileProps {
   readonly change: FileDiff
-  readonly canUndo: boolean
-  readonly onUndo: () => void
+  readonly canUndo?: boolean
+  readonly onUndo?: () => void
 }
 
-function ChangedFile({ change, canUndo, onUndo }: ChangedFileProps): VNode {
+/** One changed file as a diff. */
+export function ChangedFile({ change, canUndo = false, onUndo = () => {} }: ChangedFileProps): VNode {
   const { path, kind, from, diff } = change
   const { added, removed } = useMemo(() => splitDiff(diff), [diff])
   return (

@@ -1,6 +1,13 @@
 import type { VNode } from 'preact'
 import { useMemo } from 'preact/hooks'
-import { type AgentUsage, tokensOf, usageByAgent, usageOverTime, type UsagePoint } from '../data/chart-data.ts'
+import {
+  type AgentUsage,
+  axisValues,
+  tokensOf,
+  usageByAgent,
+  usageOverTime,
+  type UsagePoint,
+} from '../data/chart-data.ts'
 import { costText, countText, durationText, numberOf } from '../data/format.ts'
 import type { Row } from '../data/row.ts'
 
@@ -86,31 +93,56 @@ interface CurveProps {
 }
 
 const [width, height] = [600, 140]
+/** With more calls, points would hide the line. */
+const mostDots = 40
 
+/** A total that rises when a call ends, with axes; few calls are points. */
 function Curve({ points, valueOf, textOf, name }: CurveProps): VNode {
   const [begin, last] = [points[0], points.at(-1)]
   if (begin === undefined || last === undefined || valueOf(last) === 0) return <p class="empty">No {name} yet.</p>
   const span = Math.max(1, last.time - begin.time)
-  const at = (point: UsagePoint): string => {
-    const y = height - (height * valueOf(point)) / valueOf(last)
-    return `${((width * (point.time - begin.time)) / span).toFixed(1)},${y.toFixed(1)}`
-  }
-  const line = points.map(at).join(' ')
+  const marks = axisValues(valueOf(last))
+  const most = marks.at(-1) ?? 1
+  const places = points.map((point) => ({
+    x: Number(((width * (point.time - begin.time)) / span).toFixed(1)),
+    y: Number((height - (height * valueOf(point)) / most).toFixed(1)),
+  }))
+  const line = `M0,${height}${places.map(({ x, y }) => `H${x}V${y}`).join('')}`
+  const dots = places.length > mostDots ? [] : places.slice(1)
   return (
     <figure class="curve">
-      <svg
-        viewBox={`0 0 ${width} ${height}`}
-        preserveAspectRatio="none"
-        role="img"
-        aria-label={`Total ${name} over time: ${textOf(valueOf(last))} after ${durationText(span)}`}
-      >
-        <polygon points={`0,${height} ${line} ${width},${height}`} />
-        <polyline points={line} />
-      </svg>
-      <figcaption>
-        <span>0</span>
+      <div class="plot">
+        <div class="y-axis" aria-hidden="true">
+          {marks.map((mark) => (
+            <span key={mark} style={{ bottom: `${(100 * mark) / most}%` }}>
+              {textOf(mark)}
+            </span>
+          ))}
+        </div>
+        <svg
+          viewBox={`0 0 ${width} ${height}`}
+          preserveAspectRatio="none"
+          role="img"
+          aria-label={`Total ${name} over time: ${textOf(valueOf(last))} after ${durationText(span)}`}
+        >
+          {marks.map((mark) => (
+            <path key={mark} class="grid-line" d={`M0,${height - (height * mark) / most}H${width}`} />
+          ))}
+          <path class="area" d={`${line}V${height}Z`} />
+          <path class="line" d={line} />
+          {dots.map(({ x, y }, index) => (
+            // a line without length is a round point, however the chart is stretched
+            <path key={index} class="dot" d={`M${x},${y}h0`} />
+          ))}
+        </svg>
+      </div>
+      <div class="x-axis" aria-hidden="true">
+        <span>0 s</span>
+        <span>{durationText(span / 2)}</span>
         <span>{durationText(span)}</span>
-        <strong>{textOf(valueOf(last))}</strong>
+      </div>
+      <figcaption>
+        {textOf(valueOf(last))} after {durationText(span)}
       </figcaption>
     </figure>
   )

@@ -1,14 +1,16 @@
-import type { VNode } from 'preact'
+import type { ComponentChildren, VNode } from 'preact'
 import { useState } from 'preact/hooks'
 
 interface ComposerProps {
   readonly label: string
   readonly isDisabled: boolean
   readonly onSend: (text: string) => void
+  /** Fields above the text. */
+  readonly children?: ComponentChildren
 }
 
 /** A text field for a message. Ctrl-Enter sends it, Enter inserts a line break. */
-export function Composer({ label, isDisabled, onSend }: ComposerProps): VNode {
+export function Composer({ label, isDisabled, onSend, children }: ComposerProps): VNode {
   const [text, setText] = useState('')
   function send(): void {
     if (isDisabled || text.trim() === '') return
@@ -23,6 +25,7 @@ export function Composer({ label, isDisabled, onSend }: ComposerProps): VNode {
         send()
       }}
     >
+      {children !== undefined && <div class="options">{children}</div>}
       <textarea
         aria-label={label}
         placeholder={`${label} (Ctrl+Enter to send)`}

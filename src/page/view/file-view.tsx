@@ -1,10 +1,12 @@
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { whenText } from '../data/format.ts'
-import { fetchFile, fetchRun, startRun } from '../live/api.ts'
+import { everyRun } from '../data/run-list.ts'
+import { fetchFile, fetchRun, startRun, wrongFields } from '../live/api.ts'
 import { useLoaded } from '../live/use-loaded.ts'
 import type { RunSummary } from '../live/wire.ts'
 import { hashOf, type Route } from '../route.ts'
+import { FileReport } from './file-report.tsx'
 import { Loading } from './loading.tsx'
 import { LongText } from './long-text.tsx'
 import { Markdown } from './markdown.tsx'
@@ -25,9 +27,11 @@ export function FileView({ path, go }: FileViewProps): VNode {
   async function run(): Promise<void> {
     setStarting(true)
     try {
-      const { id } = await startRun(path)
+      const { id } = await startRun({ file: path })
       go({ kind: 'run', id, tab: 'answer' })
     } catch (error) {
+      // it needs values
+      if (wrongFields(error).size > 0) return go({ kind: 'new', file: path, from: '' })
       complain(error)
       setStarting(false)
     }
@@ -48,6 +52,10 @@ export function FileView({ path, go }: FileViewProps): VNode {
         <button type="button" class="primary" disabled={isStarting} onClick={() => void run()}>
           Run
         </button>
+        <a class="button" href={hashOf({ kind: 'new', file: path, from: '' })}>
+          Run with…
+        </a>
+        <a href={hashOf({ kind: 'runs', filter: { ...everyRun, file: path } })}>All runs</a>
       </div>
       <Loading loaded={loaded}>
         {({ text, last }) => (
@@ -62,6 +70,7 @@ export function FileView({ path, go }: FileViewProps): VNode {
           </div>
         )}
       </Loading>
+      <FileReport path={path} />
     </section>
   )
 }

@@ -1,11 +1,17 @@
 import type { VNode } from 'preact'
+import { isActive } from '../../journal/summary.ts'
 import { costText, countText, durationText, numberOf, splitPath, whenText } from '../data/format.ts'
 import { cancelRun, resumeRun, undoRun } from '../live/api.ts'
 import type { BegunRun, RunDetail } from '../live/wire.ts'
-import type { Route } from '../route.ts'
+import { hashOf, type Route } from '../route.ts'
 import { ConfirmButton } from './confirm-button.tsx'
 import { useNotice } from './notice.tsx'
 import { StateBadge, stateOf } from './state-badge.tsx'
+
+/** The prompt file, if this workspace has a page of it. */
+function pageOf({ prompt_file: file }: RunDetail): string | undefined {
+  return file === null || file.startsWith('/') || file.startsWith('..') ? undefined : file
+}
 
 interface RunHeaderProps {
   readonly detail: RunDetail
@@ -18,10 +24,11 @@ interface RunHeaderProps {
 
 /** Status, figures and actions of a run. */
 export function RunHeader({ detail, now, reload, follow, go }: RunHeaderProps): VNode {
-  const { run, canResume, owned } = detail
+  const { run, canResume, canUndo, owned, again, uncertain } = detail
   const { say, complain } = useNotice()
-  const { folder, name } = splitPath(run.file)
-  const goesOn = run.status === 'running' || run.ended === null
+  const { folder, name } = splitPath(run.name ?? run.file)
+  const page = pageOf(detail)
+  const goesOn = isActive(run.status)
 
   const act = (what: string, begun: Promise<BegunRun>, then: (id: string) => void): void => {
     begun.then(({ id }) => {
@@ -29,7 +36,7 @@ export function RunHeader({ detail, now, reload, follow, go }: RunHeaderProps): 
       then(id)
     }, complain)
   }
-  const took = run.status === 'running' ? now - Date.parse(run.started) : run.duration_ms
+  const took = goesOn ? now - Date.parse(run.started) : run.duration_ms
 
   return (
     <header class="run-header">
@@ -38,21 +45,34 @@ export function RunHeader({ detail, now, reload, follow, go }: RunHeaderProps): 
           ←
         </button>
         <h1>
-          {name} <span class="folder">{folder}</span>
+          {run.chat === undefined ? (
+            <>
+              {page === undefined ? name : <a href={hashOf({ kind: 'file', path: page })}>{name}</a>}{' '}
+              <span class="folder">{folder}</span>
+            </>
+          ) : (
+            run.name
+          )}
         </h1>
         <StateBadge state={stateOf(run)} />
+        {run.chat !== undefined && <a href={hashOf({ kind: 'conversation', id: run.chat.id })}>Conversation</a>}
         <span class="actions">
-          {owned && run.status === 'running' && (
+          {owned && goesOn && (
             <button type="button" onClick={() => act('Cancelling the run…', cancelRun(run.id), reload)}>
               Cancel
             </button>
           )}
-          {canResume && (
+          {canResume && uncertain.length === 0 && (
             <button type="button" class="primary" onClick={() => act('Run resumed.', resumeRun(run.id), follow)}>
               Resume
             </button>
           )}
-          {!goesOn && run.target !== 'undo' && (
+          {again !== null && (
+            <a class="button" href={hashOf({ kind: 'new', file: again.file ?? '', from: run.id })}>
+              Run again…
+            </a>
+          )}
+          {canUndo && (
             <ConfirmButton
               label="Undo"
               question="Undo all file changes of this run?"
@@ -73,7 +93,9 @@ export function RunHeader({ detail, now, reload, follow, go }: RunHeaderProps): 
         <Fact name="Calls">{run.calls}</Fact>
         <Fact name="Duration">{durationText(took)}</Fact>
         <Fact name="Started">
-          <time dateTime={run.started}>{whenText(run.started)}</time>
+          <time dateTime={run.started} title={run.started}>
+            {whenText(run.started)}
+          </time>
         </Fact>
         <Fact name="Model">{run.models.length === 0 ? '–' : run.models.join(', ')}</Fact>
         <Fact name="Tasks">{tasksText(detail)}</Fact>

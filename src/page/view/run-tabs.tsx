@@ -8,6 +8,7 @@ import { AnswersTab } from './answers-tab.tsx'
 import { ChangesTab } from './changes-tab.tsx'
 import { ChartsTab } from './charts-tab.tsx'
 import { IterationsTab } from './iterations-tab.tsx'
+import { ReportTab } from './report-tab.tsx'
 import { TeamTab } from './team-tab.tsx'
 import { TreeTab } from './tree-tab.tsx'
 import { WaterfallTab } from './waterfall-tab.tsx'
@@ -19,7 +20,7 @@ interface PanelProps extends Pick<LiveRun, 'rows' | 'tree' | 'version' | 'texts'
   readonly run: string
   readonly detail: RunDetail
   /** Of the run. */
-  readonly status: string
+  readonly status: RunDetail['run']['status']
   /** Milliseconds since 1970. */
   readonly now: number
   /** Shows the details of a place beside the panel. */
@@ -41,7 +42,7 @@ export interface RunTab {
 }
 
 /** The panel without a word in the address. */
-export const firstTab: RunTab = { id: 'answer', name: 'Answer', Panel: AnswersTab }
+export const firstTab: RunTab = { id: 'answer', name: 'Answer', Panel: AnswersTab, hasPlaces: true }
 
 /** All panels, in the order of their tabs. */
 export const runTabs: readonly RunTab[] = [
@@ -50,6 +51,7 @@ export const runTabs: readonly RunTab[] = [
   { id: 'waterfall', name: 'Waterfall', Panel: WaterfallTab, hasPlaces: true },
   { id: 'changes', name: 'Changes', Panel: ChangesTab },
   { id: 'charts', name: 'Charts', Panel: ChartsTab },
+  { id: 'report', name: 'Report', Panel: ReportTab },
   { id: 'iterations', name: 'Iterations', Panel: IterationsTab, isShown: (rows) => iterationRows(rows).length > 0 },
   { id: 'team', name: 'Team', Panel: TeamTab, isShown: hasTeam },
   { id: 'workflow', name: 'Workflow', Panel: WorkflowTab, isShown: (rows) => workflowSteps(rows).length > 0 },

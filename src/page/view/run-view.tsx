@@ -1,16 +1,17 @@
 import type { VNode } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
-import { resumeRun } from '../live/api.ts'
+import { useInbox } from '../live/use-inbox.ts'
+import { useChange } from '../live/use-loaded.ts'
 import { useRun } from '../live/use-run.ts'
 import type { Route } from '../route.ts'
-import { Approvals } from './approvals.tsx'
+import { isActive } from '../../journal/summary.ts'
 import { ConnectionBanner } from './connection-banner.tsx'
-import { useNotice } from './notice.tsx'
 import { PlacePanel } from './place-panel.tsx'
 import { RunHeader } from './run-header.tsx'
 import { firstTab, runTabs } from './run-tabs.tsx'
 import { TabBar } from './tab-bar.tsx'
 import { useNow } from './use-now.ts'
+import { Waiting } from './waiting.tsx'
 
 interface RunViewProps {
   readonly id: string
@@ -23,18 +24,16 @@ interface RunViewProps {
 export function RunView({ id, tab, go }: RunViewProps): VNode {
   const live = useRun(id)
   const [place, setPlace] = useState<string>()
-  const { complain } = useNotice()
   const { detail, error, rows, tree, texts, version } = live
-  const goesOn = detail?.run.status === 'running'
+  const goesOn = detail !== undefined && isActive(detail.run.status)
   const now = useNow(goesOn)
   const shown = useMemo(() => runTabs.filter(({ isShown }) => isShown === undefined || isShown(rows)), [version])
   const chosen = runTabs.find((one) => one.id === tab) ?? firstTab
 
-  /** A suspended run is resumed after its last approval is answered; an active run continues automatically. */
-  const decided = (left: number): void => {
-    if (detail === undefined || detail.run.status === 'running' || left > 0) live.reload()
-    else resumeRun(id).then(live.follow, complain)
-  }
+  // questions of servers are in no row
+  const { items } = useInbox()
+  const waits = items.find(({ run }) => run.id === id)?.questions ?? 0
+  useChange(waits, live.reload)
 
   if (detail === undefined) {
     return (
@@ -53,10 +52,10 @@ export function RunView({ id, tab, go }: RunViewProps): VNode {
     <section class="view run" aria-label={`Run ${id}`}>
       <ConnectionBanner stream={live.stream} />
       <RunHeader detail={detail} now={now} reload={live.reload} follow={live.follow} go={go} />
-      <Approvals run={id} approvals={detail.approvals} onDecided={decided} />
+      <Waiting detail={detail} onAnswered={live.reload} onResumed={live.follow} />
       <TabBar tabs={shown} chosen={chosen} onChoose={(to) => go({ kind: 'run', id, tab: to.id })} />
       <div class="split">
-        <div class="panel" role="tabpanel" id={`panel-${chosen.id}`} aria-labelledby={`tab-${chosen.id}`}>
+        <div class="panel" role="tabpanel" tabIndex={0} id={`panel-${chosen.id}`} aria-labelledby={`tab-${chosen.id}`}>
           <chosen.Panel
             run={id}
             detail={detail}

@@ -12,14 +12,18 @@ function toneOf(state: string): 'good' | 'bad' | 'busy' | 'open' | 'calm' {
   switch (state) {
     case 'done':
     case 'completed':
+    case 'passed':
       return 'good'
     case 'failed':
     case 'errored':
     case 'interrupted':
+    case 'invalid':
+    case 'rejected':
       return 'bad'
     case 'running':
       return 'busy'
     case 'suspended':
+    case 'waiting':
     case 'waiting_for_approval':
     case 'budget':
     case 'limit':
@@ -55,5 +59,6 @@ export function toneClass(state: string): string {
 }
 
 function wordsOf(state: string): string {
+  if (state === 'waiting') return 'waiting for you'
   return state === 'waiting_for_approval' ? 'needs approval' : state.replaceAll('_', ' ')
 }

@@ -2,7 +2,9 @@ import type { VNode } from 'preact'
 import { useCallback, useMemo, useState } from 'preact/hooks'
 import { costText, countText, durationText } from '../data/format.ts'
 import { durationOf } from '../data/row.ts'
-import type { RowTree, TreeLine } from '../data/row-tree.ts'
+import { fitsFilter, type RowFilter } from '../data/row-filter.ts'
+import type { RowTree, ShownLines, TreeLine } from '../data/row-tree.ts'
+import { FilterSelect } from './filter-select.tsx'
 import { StateDot } from './state-badge.tsx'
 import { type GridRow, VirtualGrid } from './virtual-grid.tsx'
 
@@ -16,15 +18,19 @@ interface TreeTabProps {
 
 /** Everything a run does, as a tree. The left and right arrow keys collapse and expand. */
 export function TreeTab({ tree, version, now, onPlace }: TreeTabProps): VNode {
-  const [closed, setClosed] = useState<ReadonlySet<number>>(new Set())
+  const [shown, setShown] = useState<ShownLines>({ expanded: 'few', toggled: new Set() })
+  const [filter, setFilter] = useState<RowFilter>('all')
   const [active, setActive] = useState(0)
-  const lines = useMemo(() => tree.lines(closed), [tree, version, closed])
+  const lines = useMemo(
+    () => tree.lines({ ...shown, ...(filter !== 'all' && { fits: (row) => fitsFilter(row, filter) }) }),
+    [tree, version, shown, filter],
+  )
 
   const toggle = useCallback((line: TreeLine) => {
-    setClosed((before) => {
-      const after = new Set(before)
+    setShown(({ toggled, ...before }) => {
+      const after = new Set(toggled)
       if (!after.delete(line.row.n)) after.add(line.row.n)
-      return after
+      return { ...before, toggled: after }
     })
   }, [])
   const onKey = (key: string): boolean => {
@@ -37,16 +43,17 @@ export function TreeTab({ tree, version, now, onPlace }: TreeTabProps): VNode {
     else return false
     return true
   }
-  if (lines.length === 0) return <p class="empty">Nothing to show yet.</p>
+  if (lines.length === 0 && filter === 'all') return <p class="empty">Nothing to show yet.</p>
   return (
     <>
       <div class="toolbar small">
-        <button type="button" onClick={() => setClosed(new Set())}>
+        <button type="button" onClick={() => setShown({ expanded: 'all', toggled: new Set() })}>
           Expand all
         </button>
-        <button type="button" onClick={() => setClosed(new Set(tree.holders()))}>
+        <button type="button" onClick={() => setShown({ expanded: 'none', toggled: new Set() })}>
           Collapse all
         </button>
+        <FilterSelect filter={filter} onFilter={setFilter} />
         <span class="count">{lines.length} shown</span>
       </div>
       <VirtualGrid

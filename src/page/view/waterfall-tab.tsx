@@ -1,9 +1,11 @@
 import type { VNode } from 'preact'
 import { useCallback, useMemo, useState } from 'preact/hooks'
-import { costText, countText, durationText } from '../data/format.ts'
-import { durationOf, type Row } from '../data/row.ts'
-import type { TimeScale } from '../data/time-scale.ts'
-import { barOf, layoutWaterfall, scaleOf, type WaterfallRows } from '../data/waterfall.ts'
+import { costText, countText, durationText, numberOf } from '../data/format.ts'
+import { durationOf, isEffect, type Row } from '../data/row.ts'
+import { fitsFilter, type RowFilter } from '../data/row-filter.ts'
+import { labelledTicks, type TimeScale } from '../data/time-scale.ts'
+import { barOf, labelOf, layoutWaterfall, scaleOf, type WaterfallRows } from '../data/waterfall.ts'
+import { FilterSelect } from './filter-select.tsx'
 import { toneClass } from './state-badge.tsx'
 import { type GridRow, VirtualGrid } from './virtual-grid.tsx'
 
@@ -20,11 +22,18 @@ type Zoom = 'run' | 'view'
 
 /** The parts of a run as bars over time. */
 export function WaterfallTab({ rows, version, now, onPlace }: WaterfallTabProps): VNode {
-  const [which, setWhich] = useState<WaterfallRows>('effects')
+  const [chosen, setChosen] = useState<WaterfallRows>()
+  const [filter, setFilter] = useState<RowFilter>('all')
+  // a run without calls has only its parts
+  const hasEffects = useMemo(() => rows.some(isEffect), [rows, version])
+  const which = chosen ?? (hasEffects ? 'effects' : 'all')
   const [zoom, setZoom] = useState<Zoom>('run')
   const [active, setActive] = useState(0)
   const [shown, setShown] = useState({ first: 0, end: 0 })
-  const whole = useMemo(() => layoutWaterfall(rows, which, now), [rows, version, which, now])
+  const whole = useMemo(() => {
+    const fitting = filter === 'all' ? rows : rows.filter((row) => fitsFilter(row, filter))
+    return layoutWaterfall(fitting, which, now)
+  }, [rows, version, which, filter, now])
   const { first, end } = shown
   const scale = useMemo(
     () => (zoom === 'run' ? whole.scale : scaleOf(whole.rows.slice(first, end), now)),
@@ -32,7 +41,7 @@ export function WaterfallTab({ rows, version, now, onPlace }: WaterfallTabProps)
   )
   const onShown = useCallback((from: number, to: number) => setShown({ first: from, end: to }), [])
 
-  if (whole.rows.length === 0) return <p class="empty">Nothing to show yet.</p>
+  if (rows.length === 0) return <p class="empty">Nothing to show yet.</p>
   return (
     <>
       <div class="toolbar small">
@@ -40,7 +49,7 @@ export function WaterfallTab({ rows, version, now, onPlace }: WaterfallTabProps)
           aria-label="Rows"
           value={which}
           onChange={({ currentTarget }) => {
-            setWhich(currentTarget.value === 'all' ? 'all' : 'effects')
+            setChosen(currentTarget.value === 'all' ? 'all' : 'effects')
             setActive(0)
           }}
         >
@@ -55,7 +64,8 @@ export function WaterfallTab({ rows, version, now, onPlace }: WaterfallTabProps)
           <option value="run">Axis: whole run</option>
           <option value="view">Axis: visible rows</option>
         </select>
-        <span class="count">{whole.rows.length} rows</span>
+        <FilterSelect filter={filter} onFilter={setFilter} />
+        <span class="count">{numberOf(whole.rows.length, 'row')}</span>
       </div>
       <VirtualGrid
         label="Run timeline"
@@ -83,7 +93,7 @@ function Axis({ scale }: { readonly scale: TimeScale }): VNode {
     <div class="bar-cells">
       <span />
       <span class="axis">
-        {scale.ticks.map(({ at, ms }) => (
+        {labelledTicks(scale).map(({ at, ms }) => (
           <span key={ms} class="tick" style={{ left: `${at}%` }}>
             {durationText(ms)}
           </span>
@@ -110,6 +120,7 @@ interface BarCellsProps {
 function BarCells({ row, scale, now }: BarCellsProps): VNode {
   const { left, width } = barOf(row, scale, now)
   const took = durationText(durationOf(row, now))
+  const label = labelOf({ left, width })
   return (
     <div class="bar-cells" role="presentation">
       <span role="gridcell" class="name">
@@ -122,17 +133,12 @@ function BarCells({ row, scale, now }: BarCellsProps): VNode {
           style={{ left: `${left}%`, width: `${width}%` }}
           title={titleOf(row, took)}
         />
-        <span class={`took ${left + width > 70 ? 'before' : ''}`} style={tookPlace(left, width)} aria-hidden="true">
+        <span class={`took ${label.side}`} style={label.style} aria-hidden="true">
           {took}
         </span>
       </span>
     </div>
   )
-}
-
-/** The duration label goes to the side of the bar with more room. */
-function tookPlace(left: number, width: number): { readonly left: string } | { readonly right: string } {
-  return left + width > 70 ? { right: `${100 - left}%` } : { left: `${left + width}%` }
 }
 
 function kindClass(kind: string): 'model' | 'file' | 'other' {

@@ -1,147 +1,355 @@
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { BatonError } from '../../base/error.ts'
-import type { RunEvent } from '../../event/event.ts'
-import type { ApprovalAnswer, ApprovalRequest } from '../../library/approvals.ts'
-import { nodeFiles } from '../../journal/file-port.ts'
-import { epochsIn } from '../../journal/segment.ts'
-import type { RunOptions } from '../../library/options.ts'
-import type { Run } from '../../library/runs.ts'
+import { createPool } from '../../base/concurrency.ts'
+import { BatonError, messageOf } from '../../base/error.ts'
+import { defined } from '../../base/json.ts'
+import type { ApprovalAnswer } from '../../library/approvals.ts'
+import type { ServerAnswer } from '../../library/server-questions.ts'
 import { Refusal } from '../refusal.ts'
-import type { Delta, ListenToDeltas } from './run-events.ts'
-
-/** Starts or resumes a run. `approve` answers its approval requests. */
-type Begin = (given: Required<Pick<RunOptions, 'approve' | 'signal'>>) => Run
+import type { Broker } from '../workers/broker.ts'
+import { createToldTexts, type LiveTexts, noLiveTexts } from '../workers/live-texts.ts'
+import { type AskedApproval, errorOf, type HeldQuestion, type Job } from '../workers/messages.ts'
+import type { RunWorker, WorkerPool } from '../workers/pool.ts'
 
 export interface ActiveRunsOptions {
+  /** Maximum number of runs at the same time; further ones wait. */
   readonly most: number
-  /** The folder with the runs of the workspace. */
-  readonly runs: string
+  readonly workers: WorkerPool
+  readonly broker: Broker
+  readonly place: { readonly cwd: string; readonly home: string }
+  /** Told when the process of a run has crashed, or a run that waited cannot start. */
+  readonly onProblem: (message: string) => void
 }
 
-/** The runs of this process. Their approval requests stay open until they are answered here. */
+/** A run that was started. */
+interface Begun {
+  readonly id: string
+  /** The id of the conversation of a prompt. */
+  readonly conversation: string | undefined
+  /** Resolves when it is no longer held here. Never rejects. */
+  readonly ended: Promise<void>
+}
+
+/**
+ * The runs of this server: each works in a process of its own, or waits until one of the others has ended. Their approval
+ * requests stay open until they are answered here.
+ */
 export interface ActiveRuns {
   /**
-   * Resolves with the run id once the start or resumption is recorded.
-   * @param resumed the run to resume, with the number of processes that have worked on it before
-   * @throws Refusal 429 at the limit, 409 if the run is held already, 503 if the server is stopping
+   * Resolves once the start or resumption is recorded, also if the run then waits for its turn.
+   * @param worker that of the conversation of a prompt; default: a new one
+   * @throws Refusal 429 if too many wait, 409 if the run is held already, 503 if the server is stopping
    * @throws BatonError if the run did not start
    */
-  readonly begin: (begin: Begin, resumed?: Resumed) => Promise<string>
+  readonly begin: (job: Job, worker?: () => RunWorker) => Promise<Begun>
   readonly isHeld: (id: string) => boolean
+  /** Whether it waits for its turn. */
+  readonly isQueued: (id: string) => boolean
   /** Returns false if the run is not held here. */
   readonly cancel: (id: string) => boolean
   /** Answers an approval request by its number; returns false if it is not pending here. */
-  readonly answer: (id: string, call: string, answer: (request: ApprovalRequest) => ApprovalAnswer) => boolean
-  readonly listenToDeltas: (id: string) => ListenToDeltas
-  /** Stops all runs, like Ctrl-C. Never rejects. */
+  readonly answer: (id: string, call: string, answer: (request: AskedApproval) => ApprovalAnswer) => boolean
+  /** The questions of MCP servers that a run waits for. */
+  readonly questions: (id: string) => readonly HeldQuestion[]
+  /** Answers a question of a server by its number; returns false if it is not pending here. */
+  readonly answerServer: (id: string, question: string, answer: ServerAnswer) => boolean
+  /** How many tasks the run has; undefined: it has not planned them yet, or is not held here. */
+  readonly plannedTasks: (id: string) => number | undefined
+  /** What its models are writing; of a run that is not held here, nothing. */
+  readonly textsOf: (id: string) => LiveTexts
+  /** Stops all runs, like Ctrl-C; one that waits for approval keeps waiting, in its record. Never rejects. */
   readonly close: () => Promise<void>
 }
 
-interface Resumed {
-  readonly id: string
-  readonly epochs: number
-}
-
+/** A run from its job to its end. */
 interface HeldRun {
-  readonly stop: AbortController
-  readonly questions: Map<
-    string,
-    { readonly request: ApprovalRequest; readonly settle: (answer: ApprovalAnswer) => void }
-  >
-  readonly listeners: Set<(delta: Delta) => void>
+  /** Undefined while no process works on it. */
+  worker: RunWorker | undefined
+  /** It has no place, or the process that it gets in its turn has not begun yet. */
+  isQueued: boolean
+  readonly questions: Map<string, AskedApproval>
+  readonly serverQuestions: Map<string, HeldQuestion>
+  planned: number | undefined
+  readonly texts: ReturnType<typeof createToldTexts>
+  readonly end: () => void
+  readonly ended: Promise<void>
 }
 
-/** Milliseconds between checks whether a run is recorded. */
-const lookMs = 10
+interface Waiting {
+  readonly id: string
+  readonly job: Job
+  readonly run: HeldRun
+  readonly workerOf: () => RunWorker
+}
 
-export function createActiveRuns({ most, runs: folder }: ActiveRunsOptions): ActiveRuns {
+/** Runs that may wait for their turn. */
+const mostWaiting = 10_000
+/** How long the process that records runs that wait is kept for the next one, in milliseconds. */
+const recorderMs = 5_000
+/** How long the other work of a run that waits for approval may take when the server ends, in milliseconds. */
+const suspendMs = 2_000
+
+export function createActiveRuns({ most, workers, broker, place, onProblem }: ActiveRunsOptions): ActiveRuns {
   const runs = new Map<string, HeldRun>()
-  const all = new Set<Promise<unknown>>()
+  const queue: Waiting[] = []
+  const recorder = createRecorder(workers)
   const stopping = new AbortController()
-  const epochsOf = (id: string): number => epochsIn(join(folder, id), nodeFiles).length
+  /** Runs that have a place, also before their id is known. */
+  const working = new Set<HeldRun>()
+  /** Runs that are being recorded before they wait. */
+  const arriving = new Set<HeldRun>()
 
-  function follow(run: Run, held: HeldRun, begun: (id: string) => void): Promise<void> {
-    const reading = async (): Promise<void> => {
-      for await (const event of run) {
-        runs.set(event.run_id, held)
-        begun(event.run_id)
-        const delta = held.listeners.size === 0 ? undefined : deltaOf(event)
-        if (delta !== undefined) for (const listener of held.listeners) listener(delta)
+  /**
+   * Lets a worker do a job. Resolves when its run is recorded; `done` is called when the job is over, with its error.
+   */
+  function perform(
+    { job, run, worker, isWaiting }: { job: Job; run: HeldRun; worker: RunWorker; isWaiting: boolean },
+    done: (id: string | undefined, error?: Error) => void,
+  ): Promise<Pick<Begun, 'id' | 'conversation'>> {
+    return new Promise((resolve, reject) => {
+      let id: string | undefined
+      let isOver = false
+      const over = (error?: Error): void => {
+        if (isOver) return
+        isOver = true
+        leave()
+        run.worker = undefined
+        run.questions.clear()
+        run.serverQuestions.clear()
+        run.texts.clear()
+        done(id, error)
+        reject(error ?? new BatonError('JOURNAL_FAILED', 'the run was not recorded'))
       }
+      const leave = worker.listen((message) => {
+        switch (message.kind) {
+          case 'begun': {
+            const { conversation } = message
+            id = message.id
+            runs.set(id, run)
+            run.isQueued = isWaiting
+            return resolve({ id, conversation })
+          }
+          case 'asked':
+            return void run.questions.set(message.request.id, message.request)
+          case 'withdrawn':
+            return void run.questions.delete(message.id)
+          case 'serverAsked':
+            return void run.serverQuestions.set(message.question.id, message.question)
+          case 'serverWithdrawn':
+            return void run.serverQuestions.delete(message.id)
+          case 'planned':
+            run.planned = message.tasks
+            return
+          case 'texts':
+            return run.texts.add(message.told)
+          case 'ended':
+            over(message.error && errorOf(message.error))
+        }
+      })
+      void worker.gone.then((how) => {
+        if (isOver) return
+        const problem = `the process of the run has ended unexpectedly${how === undefined ? '' : `: ${how}`}`
+        if (id !== undefined) onProblem(`run ${id}: ${problem}`)
+        over(new BatonError('AGENT_FAILED', problem, { hint: 'What it has done is recorded: resume it.' }))
+      })
+      run.worker = worker
+      if (run.texts.isListenedTo()) worker.send({ kind: 'listen', isOn: true })
+      worker.send({ kind: 'do', job, isWaiting, ...place, resting: broker.resting() })
+    })
+  }
+
+  function release(id: string | undefined, run: HeldRun): void {
+    working.delete(run)
+    if (id !== undefined && runs.get(id) === run) runs.delete(id)
+    run.end()
+    startNext()
+  }
+
+  async function start(job: Job, run: HeldRun, worker: RunWorker): Promise<Begun> {
+    working.add(run)
+    const begun = await perform({ job, run, worker, isWaiting: false }, (id) => release(id, run))
+    return { ...begun, ended: run.ended }
+  }
+
+  /** Records a run that has to wait. A run to resume is recorded already. */
+  async function startLater(job: Job, run: HeldRun, workerOf: () => RunWorker): Promise<Begun> {
+    if (job.kind === 'resume' || job.kind === 'continue') {
+      wait({ id: job.id, job, run, workerOf })
+      return { id: job.id, conversation: undefined, ended: run.ended }
     }
-    // if it cannot start, its result has the error
-    return reading().catch(() => undefined)
+    arriving.add(run)
+    try {
+      const begun = await recorder.run(async (common) => {
+        let isDone = (): void => {}
+        const done = new Promise<void>((resolve) => (isDone = resolve))
+        const worker = job.kind === 'start' ? common() : workerOf()
+        const recorded = await perform({ job, run, worker, isWaiting: true }, () => isDone())
+        await done
+        return recorded
+      }, stopping.signal)
+      stopping.signal.throwIfAborted()
+      const { id, conversation } = begun
+      const later: Job =
+        job.kind === 'start'
+          ? {
+              kind: 'resume',
+              id,
+              overrides: job.options.overrides ?? [],
+              uncertain: [],
+              ...defined({ onAsk: job.onAsk }),
+            }
+          : { kind: 'continue', id, conversation: { id: conversation ?? id } }
+      wait({ id, job: later, run, workerOf })
+      return { ...begun, ended: run.ended }
+    } catch (error) {
+      run.end()
+      throw stopping.signal.aborted ? isStopping() : error
+    } finally {
+      arriving.delete(run)
+      startNext()
+    }
+  }
+
+  function wait(one: Waiting): void {
+    one.run.isQueued = true
+    runs.set(one.id, one.run)
+    queue.push(one)
+  }
+
+  function startNext(): void {
+    while (!stopping.signal.aborted && working.size < most) {
+      const next = queue.shift()
+      if (next === undefined) return
+      const { id, job, run, workerOf } = next
+      start(job, run, workerOf()).catch((error: unknown) => {
+        onProblem(`run ${id}: it could not start when it was its turn: ${messageOf(error)}`)
+        // it may never have been held by its id
+        release(id, run)
+      })
+    }
   }
 
   return {
-    async begin(begin, resumed) {
-      if (stopping.signal.aborted) throw new Refusal(503, 'the server is stopping')
-      if (all.size >= most) {
-        throw new Refusal(429, `this server already has ${most} active runs, its limit`, {
-          hint: 'Wait until one has ended, or start the server with a higher --max-runs.',
-        })
+    async begin(job, workerOf = workers.take) {
+      if (stopping.signal.aborted) throw isStopping()
+      const known = job.kind === 'resume' || job.kind === 'continue' ? job.id : undefined
+      if (known !== undefined && runs.has(known)) throw new Refusal(409, `run ${known} is running`)
+      const run = createHeldRun()
+      if (known !== undefined) runs.set(known, run)
+      const hasPlace = working.size < most && queue.length === 0 && arriving.size === 0
+      try {
+        if (hasPlace) return await start(job, run, workerOf())
+        if (queue.length + arriving.size >= mostWaiting) {
+          throw new Refusal(429, `${mostWaiting} runs already wait for their turn`, { hint: 'Try again later.' })
+        }
+        return await startLater(job, run, workerOf)
+      } catch (error) {
+        if (known !== undefined && runs.get(known) === run) runs.delete(known)
+        throw error
       }
-      if (resumed !== undefined && runs.has(resumed.id)) throw new Refusal(409, `run ${resumed.id} is running`)
-      const held: HeldRun = { stop: new AbortController(), questions: new Map(), listeners: new Set() }
-      let id = resumed?.id
-      if (id !== undefined) runs.set(id, held)
-      const run = begin({ signal: held.stop.signal, approve: (request) => ask(request, held) })
-      let hasBegun = false
-      let isOver = false
-      const events = follow(run, held, (known) => {
-        id = known
-        hasBegun = true
-      })
-      const ended = Promise.allSettled([run.result, events]).then(() => {
-        isOver = true
-        all.delete(ended)
-        if (id !== undefined && runs.get(id) === held) runs.delete(id)
-      })
-      all.add(ended)
-      const isReady = (): boolean => hasBegun && id !== undefined && epochsOf(id) > (resumed?.epochs ?? 0)
-      while (!isOver && !isReady()) await sleep(lookMs)
-      if (id !== undefined && isReady()) return id
-      const { error } = await run.result
-      throw error ?? new BatonError('JOURNAL_FAILED', 'the run was not recorded')
     },
     isHeld: (id) => runs.has(id),
+    isQueued: (id) => runs.get(id)?.isQueued === true,
     cancel(id) {
-      const held = runs.get(id)
-      held?.stop.abort(stopped())
-      return held !== undefined
+      const run = runs.get(id)
+      const index = queue.findIndex((one) => one.id === id)
+      if (index !== -1) {
+        queue.splice(index, 1)
+        runs.delete(id)
+        run?.end()
+      } else run?.worker?.send({ kind: 'stop' })
+      return run !== undefined
     },
     answer(id, call, answer) {
-      const question = runs.get(id)?.questions.get(call)
-      question?.settle(answer(question.request))
-      return question !== undefined
+      const run = runs.get(id)
+      const request = run?.questions.get(call)
+      if (run?.worker === undefined || request === undefined) return false
+      run.worker.send({ kind: 'answer', id: call, answer: answer(request) })
+      run.questions.delete(call)
+      return true
     },
-    listenToDeltas: (id) => (listener) => {
-      const held = runs.get(id)
-      held?.listeners.add(listener)
-      return () => void held?.listeners.delete(listener)
+    questions: (id) => [...(runs.get(id)?.serverQuestions.values() ?? [])],
+    answerServer(id, question, answer) {
+      const run = runs.get(id)
+      if (run?.worker === undefined || !run.serverQuestions.delete(question)) return false
+      run.worker.send({ kind: 'serverAnswer', id: question, answer })
+      return true
     },
+    plannedTasks: (id) => runs.get(id)?.planned,
+    textsOf: (id) => runs.get(id)?.texts ?? noLiveTexts,
     async close() {
-      stopping.abort()
-      for (const { stop } of runs.values()) stop.abort(stopped())
-      await Promise.allSettled(all)
+      stopping.abort(isStopping())
+      for (const { run, id } of queue.splice(0)) {
+        runs.delete(id)
+        run.end()
+      }
+      const all = [...working, ...arriving]
+      const ended = Promise.all(all.map((run) => run.ended))
+      // what only waits for approval ends by that
+      const waiting = all.filter(({ questions }) => questions.size > 0)
+      for (const { worker, questions } of waiting)
+        for (const id of questions.keys()) worker?.send({ kind: 'answer', id, answer: 'suspend' })
+      for (const run of all) if (!waiting.includes(run)) run.worker?.send({ kind: 'stop' })
+      if (waiting.length > 0) await Promise.race([ended, sleep(suspendMs, undefined, { ref: false })])
+      for (const { worker } of waiting) worker?.send({ kind: 'stop' })
+      await ended
     },
   }
 }
 
-function stopped(): BatonError {
-  return new BatonError('ABORTED', 'the run was stopped', { hint: 'It can be resumed.' })
+/** Does one thing after the other, with a worker for recording runs that wait, which is started when it is needed. */
+function createRecorder({ take }: Pick<WorkerPool, 'take'>) {
+  const turns = createPool(1)
+  let worker: RunWorker | undefined
+  let timer: NodeJS.Timeout | undefined
+
+  function common(): RunWorker {
+    if (worker !== undefined) return worker
+    const taken = take()
+    worker = taken
+    const forget = (): void => {
+      if (worker === taken) worker = undefined
+    }
+    taken.listen((message) => {
+      if (message.kind === 'ended' && message.isLast === true) forget()
+    })
+    void taken.gone.then(forget)
+    return taken
+  }
+
+  return {
+    run<T>(work: (common: () => RunWorker) => Promise<T>, signal: AbortSignal): Promise<T> {
+      return turns.run(async () => {
+        clearTimeout(timer)
+        try {
+          return await work(common)
+        } finally {
+          timer = setTimeout(() => {
+            worker?.end()
+            worker = undefined
+          }, recorderMs).unref()
+        }
+      }, signal)
+    },
+  }
 }
 
-function ask(request: ApprovalRequest, { questions }: HeldRun): Promise<ApprovalAnswer> {
-  const { id, signal } = request
-  return new Promise<ApprovalAnswer>((settle, reject) => {
-    questions.set(id, { request, settle })
-    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
-  }).finally(() => questions.delete(id))
+function createHeldRun(): HeldRun {
+  let end = (): void => {}
+  const ended = new Promise<void>((resolve) => (end = resolve))
+  const texts = createToldTexts((isOn) => run.worker?.send({ kind: 'listen', isOn }))
+  const run: HeldRun = {
+    worker: undefined,
+    isQueued: false,
+    questions: new Map(),
+    serverQuestions: new Map(),
+    planned: undefined,
+    texts,
+    end,
+    ended,
+  }
+  return run
 }
 
-function deltaOf(event: RunEvent): Delta | undefined {
-  if (event.type !== 'item.delta') return undefined
-  return { place: event.agent, kind: event.reasoning === true ? 'reasoning' : 'text', text: event.text }
+function isStopping(): Refusal {
+  return new Refusal(503, 'the server is stopping')
 }

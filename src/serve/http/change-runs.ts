@@ -1,23 +1,24 @@
 import { basename, resolve } from 'node:path'
 import type { z } from 'zod'
 import { entryPath } from '../../base/files.ts'
-import { defined } from '../../base/json.ts'
+import { exitCodes, isBatonError } from '../../base/error.ts'
+import { defined, type Json, type JsonObject } from '../../base/json.ts'
 import { overridesOf } from '../../config/request-overrides.ts'
 import { approvalsIn } from '../../history/pending.ts'
 import { readRunState } from '../../journal/run-state.ts'
-import { nodeFiles } from '../../journal/file-port.ts'
-import { epochsIn } from '../../journal/segment.ts'
 import { openSigningKey } from '../../journal/signing.ts'
 import { partDecision } from '../../event/review.ts'
-import { type ApprovalAnswer, type ApprovalRequest, answerCalls } from '../../library/approvals.ts'
-import { beginResume, beginRun } from '../../library/runs.ts'
+import { type ApprovalAnswer, answerCalls } from '../../library/approvals.ts'
+import { formFields, readField } from '../../mcp/form.ts'
 import { undoRun } from '../../undo/run.ts'
 import type { Verdict } from '../../wiring/decide.ts'
 import { maskFor } from '../../wiring/run-context.ts'
 import type { ActiveRuns } from './active-runs.ts'
 import { readRun, whyNotResumed } from './read-runs.ts'
 import { Refusal } from '../refusal.ts'
-import type { startBody } from './schemas.ts'
+import type { AskedApproval } from '../workers/messages.ts'
+import { variableProblems } from './run-form.ts'
+import type { answerBody, startBody } from './schemas.ts'
 import { folderOf, type ServedWorkspace } from './served-workspace.ts'
 
 /** Actions on runs. A returned id is that of the run that was started, resumed, stopped or recorded. */
@@ -28,37 +29,56 @@ export interface RunActions {
   readonly cancel: (id: string) => string
   /** Undoes the changes to `paths`, or all if empty. Returns the id of the run that records the undo. */
   readonly undo: (id: string, paths: readonly string[]) => Promise<string>
+  /** Answers a question of a server of a run in this server. @throws Refusal 400 that names the fields that are wrong */
+  readonly answerServer: (id: string, question: string, answer: z.output<typeof answerBody>) => void
   /** Answers a call of a run in this server, or in the journal of a waiting run, which it does not resume. */
   readonly decide: (id: string, call: string, verdict: Verdict) => Promise<Awaited<ReturnType<typeof approvalsIn>>>
 }
-
-/** How long a call waits for an overloaded host by default; same as in `baton run`. */
-const patienceMs = 10 * 60_000
 
 export function createRunActions(served: ServedWorkspace, held: ActiveRuns): RunActions {
   const { cwd, home, env, shared } = served
   const place = { cwd, home, env }
 
   return {
-    start({ file = '-p', text, inputs, vars, model, mode, iter, until, max_cost: cost, dry }) {
+    async start({
+      file = '-p',
+      text,
+      inputs,
+      files,
+      vars,
+      model,
+      mode,
+      iter,
+      until,
+      max_cost: cost,
+      dry,
+      on_ask: onAsk,
+    }) {
       const asked = defined({ mode, until, iter: iter === undefined ? undefined : String(iter) })
       const overrides = overridesOf({
         config: shared.overrides,
         maxCost: cost === undefined ? undefined : amount(cost),
         ...asked,
       })
-      const options = { ...shared, ...defined({ text, inputs, vars, model, dry }), overrides, patienceMs }
-      return held.begin((given) => beginRun(file, { ...options, ...given }, place))
+      const onFiles = files
+      const options = { ...defined({ ...shared, text, inputs, onFiles, vars, dry, ...defined({ model }) }), overrides }
+      const asking = onAsk === undefined || onAsk === 'wait' ? {} : { onAsk }
+      try {
+        return (await held.begin({ kind: 'start', file, options, ...asking })).id
+      } catch (error) {
+        const isUsage = isBatonError(error) && exitCodes[error.code] === exitCodes.USAGE
+        const fields = isUsage && text === undefined ? await variableProblems(served, file, vars ?? {}) : []
+        if (fields.length === 0 || !isBatonError(error)) throw error
+        const { code, message, hint } = error
+        throw new Refusal(400, message, { code, hint, fields })
+      }
     },
     async resume(id, uncertain) {
       const folder = folderOf(served, id)
+      if (held.isQueued(id)) throw new Refusal(409, `run ${id} waits for its turn`)
       const why = held.isHeld(id) ? `run ${id} is running` : whyNotResumed(await readRun(folder), folder)
       if (why !== undefined) throw new Refusal(409, why)
-      const { overrides } = shared
-      return held.begin((given) => beginResume(id, { overrides, uncertain, ...given }, place), {
-        id,
-        epochs: epochsIn(folder, nodeFiles).length,
-      })
+      return (await held.begin({ kind: 'resume', id, overrides: shared.overrides, uncertain })).id
     },
     cancel(id) {
       const folder = folderOf(served, id)
@@ -89,6 +109,14 @@ export function createRunActions(served: ServedWorkspace, held: ActiveRuns): Run
         hint: `The files were already restored, or have changed since: baton undo ${id} --dry shows which.`,
       })
     },
+    answerServer(id, question, { action, content = {} }) {
+      const folder = folderOf(served, id)
+      const asked = held.questions(id).find((one) => one.id === question)
+      if (asked === undefined)
+        throw new Refusal(409, `run ${basename(folder)} is not waiting for an answer to question ${question}`)
+      const accepted = asked.kind === 'form' ? formContent(asked.schema, content) : {}
+      held.answerServer(id, question, action === 'accept' ? { accept: accepted } : action)
+    },
     async decide(id, call, verdict) {
       const folder = folderOf(served, id)
       if (held.isHeld(id)) {
@@ -112,8 +140,30 @@ function amount(usd: number): string {
   return usd.toFixed(12).replace(/\.?0+$/, '')
 }
 
+/** The values for a form; texts are read as at the terminal. @throws Refusal 400 */
+function formContent(schema: JsonObject, given: Readonly<Record<string, Json>>): JsonObject {
+  const read = formFields(schema).map((field) => ({ field, input: readField(field, typedText(given[field.name])) }))
+  const wrong = read.flatMap(({ field: { name, title }, input }) =>
+    input.kind === 'wrong' ? [{ field: `content.${name}`, message: input.problem, title }] : [],
+  )
+  const [first] = wrong
+  if (first !== undefined) {
+    const fields = wrong.map(({ field, message }) => ({ field, message }))
+    throw new Refusal(400, `${first.title} ${first.message}`, { fields })
+  }
+  return Object.fromEntries(
+    read.flatMap(({ field, input }) => (input.kind === 'value' ? [[field.name, input.value]] : [])),
+  )
+}
+
+function typedText(value: Json | undefined): string {
+  if (value === undefined || value === null) return ''
+  if (Array.isArray(value)) return value.map(typedText).join(',')
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
 /** @throws BatonError USAGE for hunks that the change does not have */
-function answerOf(verdict: Verdict, { hunks: count = 0 }: ApprovalRequest): ApprovalAnswer {
+function answerOf(verdict: Verdict, { hunks: count = 0 }: AskedApproval): ApprovalAnswer {
   const { hunks } = verdict
   if (hunks !== undefined) {
     const all = Array.from({ length: count }, (_, index) => index + 1)

@@ -65,5 +65,15 @@ export function conversationRoutes({ conversations, actions }: ConversationRoute
       },
       ({ params: { id = '' } }) => conversations.read(id),
     ),
+    post(
+      {
+        path: '/api/conversations/:id/close',
+        summary: 'Ends the process of a conversation, with its MCP servers and background commands',
+        body: schemas.noBody,
+        gives: schemas.closed,
+        status: 200,
+      },
+      async ({ params: { id = '' } }) => ({ closed: conversations.close(id) }),
+    ),
   ]
 }

@@ -3,16 +3,16 @@ import { displayPath } from '../../base/files.ts'
 import { defined } from '../../base/json.ts'
 import { findChat, listChats, type MessageKind } from '../../chat/chat-list.ts'
 import { ownerOfChat, ownerText } from '../../chat/chat-owner.ts'
-import { type Chat, openChat, reopenChat } from '../../chat/chat.ts'
 import { answersIn, answersOnly } from '../../history/answers.ts'
+import { type RunSteps, stepsIn, stepsOnly } from '../../history/run-steps.ts'
 import { readRunSummary } from '../../history/run-list.ts'
 import { approvalsIn } from '../../history/pending.ts'
-import { withView } from '../../history/run-view.ts'
-import type { RunSummary } from '../../journal/summary.ts'
-import { approverOf } from '../../library/approvals.ts'
-import { begin } from '../../library/runs.ts'
+import { type ViewOptions, withView } from '../../history/run-view.ts'
+import { isActive, type ShownSummary } from '../../journal/summary.ts'
 import type { ActiveRuns } from './active-runs.ts'
 import { Refusal } from '../refusal.ts'
+import type { RunWorker } from '../workers/pool.ts'
+import { asShown } from './shown-run.ts'
 import { folderOf, type ServedWorkspace } from './served-workspace.ts'
 
 /** The body of `POST /prompt`. */
@@ -32,7 +32,7 @@ interface PromptBegun {
   readonly promptId: string
 }
 
-interface ConversationMessage {
+interface ConversationMessage extends RunSteps {
   readonly kind: MessageKind
   readonly promptId: string
   /** ISO 8601, UTC. */
@@ -40,9 +40,20 @@ interface ConversationMessage {
   /** The full prompt. */
   readonly text: string
   readonly answer: string | null
-  readonly run: RunSummary
+  readonly run: ShownSummary
 }
 
+export interface ConversationsOptions {
+  readonly held: ActiveRuns
+  readonly takeWorker: () => RunWorker
+  /** How many conversations stay open while nobody sends a prompt. */
+  readonly mostOpen: number
+}
+
+/**
+ * The conversations of the workspace. One that is open has a process of its own, with the MCP servers and background
+ * commands that its prompts have started.
+ */
 export interface Conversations {
   /**
    * Resolves once the run of the prompt is recorded; the conversation is the history of its model.
@@ -54,58 +65,71 @@ export interface Conversations {
     readonly { readonly id: string; readonly at: string; readonly messages: number; readonly text: string }[]
   >
   readonly read: (id: string) => Promise<{ readonly id: string; readonly messages: readonly ConversationMessage[] }>
+  /** Ends its process, so that others can open it. Returns false if it is not open here. @throws Refusal 409 in a prompt */
+  readonly close: (id: string) => boolean
   /** The number of the only call that a prompt waits for. @throws Refusal 409 if there is none, or more than one */
   readonly onlyCall: (promptId: string) => Promise<string>
-  /** Ends the servers and background commands of all conversations. */
-  readonly close: () => Promise<void>
 }
 
-/** Conversations that keep their servers and background commands; those that were used last. */
-const mostSessions = 8
+interface OpenConversation {
+  readonly worker: RunWorker
+  /** Closes it when no prompt has come for a while. Undefined while a prompt is in progress. */
+  timer: NodeJS.Timeout | undefined
+}
 
-/** How long a call waits for an overloaded host by default; same as in `baton chat`. */
-const patienceMs = 10 * 60_000
+const messageOnly: ViewOptions = {
+  ...answersOnly,
+  keeps: (place) => answersOnly.keeps?.(place) === true || stepsOnly.keeps?.(place) === true,
+}
 
-export function createConversations(served: ServedWorkspace, held: ActiveRuns): Conversations {
-  const { cwd, home, env, runs, shared } = served
-  const host = { cwd, home, env, what: 'baton serve', keepsTaken: false, keepsSession: true }
-  const sessions = new Map<string, Chat['session']>()
-  /** Ids of conversations whose last prompt is in progress. A new conversation has no id yet. */
+/** How long a conversation stays open after its last prompt, in milliseconds. */
+const openMs = 10 * 60_000
+
+export function createConversations(
+  served: ServedWorkspace,
+  { held, takeWorker, mostOpen }: ConversationsOptions,
+): Conversations {
+  const { runs, shared, workspace } = served
+  /** Ids of conversations whose last prompt is in progress, or waits for its turn. */
   const busy = new Set<string>()
+  /** By id, the one that has been idle for the longest time first. */
+  const open = new Map<string, OpenConversation>()
 
-  /** A conversation keeps the mode and the model that it is started with; those of a later prompt hold for it alone. */
-  async function chatOf({ conversationId, file, model = shared.model, mode }: PromptAsked): Promise<Chat> {
-    if (conversationId === undefined) {
-      const overrides = [...shared.overrides, ...(mode === undefined ? [] : [`mode=${JSON.stringify(mode)}`])]
-      return openChat(host, { overrides, ...defined({ file, model }) })
-    }
-    const around = { ...host, ...defined({ session: sessions.get(conversationId) }) }
-    const chat = await reopenChat(around, conversationId)
-    if (file === undefined || chat.isOf(file)) return chat
-    await chat.close()
-    const own = chat.settings().file
-    const what = own === undefined ? 'has no prompt file' : `is of ${displayPath(cwd, own)}`
-    throw new Refusal(409, `conversation ${conversationId} ${what}, so it cannot use ${file}`, {
-      hint: 'Leave "file" out, or start another conversation with it by leaving "conversationId" out.',
+  function keepOpen(id: string, worker: RunWorker, ended: Promise<void>): void {
+    clearTimeout(open.get(id)?.timer)
+    const conversation: OpenConversation = { worker, timer: undefined }
+    open.delete(id)
+    open.set(id, conversation)
+    const isOpen = (): boolean => open.get(id) === conversation
+    void worker.gone.then(() => {
+      if (!isOpen()) return
+      clearTimeout(conversation.timer)
+      open.delete(id)
+    })
+    void ended.then(() => {
+      busy.delete(id)
+      if (!isOpen()) return
+      open.delete(id)
+      open.set(id, conversation)
+      conversation.timer = setTimeout(() => closeConversation(id), openMs).unref()
+      const idle = [...open].filter(([one]) => !busy.has(one))
+      for (const [one] of idle.slice(0, Math.max(0, idle.length - mostOpen))) closeConversation(one)
     })
   }
 
-  /** Those that were not used for the longest time end; a prompt that comes later is told so. */
-  function keepSession(id: string, session: Chat['session']): void {
-    sessions.delete(id)
-    sessions.set(id, session)
-    const idle = [...sessions.keys()].filter((one) => one !== id && !busy.has(one))
-    for (const one of idle.slice(0, Math.max(0, sessions.size - mostSessions))) {
-      void sessions.get(one)?.close()
-      sessions.delete(one)
-    }
+  function closeConversation(id: string): boolean {
+    const conversation = open.get(id)
+    clearTimeout(conversation?.timer)
+    open.delete(id)
+    conversation?.worker.end()
+    return conversation !== undefined
   }
 
   async function refuseInProgress(id: string): Promise<void> {
     const messages = messagesOf(id)
     const last = messages.findLast(({ kind }) => kind !== 'background')
     const summary = last && (await readRunSummary(join(runs, last.run)))
-    if (summary?.status === 'running') throw inProgress(id)
+    if (summary !== undefined && isActive(summary.status)) throw inProgress(id)
     const owner = await ownerOfChat(runs, id)
     if (owner !== undefined) {
       throw new Refusal(409, `conversation ${id} is open in ${ownerText(owner)}`, {
@@ -122,37 +146,40 @@ export function createConversations(served: ServedWorkspace, held: ActiveRuns): 
   }
 
   return {
-    async ask(asked) {
-      const { conversationId, input, model, mode } = asked
-      const own = conversationId === undefined ? {} : defined({ model, mode })
-      if (conversationId !== undefined && busy.has(conversationId)) throw inProgress(conversationId)
-      if (conversationId !== undefined) busy.add(conversationId)
-      let chat: Chat | undefined
-      const end = (): void => {
-        void chat?.close()
-        if (conversationId !== undefined) busy.delete(conversationId)
+    async ask({ input, model, mode, conversationId: id, file }) {
+      if (id !== undefined && busy.has(id)) throw inProgress(id)
+      if (id !== undefined) busy.add(id)
+      const isOpen = id !== undefined && open.has(id)
+      let of = id
+      let ended: Promise<void> | undefined
+      let worker: RunWorker | undefined
+      // asked again if the prompt had to wait for its turn
+      const workerOf = (): RunWorker => {
+        const kept = of === undefined ? undefined : open.get(of)
+        worker = kept?.worker ?? takeWorker()
+        if (kept === undefined && of !== undefined && ended !== undefined) keepOpen(of, worker, ended)
+        return worker
       }
       try {
-        if (conversationId !== undefined) await refuseInProgress(conversationId)
-        const opened = await chatOf(asked)
-        chat = opened
-        const promptId = await held.begin((given) => {
-          const run = begin(given.signal, (listener, signal) =>
-            opened.send({ text: input, ...own }, { signal, approver: approverOf(given.approve), patienceMs }, listener),
-          )
-          run.result.then(end, end)
-          return run
-        })
-        const id = opened.id() ?? promptId
-        keepSession(id, opened.session)
-        return { conversationId: id, promptId }
+        if (id !== undefined && !isOpen) await refuseInProgress(id)
+        const conversation = id === undefined ? { ...shared, ...defined({ file }) } : { id, ...defined({ file }) }
+        const job = { kind: 'prompt', input, conversation, ...defined({ model, mode }) } as const
+        const begun = await held.begin(job, workerOf)
+        const { id: promptId, conversation: conversationId = promptId } = begun
+        of = conversationId
+        ended = begun.ended
+        busy.add(conversationId)
+        keepOpen(conversationId, worker ?? workerOf(), ended)
+        return { conversationId, promptId }
       } catch (error) {
-        end()
+        if (id !== undefined) busy.delete(id)
+        if (!isOpen) worker?.end()
         throw error
       }
     },
-    async close() {
-      await Promise.all([...sessions.values()].map((session) => session.close()))
+    close: (id) => {
+      if (busy.has(id)) throw inProgress(id)
+      return closeConversation(id)
     },
     async list() {
       return listChats(runs).map(({ id, messages }) => ({
@@ -168,9 +195,14 @@ export function createConversations(served: ServedWorkspace, held: ActiveRuns): 
           const folder = join(runs, promptId)
           const run = await readRunSummary(folder)
           if (run === undefined) return []
-          const { asked, answers } = await withView(folder, answersOnly, answersIn)
+          const { asked, answers, steps, earlier, files } = await withView(folder, messageOnly, (view) => ({
+            ...answersIn(view),
+            ...stepsIn(view),
+          }))
           const answer = answers.length === 0 ? null : answers.map((one) => one.text).join('\n\n')
-          return [{ kind, promptId, at: timeText(at), text: asked ?? text, answer, run }]
+          const changed = files.map((path) => displayPath(workspace, path))
+          const said = { kind, promptId, at: timeText(at), text: asked ?? text, answer }
+          return [{ ...said, run: asShown(run, held), steps, earlier, files: changed }]
         }),
       )
       return { id, messages: messages.flat() }

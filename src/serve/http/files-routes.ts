@@ -6,6 +6,7 @@ import { listRuns } from '../../history/run-list.ts'
 import { Refusal } from '../refusal.ts'
 import { get, type Route } from './route.ts'
 import * as schemas from './schemas.ts'
+import { readChoices, readRunForm } from './run-form.ts'
 import type { ServedWorkspace } from './served-workspace.ts'
 
 /** The routes for the prompt files and agents of the workspace. */
@@ -47,6 +48,24 @@ export function filesRoutes(served: ServedWorkspace): readonly Route[] {
           return { path, text: readSourceFile(file), last }
         return { path, text: readSourceFile(file), last: null }
       },
+    ),
+    get(
+      {
+        path: '/api/form',
+        summary: 'What a prompt file or agent can be given when it is run',
+        query: schemas.fileQuery,
+        gives: schemas.runForm,
+      },
+      ({ query: { path } }) => readRunForm(served, path),
+    ),
+    get(
+      {
+        path: '/api/choices',
+        summary: 'Names of models and modes for a run',
+        query: schemas.noQuery,
+        gives: schemas.choices,
+      },
+      () => readChoices(served),
     ),
   ]
 }

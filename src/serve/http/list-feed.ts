@@ -3,10 +3,12 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readRunSummary } from '../../history/run-list.ts'
 import { runIds } from '../../journal/find-run.ts'
-import { readRunState } from '../../journal/run-state.ts'
 import { summaryIn } from '../../journal/index-file.ts'
-import type { RunSummary } from '../../journal/summary.ts'
+import { isActive, type ShownStatus } from '../../journal/summary.ts'
+import type { ActiveRuns } from './active-runs.ts'
 import { eventText, type OpenSource } from './event-stream.ts'
+import type { ServedWorkspace } from './served-workspace.ts'
+import type { ShownRun, ShownRuns } from './shown-run.ts'
 
 /** Milliseconds between polls of the runs while there are listeners. */
 const pollMs = 1_000
@@ -16,19 +18,30 @@ const watched = 200
 interface Known {
   /** Modification time of the folder: a process that starts or ends a run creates a file in it. */
   readonly modified: number
-  readonly status: RunSummary['status'] | undefined
+  readonly status: ShownStatus | undefined
+  /** What is shown of it, to notice a change. */
+  readonly mark: string
 }
 
-/** Notifies listeners of runs that start, end or are resumed. */
+/** Notifies listeners of runs that start, wait, go on, end or are resumed, and of the progress of their tasks. */
 export interface ListFeed {
-  readonly listen: (listener: (run: RunSummary) => void) => () => void
+  /** @param onReady called once changes from now on are noticed */
+  readonly listen: (listener: (run: ShownRun) => void, onReady: () => void) => () => void
 }
 
-/** @param runs the folder with the runs of a workspace */
-export function createListFeed(runs: string): ListFeed {
-  const listeners = new Set<(run: RunSummary) => void>()
+export function createListFeed(
+  { runs, totals }: ServedWorkspace,
+  { shown, held }: { readonly shown: ShownRuns; readonly held: Pick<ActiveRuns, 'isQueued'> },
+): ListFeed {
+  const listeners = new Set<(run: ShownRun) => void>()
   let known = new Map<string, Known>()
-  let isFollowed = false
+  let following: Promise<void> | undefined
+  let first: Promise<void> | undefined
+
+  /** Whether a run in this state changes only if its folder does. */
+  function isSettled(id: string, status: ShownStatus): boolean {
+    return held.isQueued(id) ? status === 'queued' : !isActive(status)
+  }
 
   /** Reports changes since the last poll. The first poll reports nothing. */
   async function look(isFirst: boolean): Promise<void> {
@@ -37,53 +50,64 @@ export function createListFeed(runs: string): ListFeed {
       const before = known.get(id)
       const folder = join(runs, id)
       const modified = statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? 0
-      const isSame = before?.modified === modified && before.status !== undefined
-      if (isSame && (before.status !== 'running' || (await readRunState(folder))?.isRunning === true)) {
+      if (before?.modified === modified && before.status !== undefined && isSettled(id, before.status)) {
         now.set(id, before)
         continue
       }
-      const run = await readRunSummary(folder, { known: summaryIn(folder) })
+      const run = await readRunSummary(folder, { known: summaryIn(folder), totals })
       // a run that has not recorded its file yet is read again
-      const status = run === undefined || run.file === '' ? undefined : run.status
-      now.set(id, { modified, status })
-      if (run === undefined || status === undefined || isFirst || status === before?.status) continue
-      for (const listener of listeners) listener(run)
+      const status = run === undefined || run.file === '' ? undefined : shown.stateOf(run)
+      const sent = run && (await shown.show(run))
+      const mark = JSON.stringify([sent?.status, sent?.waits, sent?.tasks, sent?.planned])
+      now.set(id, { modified, status, mark })
+      if (sent === undefined || status === undefined || isFirst || mark === before?.mark) continue
+      for (const listener of listeners) listener(sent)
     }
     known = now
   }
 
+  // a folder may be removed at any time
+  const lookAgain = (isFirst: boolean): Promise<void> => look(isFirst).catch(() => undefined)
+
   async function follow(): Promise<void> {
-    if (isFollowed) return
-    isFollowed = true
-    for (let isFirst = true; listeners.size > 0; isFirst = false) {
-      // a folder may be removed at any time
-      await look(isFirst).catch(() => undefined)
+    await (first = lookAgain(true))
+    while (listeners.size > 0) {
       await sleep(pollMs, undefined, { ref: false })
+      await lookAgain(false)
     }
     known = new Map()
-    isFollowed = false
+    following = undefined
   }
 
   return {
-    listen(listener) {
+    listen(listener, onReady) {
       listeners.add(listener)
-      void follow()
+      following ??= follow()
+      void first?.then(onReady)
       return () => void listeners.delete(listener)
     },
   }
 }
 
-/** The events of the run list for one client: `hello`, then each changed run. */
+/** The events of the run list for one client: `hello`, after which no change is missed, then each changed run. */
 export function listEvents(feed: ListFeed): OpenSource {
   return (wake) => {
-    const waiting = new Map<string, RunSummary>()
+    const waiting = new Map<string, ShownRun>()
+    let isReady = false
     let isGreeted = false
-    const close = feed.listen((run) => {
-      waiting.set(run.id, run)
-      wake()
-    })
+    const close = feed.listen(
+      (run) => {
+        waiting.set(run.id, run)
+        wake()
+      },
+      () => {
+        isReady = true
+        wake()
+      },
+    )
     return {
       take() {
+        if (!isReady) return undefined
         const hello = isGreeted ? '' : eventText('hello', {})
         const runs = [...waiting.values()].map((run) => eventText('run', run))
         isGreeted = true

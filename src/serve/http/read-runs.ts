@@ -1,43 +1,61 @@
-import { basename, join } from 'node:path'
+import { basename } from 'node:path'
 import { WorkerLimitError, type WorkerLimits, runInWorker } from '../../base/worker-task.ts'
 import { displayPath } from '../../base/files.ts'
+import { safeJson } from '../../base/terminal-text.ts'
 import type { ApprovalView } from '../../event/action-view.ts'
 import { type Answer, answersIn, answersOnly } from '../../history/answers.ts'
 import { type PlaceView, readPlace } from '../../history/node-view.ts'
+import { type RunSteps, stepsIn, stepsOnly } from '../../history/run-steps.ts'
 import { listRuns, readRunSummary } from '../../history/run-list.ts'
 import { everything, withView } from '../../history/run-view.ts'
 import { exchangesJson, timelineJson, type TimelineJson } from '../../history/team-json.ts'
 import { readTeams } from '../../history/team.ts'
-import { pendingApprovals } from '../../history/pending.ts'
+import { pendingApprovals, pendingEffects, type PendingView } from '../../history/pending.ts'
 import { runIds } from '../../journal/find-run.ts'
 import { summaryIn } from '../../journal/index-file.ts'
-import { foreignCheck } from '../../journal/own-run.ts'
+import { startedAt } from '../../journal/prune.ts'
 import { noMask } from '../../journal/secrets.ts'
-import type { RunStatus, RunSummary } from '../../journal/summary.ts'
+import { isActive, type RunSummary, type ShownStatus } from '../../journal/summary.ts'
 import { undoneBy } from '../../journal/undo-mark.ts'
 import { type FileDiff, fileDiffs } from '../../undo/diff.ts'
+import { changesIn } from '../../undo/changes.ts'
+import { openContents } from '../../undo/contents.ts'
 import { openChanges } from '../../undo/open-changes.ts'
+import { readRunReport } from '../../report/read-report.ts'
 import { Refusal } from '../refusal.ts'
+import type { ActiveRuns } from './active-runs.ts'
+import type { HeldQuestion } from '../workers/messages.ts'
+import { choicesOf } from './inbox.ts'
 import { folderOf, type ServedWorkspace } from './served-workspace.ts'
+import type { ShownRun, ShownRuns } from './shown-run.ts'
+import { type StartAgain, startAgain } from './start-again.ts'
 
+/** Which runs to list. All given conditions must hold. */
 export interface RunFilter {
   readonly limit?: number | undefined
   /** The id of a run; only older runs match. */
   readonly before?: string | undefined
-  /** Part of the file or id, case-insensitive. */
+  /** Part of the name, the file or the id, case-insensitive. */
   readonly q?: string | undefined
-  readonly state?: RunStatus | undefined
+  /** One of these states. */
+  readonly state?: readonly ShownStatus[] | undefined
+  /** Part of the name or the file, case-insensitive. */
+  readonly file?: string | undefined
+  /** Part of the name of a model, case-insensitive. */
+  readonly model?: string | undefined
+  /** When it started, in milliseconds since 1970: from, and before. */
+  readonly since?: number | undefined
+  readonly until?: number | undefined
 }
 
 const usualLimit = 50
-
-/** A run. `foreign`: not recorded by this installation, and therefore read-only. */
-type ShownRun = RunSummary & { readonly foreign?: true }
 
 export interface RunList {
   readonly runs: readonly ShownRun[]
   /** Whether older runs match. */
   readonly more: boolean
+  /** How many runs there are, if nothing is searched. */
+  readonly total?: number
 }
 
 export interface RunDetail {
@@ -46,6 +64,14 @@ export interface RunDetail {
   /** Whether it runs in this server. */
   readonly owned: boolean
   readonly approvals: readonly ApprovalView[]
+  /** Of MCP servers that work on a call. */
+  readonly questions: readonly HeldQuestion[]
+  /** Calls whose outcome only a person can state before the run is resumed. */
+  readonly uncertain: readonly PendingView[]
+  /** Whether it has changed files, and the changes were not undone yet. */
+  readonly canUndo: boolean
+  /** The request that starts the same again; null if it cannot be repeated. */
+  readonly again: StartAgain | null
   readonly answers: readonly Answer[]
   readonly prompt_file: string | null
   readonly text: string | null
@@ -56,26 +82,33 @@ export interface RunTeams extends Pick<TimelineJson, 'breaks'> {
 }
 
 /** A page of the runs, newest first. */
-export async function readRunList(served: ServedWorkspace, filter: RunFilter): Promise<RunList> {
-  const { runs, workspace, totals } = served
-  const { limit = usualLimit, before, q = '', state } = filter
-  const words = q.toLowerCase()
-  const ids = before === undefined ? [] : runIds(runs)
+export async function readRunList(served: ServedWorkspace, shown: ShownRuns, filter: RunFilter): Promise<RunList> {
+  const { runs, totals } = served
+  const { limit = usualLimit, before, q = '', file = '', model = '', state, since = 0, until = Infinity } = filter
+  const [words, path, name] = [q, file, model].map((text) => text.trim().toLowerCase())
+  const ids = runIds(runs)
   const older =
     before === undefined ? undefined : new Set(ids.includes(before) ? ids.slice(ids.indexOf(before) + 1) : [])
-  const fits = ({ id, file, status }: Pick<RunSummary, 'id' | 'file' | 'status'>): boolean => {
-    if (older?.has(id) === false || (state !== undefined && status !== state)) return false
-    return [displayPath(workspace, file), id].some((text) => text.toLowerCase().includes(words))
+  const fits = (run: Pick<RunSummary, 'id' | 'file' | 'status'>): boolean => {
+    if (older?.has(run.id) === false || (state !== undefined && !state.includes(shown.stateOf(run)))) return false
+    const started = startedAt(run.id)
+    if (started < since || started >= until) return false
+    const texts = [shown.nameOf(run), displayPath(served.workspace, run.file)].map((text) => text.toLowerCase())
+    const has = (text = ''): boolean => texts.some((one) => one.includes(text))
+    return has(path) && (has(words) || run.id.includes(words ?? ''))
   }
   const found: RunSummary[] = []
-  for await (const run of listRuns(runs, { limit: limit + 1, fits, totals })) found.push(run)
-  const isForeign = foreignCheck(served)
-  const shown = found.slice(0, limit).map((run) => shownRun(run, isForeign(join(runs, run.id))))
-  return { runs: await Promise.all(shown), more: found.length > limit }
-}
-
-async function shownRun(run: RunSummary, isForeign: Promise<boolean>): Promise<ShownRun> {
-  return (await isForeign) ? { ...run, foreign: true } : run
+  for await (const run of listRuns(runs, { limit: Infinity, fits, totals })) {
+    if (run.models.some((one) => one.toLowerCase().includes(name ?? '')) || name === '') found.push(run)
+    if (found.length > limit) break
+  }
+  const isAll =
+    [words, path, name].every((text) => text === '') && state === undefined && since <= 0 && until === Infinity
+  return {
+    runs: await shown.showAll(found.slice(0, limit)),
+    more: found.length > limit,
+    ...(isAll && { total: ids.length }),
+  }
 }
 
 /** @throws Refusal 404 */
@@ -85,24 +118,46 @@ export async function readRun(folder: string): Promise<RunSummary> {
   return run
 }
 
+interface DetailOptions {
+  readonly shown: ShownRuns
+  readonly held: ActiveRuns
+  /** Of how many tasks. */
+  readonly answers?: number | undefined
+}
+
 /** A run with its prompt, its answers, and whether it can be resumed. */
-export async function readRunDetail(served: ServedWorkspace, folder: string, owned: boolean): Promise<RunDetail> {
+export async function readRunDetail(
+  served: ServedWorkspace,
+  folder: string,
+  { shown, held, answers: most }: DetailOptions,
+): Promise<RunDetail> {
   const { workspace } = served
-  const run = await shownRun(await readRun(folder), foreignCheck(served)(folder))
+  const recorded = await readRun(folder)
+  const run = await shown.show(recorded)
   const isOpen = run.status !== 'done' && run.status !== 'skipped'
-  const { file, prompt, answers, approvals } = await withView(
+  const owned = held.isHeld(run.id)
+  const { file, prompt, answers, approvals, uncertain, again, hasChanged } = await withView(
     folder,
     { ...answersOnly, keepsOpen: isOpen },
     (view) => ({
-      ...answersIn(view),
+      ...answersIn(view, most),
       approvals: pendingApprovals(view.open),
+      // what a process works on is not uncertain yet
+      uncertain: isActive(run.status) ? [] : choicesOf(pendingEffects(view.open)),
+      again: startAgain(view, served),
+      hasChanged: view.changes.length > 0 && changesIn(view, openContents(folder, noMask).hashOf).length > 0,
     }),
   )
+  const isOver = !isActive(run.status) && run.target !== 'undo' && run.foreign === undefined
   return {
     run,
-    canResume: !owned && run.foreign === undefined && whyNotResumed(run, folder) === undefined,
+    canResume: !owned && run.foreign === undefined && whyNotResumed(recorded, folder) === undefined,
+    canUndo: isOver && hasChanged && undoneBy(folder) === undefined,
     owned,
     approvals,
+    questions: held.questions(run.id),
+    uncertain,
+    again,
     answers,
     prompt_file: file === null ? null : displayPath(workspace, file),
     text: prompt,
@@ -114,7 +169,7 @@ export function whyNotResumed(
   { id, status, target, resumable, begun }: RunSummary,
   folder: string,
 ): string | undefined {
-  if (status === 'running') return `run ${id} is running`
+  if (isActive(status)) return `run ${id} is running`
   if (begun === false) return `run ${id} was never begun: start it again`
   const by = undoneBy(folder)
   if (by !== undefined) return `the changes of run ${id} were undone by ${by}`
@@ -128,6 +183,12 @@ export async function readRunPlace(folder: string, place: string): Promise<Place
   const view = await readPlace(folder, place)
   if (view === undefined) throw new Refusal(404, 'this run has no such part')
   return { run: basename(folder), ...view }
+}
+
+/** What the agents of a run did before their answers, and which files it has changed. */
+export async function readRunSteps({ workspace }: ServedWorkspace, folder: string): Promise<RunSteps> {
+  const { files, ...rest } = await withView(folder, stepsOnly, stepsIn)
+  return { ...rest, files: files.map((path) => displayPath(workspace, path)) }
 }
 
 /** The file changes of a run. Secrets are replaced with their names. */
@@ -177,4 +238,28 @@ export async function readComparison(
       hint: `Compare them in a terminal: baton runs diff ${a} ${b}`,
     })
   }
+}
+
+const reportTypes = {
+  html: 'text/html; charset=utf-8',
+  markdown: 'text/markdown; charset=utf-8',
+  json: 'application/json',
+}
+
+export const reportFormats = ['html', 'markdown', 'json'] as const
+
+/** The report of a run, as `baton report` writes it. HTML loads nothing and runs nothing. */
+export async function readReport(
+  { workspace }: ServedWorkspace,
+  folder: string,
+  format: (typeof reportFormats)[number] = 'html',
+): Promise<Response> {
+  const report = await readRunReport(folder, { workspace, command: (words) => `baton ${words}` })
+  const [{ htmlReport }, { markdownReport }] = await Promise.all([
+    import('../../report/html.ts'),
+    import('../../report/markdown.ts'),
+  ])
+  const text =
+    format === 'html' ? htmlReport(report) : format === 'markdown' ? markdownReport(report) : safeJson(report, 2)
+  return new Response(text, { headers: { 'content-type': reportTypes[format] } })
 }

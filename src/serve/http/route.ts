@@ -122,7 +122,11 @@ function checked<Schema extends z.ZodType>(schema: Schema, value: unknown): z.ou
   if (success) return data
   const [issue] = error.issues
   const where = issue === undefined || issue.path.length === 0 ? '' : `${issue.path.map(String).join('.')}: `
+  const fields = error.issues.flatMap(({ path, message }) =>
+    path.length === 0 ? [] : [{ field: path.map(String).join('.'), message }],
+  )
   throw new Refusal(400, `${where}${issue?.message ?? 'invalid'}`, {
     hint: '/openapi describes the expected format.',
+    fields,
   })
 }

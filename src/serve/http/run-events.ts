@@ -1,19 +1,9 @@
 import type { PlacedRow, Row } from '../../history/rows.ts'
+import type { ShownSummary } from '../../journal/summary.ts'
 import { beginning, type Position, positionText } from '../../journal/follow.ts'
-import type { RunSummary } from '../../journal/summary.ts'
 import { eventText, type OpenSource } from './event-stream.ts'
+import type { LiveText, LiveTexts } from '../workers/live-texts.ts'
 import type { RunFeed } from './run-feed.ts'
-
-/** A streamed piece of a model's answer. */
-export interface Delta {
-  /** The place of the agent; when sent to a client, that of the model call's row. */
-  readonly place: string
-  readonly kind: 'text' | 'reasoning'
-  readonly text: string
-}
-
-/** Calls the listener with each piece from a run of this process, until the returned function is called. */
-export type ListenToDeltas = (listener: (delta: Delta) => void) => () => void
 
 /** Changed rows, and the cursor for the next page. */
 export interface RowPage {
@@ -25,24 +15,36 @@ export interface RowPage {
 const rowsAtOnce = 500
 
 /** The events of one run for one client, starting after a position. The feed must have been read once. */
-export function runEvents(feed: RunFeed, after: Position, listenToDeltas: ListenToDeltas): OpenSource {
+export function runEvents(feed: RunFeed, after: Position, texts: LiveTexts): OpenSource {
   return (wake) => {
     // the client is ahead because records were lost in a power failure: everything is sent again
     let position = after > feed.position() ? beginning : after
-    let sent: RunSummary | undefined
+    let sent: ShownSummary | undefined
     let isOver = false
-    const deltas = createWaitingDeltas(feed)
+    /** How many characters of each text were sent. */
+    const told = new WeakMap<LiveText, number>()
     const endListening = feed.listen(wake)
-    const endDeltas = listenToDeltas((delta) => {
-      deltas.add(delta)
-      wake()
-    })
+    const endTexts = texts.listen(wake)
 
     function rows(): string {
       if (feed.latest() <= position) return ''
       const page = firstOf(feed.changedAfter(position))
       position = page.at(-1)?.changed ?? position
       return eventText('rows', pageOf(page, position), positionText(position))
+    }
+
+    /** What the client lacks of the texts in progress; of one that it does not know, all of it. */
+    function deltas(): string {
+      let sent = ''
+      for (const one of texts.all()) {
+        const at = told.get(one) ?? 0
+        // clients know calls by their rows, which are read a little later
+        const place = one.text.length > at ? feed.callIn(one.agent, one.since) : undefined
+        if (place === undefined) continue
+        told.set(one, one.text.length)
+        sent += eventText('delta', { place, kind: one.kind, at, text: one.text.slice(at) })
+      }
+      return sent
     }
 
     function run(): string {
@@ -62,60 +64,15 @@ export function runEvents(feed: RunFeed, after: Position, listenToDeltas: Listen
 
     return {
       take() {
-        const text = `${rows()}${deltas.take()}${run()}${over()}`
+        const text = `${rows()}${deltas()}${run()}${over()}`
         return text === '' ? undefined : text
       },
       isOver: () => isOver,
       close() {
         endListening()
-        endDeltas()
+        endTexts()
       },
     }
-  }
-}
-
-/** Maximum characters of pieces pending for a client. More are dropped: the whole text is in the records. */
-const mostWaiting = 256 * 1024
-
-interface WaitingDelta {
-  readonly delta: Delta
-  /** How many times the run had been read when the piece arrived. */
-  readonly since: number
-}
-
-/**
- * Pieces pending for one client, which identifies model calls by their rows: a piece is held until its row was read.
- */
-function createWaitingDeltas(feed: RunFeed) {
-  let waiting: WaitingDelta[] = []
-  let size = 0
-  return {
-    add(delta: Delta): void {
-      if (size + delta.text.length > mostWaiting) return
-      size += delta.text.length
-      const since = feed.reads()
-      const last = waiting.at(-1)
-      const isMore = last?.since === since && last.delta.place === delta.place && last.delta.kind === delta.kind
-      if (isMore) waiting.pop()
-      waiting.push({ since, delta: isMore ? { ...delta, text: last.delta.text + delta.text } : delta })
-    },
-    take(): string {
-      const taken = waiting
-      waiting = []
-      size = 0
-      let text = ''
-      for (const one of taken) {
-        const { delta, since } = one
-        const place = feed.callIn(delta.place)
-        if (place !== undefined) text += eventText('delta', { ...delta, place })
-        // if no row appears within two reads, the call has ended, and its pieces are no longer needed
-        else if (feed.reads() - since < 2) {
-          waiting.push(one)
-          size += delta.text.length
-        }
-      }
-      return text
-    },
   }
 }
 

@@ -1,6 +1,7 @@
 import { basename } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readRunSummary } from '../../history/run-list.ts'
+import { createWaits } from '../../history/run-totals.ts'
 import { createRowTable, type RowTable } from '../../history/rows.ts'
 import { followJournal, type Position } from '../../journal/follow.ts'
 import { readRunState } from '../../journal/run-state.ts'
@@ -8,18 +9,18 @@ import { summaryIn } from '../../journal/index-file.ts'
 import type { JournalRecord } from '../../journal/record.ts'
 import { noMask } from '../../journal/secrets.ts'
 import { openFileRecords } from '../../journal/source.ts'
-import type { RunSummary } from '../../journal/summary.ts'
+import { isActive, type ShownSummary } from '../../journal/summary.ts'
+import type { ActiveRuns } from './active-runs.ts'
+import { asShown } from './shown-run.ts'
 
 /** Follows a run, whichever process it runs in. */
 export interface RunFeed extends Pick<RowTable, 'changedAfter' | 'latest' | 'left' | 'callIn'> {
   /** Reads new records. @throws BatonError JOURNAL_FAILED for a run of a newer version */
   readonly refresh: () => Promise<void>
-  /** How many times it was read. */
-  readonly reads: () => number
   /** The position up to which the records were read. */
   readonly position: () => Position
   /** Undefined before the first read. A new object when the run starts or ends. */
-  readonly run: () => RunSummary | undefined
+  readonly run: () => ShownSummary | undefined
   /** No process works on the run any more, and all records were read. */
   readonly isOver: () => boolean
   /** Keeps reading and calls the listener on changes, until the returned function is called. */
@@ -39,32 +40,39 @@ const idleMs = 5_000
 /** Every how many reads to check whether its process is alive. */
 const readsPerAsking = 5
 
-/** @param isHeld whether a run is active in this process */
-export function createRunFeeds(isHeld: (id: string) => boolean): RunFeeds {
+export function createRunFeeds(held: Pick<ActiveRuns, 'isHeld' | 'isQueued'>): RunFeeds {
   const feeds = new Map<string, RunFeed>()
   return {
     of(folder) {
       const known = feeds.get(folder)
       if (known !== undefined) return known
-      const feed = createRunFeed(folder, { isHeld, onIdle: () => void feeds.delete(folder) })
+      const feed = createRunFeed(folder, { ...held, onIdle: () => void feeds.delete(folder) })
       feeds.set(folder, feed)
       return feed
     },
   }
 }
 
-interface FeedOptions {
-  readonly isHeld: (id: string) => boolean
+interface FeedOptions extends Pick<ActiveRuns, 'isHeld' | 'isQueued'> {
   /** Called when the feed has not been used for a while. */
   readonly onIdle: () => void
 }
 
-function createRunFeed(folder: string, { isHeld, onIdle }: FeedOptions): RunFeed {
+/** An active run in the state that it is in when it waits for so many answers; the same object if that is so. */
+function waitingOrNot(run: ShownSummary, count: number): ShownSummary {
+  const { waits = 0, ...rest } = run
+  if (!isActive(run.status) || run.status === 'queued' || waits === count) return run
+  return count === 0 ? { ...rest, status: 'running' } : { ...rest, status: 'waiting', waits: count }
+}
+
+function createRunFeed(folder: string, { isHeld, isQueued, onIdle }: FeedOptions): RunFeed {
   const id = basename(folder)
   const reader = followJournal(folder)
   const table = createRowTable(openFileRecords(folder, { mask: noMask }))
   const listeners = new Set<() => void>()
-  let run: RunSummary | undefined
+  let run: ShownSummary | undefined
+  let wasQueued = false
+  const waits = createWaits()
   /** The end was recorded; its process may still be finishing. */
   let hasEnded = false
   let isOver = false
@@ -82,16 +90,23 @@ function createRunFeed(folder: string, { isHeld, onIdle }: FeedOptions): RunFeed
         hasEnded = record.k === 'run.end'
       }
       table.add(record, position)
+      waits.add(record)
     }
     await reader.read(add)
+    const isWaiting = isQueued(id)
+    if (isWaiting !== wasQueued) isTurn = true
+    wasQueued = isWaiting
     if (run === undefined || isTurn || hasEnded || isOver || reads % readsPerAsking === 0) {
       const isRunning = isHeld(id) || (await readRunState(folder))?.isRunning === true
       // records written just before the process ended
       if (!isRunning) await reader.read(add)
-      if (run === undefined || isTurn || isRunning === isOver)
-        run = await readRunSummary(folder, { known: summaryIn(folder) })
+      if (run === undefined || isTurn || isRunning === isOver) {
+        const summary = await readRunSummary(folder, { known: summaryIn(folder) })
+        run = summary && asShown(summary, { isQueued })
+      }
       isOver = !isRunning
     }
+    run = run && waitingOrNot(run, waits.count())
     reads += 1
     if (isOver || reader.position() !== before) for (const listener of listeners) listener()
   }
@@ -130,7 +145,6 @@ function createRunFeed(folder: string, { isHeld, onIdle }: FeedOptions): RunFeed
   return {
     ...table,
     refresh,
-    reads: () => reads,
     position: reader.position,
     run: () => run,
     isOver: () => isOver,

@@ -1,8 +1,10 @@
+import { basename } from 'node:path'
 import { createPool } from '../../base/concurrency.ts'
 import { beginning, parsePosition, type Position } from '../../journal/follow.ts'
 import type { RunActions } from './change-runs.ts'
 import type { EventStreams } from './event-stream.ts'
 import type { ActiveRuns } from './active-runs.ts'
+import type { Inbox } from './inbox.ts'
 import { listEvents, type ListFeed } from './list-feed.ts'
 import {
   type ComparisonLimits,
@@ -10,7 +12,9 @@ import {
   readRunChanges,
   readRunDetail,
   readRunList,
+  readReport,
   readRunPlace,
+  readRunSteps,
   readRunTeams,
 } from './read-runs.ts'
 import { Refusal } from '../refusal.ts'
@@ -19,6 +23,7 @@ import { rowsAfter, runEvents } from './run-events.ts'
 import type { RunFeeds } from './run-feed.ts'
 import * as schemas from './schemas.ts'
 import { folderOf, type ServedWorkspace } from './served-workspace.ts'
+import type { ShownRuns } from './shown-run.ts'
 
 export interface RunsRoutesOptions {
   readonly served: ServedWorkspace
@@ -26,6 +31,8 @@ export interface RunsRoutesOptions {
   readonly actions: RunActions
   readonly feeds: RunFeeds
   readonly list: ListFeed
+  readonly shown: ShownRuns
+  readonly inbox: Inbox
   readonly streams: EventStreams
   /** Overrides of the default limits of a comparison. */
   readonly comparison?: Partial<ComparisonLimits> | undefined
@@ -33,7 +40,7 @@ export interface RunsRoutesOptions {
 
 /** The routes for runs: recorded ones, active ones, and ones started by this server. */
 export function runsRoutes({ served, held, comparison: limits, ...parts }: RunsRoutesOptions): readonly Route[] {
-  const { actions, feeds, list, streams } = parts
+  const { actions, feeds, list, streams, shown, inbox } = parts
   const idOf = ({ id = '' }: Params): string => id
   const folderAt = (params: Params): string => folderOf(served, idOf(params))
   const { begun } = schemas
@@ -42,7 +49,14 @@ export function runsRoutes({ served, held, comparison: limits, ...parts }: RunsR
   return [
     get(
       { path: '/api/runs', summary: 'Runs, newest first', query: schemas.runListQuery, gives: schemas.runList },
-      ({ query }) => readRunList(served, query),
+      ({ query }) => readRunList(served, shown, query),
+    ),
+    get(
+      { path: '/api/inbox', summary: 'The runs that wait for a person', query: schemas.noQuery, gives: schemas.inbox },
+      async () => ({
+        workspace: { name: basename(served.workspace), folder: served.workspace },
+        items: await inbox.read(),
+      }),
     ),
     events({ path: '/api/events', summary: 'Runs that start, end or are resumed', query: schemas.noQuery }, async () =>
       streams.open(listEvents(list)),
@@ -62,10 +76,10 @@ export function runsRoutes({ served, held, comparison: limits, ...parts }: RunsR
       {
         path: '/api/runs/:id',
         summary: 'A run, and whether it can be resumed',
-        query: schemas.noQuery,
+        query: schemas.detailQuery,
         gives: schemas.runDetail,
       },
-      ({ params }) => readRunDetail(served, folderAt(params), held.isHeld(idOf(params))),
+      ({ params, query }) => readRunDetail(served, folderAt(params), { shown, held, ...query }),
     ),
     get(
       {
@@ -87,7 +101,7 @@ export function runsRoutes({ served, held, comparison: limits, ...parts }: RunsR
         const after = positionOf(request.headers.get('last-event-id') ?? query.after)
         const feed = feeds.of(folderAt(params))
         await feed.refresh()
-        return streams.open(runEvents(feed, after, held.listenToDeltas(idOf(params))))
+        return streams.open(runEvents(feed, after, held.textsOf(idOf(params))))
       },
     ),
     get(
@@ -98,6 +112,24 @@ export function runsRoutes({ served, held, comparison: limits, ...parts }: RunsR
         gives: schemas.placeDetail,
       },
       ({ params, query }) => readRunPlace(folderAt(params), query.place),
+    ),
+    get(
+      {
+        path: '/api/runs/:id/steps',
+        summary: 'What the agents of a run did before their answers',
+        query: schemas.noQuery,
+        gives: schemas.runSteps,
+      },
+      ({ params }) => readRunSteps(served, folderAt(params)),
+    ),
+    get(
+      {
+        path: '/api/runs/:id/report',
+        summary: 'The report of a run',
+        query: schemas.reportQuery,
+        gives: schemas.report,
+      },
+      ({ params, query }) => readReport(served, folderAt(params), query.format),
     ),
     get(
       {
@@ -138,6 +170,19 @@ export function runsRoutes({ served, held, comparison: limits, ...parts }: RunsR
         gives: begun,
       },
       async ({ params, body }) => ({ id: await actions.undo(idOf(params), body.paths ?? []) }),
+    ),
+    post(
+      {
+        path: '/api/runs/:id/questions/:question',
+        summary: 'Answers a question of an MCP server',
+        body: schemas.answerBody,
+        gives: begun,
+        status: 200,
+      },
+      async ({ params, body }) => {
+        actions.answerServer(idOf(params), params['question'] ?? '', body)
+        return { id: idOf(params) }
+      },
     ),
     post(
       {

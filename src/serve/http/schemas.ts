@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { rowStates } from '../../history/rows.ts'
-import { runStatuses } from '../../journal/summary.ts'
+import { shownStatuses } from '../../journal/summary.ts'
 
 /*
  * The request and response types of the routes. They validate requests, and /openapi.json is generated from them.
@@ -25,7 +25,7 @@ const run = z
     started: text,
     ended: text.nullable(),
     duration_ms: z.number(),
-    status: z.enum(runStatuses),
+    status: z.enum(shownStatuses),
     exit: z.int().nullable(),
     tasks: z.object({ done: count, failed: count, skipped: count }),
     calls: count,
@@ -39,6 +39,12 @@ const run = z
     resumable: z.optional(z.literal(false)),
     degraded: z.optional(z.literal(true)).describe('An ensemble went on without the answer of a member.'),
     begun: z.optional(z.literal(false)),
+    not_applied: z.optional(z.literal(true)),
+    asleep_ms: z.optional(z.number()),
+    waits: z.optional(count).describe('How many answers it waits for, in the state waiting.'),
+    name: z.optional(text).describe('The path of its file, the name of its agent, or the first message of its chat.'),
+    chat: z.optional(z.object({ id: text, message: text })).describe('The chat that it is a message of.'),
+    planned: z.optional(count).describe('How many tasks it has, while it runs in this server.'),
     foreign: z.optional(z.literal(true)).describe('Not recorded by this installation, therefore read-only.'),
   })
   .meta({ id: 'Run', description: 'A run in the format of baton runs --json.' })
@@ -81,20 +87,85 @@ const approval = z
   .meta({ id: 'Approval' })
 
 export const problem = z
-  .object({ error: z.object({ code: text, message: text, hint: z.optional(text) }) })
+  .object({
+    error: z.object({
+      code: text,
+      message: text,
+      hint: z.optional(text),
+      fields: z
+        .array(z.object({ field: text, message: text }))
+        .optional()
+        .describe('The fields of the request that are wrong, such as vars.language.'),
+    }),
+  })
   .meta({ id: 'Problem' })
 
 export const begun = z.object({ id: text }).meta({ id: 'Begun', description: 'The id of the run.' })
 
-export const runList = z.object({ runs: z.array(run), more: z.boolean() })
+export const closed = z.object({ closed: z.boolean().describe('False: it was not open in this server.') })
+
+export const runList = z.object({
+  runs: z.array(run),
+  more: z.boolean(),
+  total: count.optional().describe('How many runs there are, if nothing is searched.'),
+})
+export const inbox = z.object({
+  workspace: z.object({ name: text, folder: text }),
+  items: z.array(
+    z.object({
+      run,
+      approvals: count.describe('Calls that wait for approval.'),
+      questions: count.describe('Questions of MCP servers.'),
+      uncertain: count.describe('Calls whose outcome only a person can state.'),
+    }),
+  ),
+})
 export const runDetail = z.object({
   run,
   canResume: z.boolean(),
   owned: z.boolean().describe('The run is active in this server.'),
   approvals: z.array(approval).describe('The calls it waits for.'),
+  questions: z
+    .array(
+      z.object({
+        id: text,
+        server: text,
+        agent: text,
+        kind: z.enum(['form', 'url']),
+        message: text,
+        schema: z.optional(z.unknown()),
+        url: z.optional(text),
+      }),
+    )
+    .describe(
+      'Questions of MCP servers, which it waits for. Everything but id, server, agent and kind is of the server.',
+    ),
+  uncertain: z
+    .array(z.looseObject({ id: text, place: text, kind: text, text }))
+    .describe('Calls whose outcome is unknown: POST …/resume needs a choice for each.'),
+  canUndo: z.boolean().describe('It has changed files that were not restored yet.'),
+  again: z.unknown().describe('The body for POST /api/runs that starts the same again; null if there is none.'),
   answers: z.array(z.object({ label: text, text })),
   prompt_file: text.nullable().describe('Relative to the workspace; null for a text.'),
   text: text.nullable().describe('The text of the prompt at the time of the run.'),
+})
+const step = z
+  .discriminatedUnion('kind', [
+    z.object({ kind: z.literal('said'), place: text, text }),
+    z.object({
+      kind: z.literal('tool'),
+      place: text,
+      name: text,
+      input: z.unknown(),
+      state: z.enum(['called', 'done', 'failed']),
+      result: text.describe('Its start.'),
+    }),
+  ])
+  .meta({ id: 'Step', description: 'What a model said before its answer, or a tool that it called.' })
+export const runSteps = z.object({
+  steps: z.array(step),
+  earlier: count.describe('How many earlier steps were left out.'),
+  files: z.array(text).describe('The changed files, relative to the workspace.'),
 })
 export const rowPage = z.object({ rows: z.array(row), cursor: text, over: z.boolean() })
 export const placeDetail = z.object({
@@ -116,14 +187,99 @@ export const teamList = z.object({
   teams: z.array(z.object({ members: z.array(z.unknown()), exchanges: z.array(z.unknown()) })).nullable(),
   breaks: z.array(z.object({ from: text, to: text })),
 })
+const spent = z.object({ duration_ms: z.number().nullable(), calls: count, tokens, cost_usd: z.number().nullable() })
 export const comparison = z.object({
   before: run,
   after: run,
-  differences: z.array(z.object({ kind: text, place: text, before: text.nullable(), after: text.nullable() })),
+  scores: z.object({ before: z.number().nullable(), after: z.number().nullable() }).describe('The best of each.'),
+  differences: z.array(
+    z.object({
+      kind: text,
+      place: text,
+      before: text.nullable(),
+      after: text.nullable(),
+      diff: text.nullable().describe('The changed lines, if both runs have it.'),
+      spent: z.optional(z.object({ before: spent.nullable(), after: spent.nullable() })),
+    }),
+  ),
 })
 export const fileList = z.object({ files: z.array(z.object({ path: text, name: text, description: text })) })
 export const fileText = z.object({ path: text, text, last: run.nullable() })
+export const filePlan = z.object({
+  plan: z.unknown().describe('In the format of baton plan --json; null if it has a problem.'),
+  problem: text.nullable(),
+})
+export const fileTests = z.object({
+  tests: z.array(
+    z.object({
+      name: text,
+      line: count.nullable(),
+      result: z
+        .object({
+          passed: z.boolean(),
+          at: text,
+          ms: z.number(),
+          calls: count,
+          cost_usd: z.number().nullable(),
+          failures: z.array(text),
+          isOld: z.boolean().describe('The file has changed since.'),
+        })
+        .nullable()
+        .describe('Of the last baton test; null: there is none.'),
+    }),
+  ),
+  problem: text.nullable(),
+})
+export const fileRuns = z.object({
+  runs: z.array(run.extend({ score: z.number().nullable().describe('The best of its iterations.') })),
+})
+export const runForm = z.object({
+  kind: z.enum(['prompt', 'agent']).describe('An agent can get inputs that are not text.'),
+  file: text,
+  title: text.nullable(),
+  description: text.nullable(),
+  variables: z.unknown().describe('The variables of the file, as JSON Schema of type object.'),
+  takesInputs: z.boolean(),
+  model: text.nullable(),
+  mode: text.nullable(),
+  max_cost: z.number().nullable(),
+})
+export const choices = z.object({ models: z.array(text), modes: z.array(text) })
 export const decided = z.object({ open: z.array(approval).describe('The calls that the run still waits for.') })
+
+const trigger = z
+  .object({
+    name: text,
+    file: text,
+    kind: z.enum(['cron', 'files', 'webhook']),
+    when: text.describe('The times with their time zone, the globs, or the address of the hook.'),
+    overlap: z.enum(['skip', 'queue', 'allow']),
+    state: z.enum(['ready', 'running', 'off', 'invalid', 'elsewhere']),
+    problem: text.nullable(),
+    next: text.nullable().describe('ISO 8601, UTC; null: not known ahead, or never.'),
+    last: z
+      .object({
+        at: text,
+        cause: z.enum(['cron', 'missed', 'files', 'webhook', 'hand']),
+        about: text,
+        outcome: z.enum(['started', 'skipped', 'failed']),
+        run: text.nullable(),
+        message: text.nullable(),
+      })
+      .nullable(),
+    running: z.array(text),
+    waiting: count,
+    origin: text,
+  })
+  .meta({ id: 'Trigger' })
+export const triggerList = z.object({ triggers: z.array(trigger) })
+export const fired = z
+  .object({
+    state: z.enum(['started', 'queued', 'skipped', 'failed']),
+    id: z.optional(text).describe('The id of the run.'),
+    message: z.optional(text),
+  })
+  .meta({ id: 'Fired' })
 
 const wholeNumber = (least: number, most: number) =>
   z
@@ -132,12 +288,29 @@ const wholeNumber = (least: number, most: number) =>
     .transform(Number)
     .pipe(z.number().min(least).max(most))
 
+const moment = z.string().max(40).transform(Date.parse).pipe(z.number('must be a date or a time, ISO 8601'))
+
 export const runListQuery = z.object({
   limit: wholeNumber(1, 500).optional(),
   before: z.string().max(100).optional().describe('Only runs older than this one.'),
-  q: z.string().max(500).optional().describe('Part of the file or id.'),
-  state: z.enum(runStatuses).optional(),
+  q: z.string().max(500).optional().describe('Part of the name, the file or the id.'),
+  state: z
+    .string()
+    .max(200)
+    .transform((states) => states.split(','))
+    .pipe(z.array(z.enum(shownStatuses)))
+    .optional()
+    .describe('One state, or several with commas.'),
+  file: z.string().max(500).optional().describe('Part of the name or the file.'),
+  model: z.string().max(500).optional().describe('Part of the name of a model.'),
+  since: moment.optional().describe('Only runs that started then or later: a date or time, ISO 8601.'),
+  until: moment.optional().describe('Only runs that started before.'),
 })
+export const detailQuery = z.object({
+  answers: wholeNumber(0, 100_000).optional().describe('Only the answers of so many tasks. Default: all.'),
+})
+export const reportQuery = z.object({ format: z.enum(['html', 'markdown', 'json']).optional() })
+export const report = z.string().describe('HTML, Markdown, or JSON as baton report --json.')
 export const cursorQuery = z.object({
   after: z.string().max(30).optional().describe('The cursor of the last known state.'),
 })
@@ -153,6 +326,7 @@ export const startBody = z
     file: path.optional().describe('A prompt file or agent, relative to the folder in which the server was started.'),
     text: z.string().min(1).optional().describe('The prompt itself, instead of a file.'),
     inputs: z.array(json).max(10_000).optional(),
+    files: z.array(path).max(1_000).optional().describe('Globs; one task for each file. Not with inputs.'),
     vars: z.record(z.string(), json).optional(),
     model: z.string().min(1).max(500).optional(),
     mode: z.string().min(1).max(100).optional(),
@@ -160,6 +334,10 @@ export const startBody = z
     until: z.string().max(10_000).optional(),
     max_cost: z.number().positive().optional().describe('US dollars.'),
     dry: z.enum(['req', 'res', 'changes']).optional(),
+    on_ask: z
+      .enum(['wait', 'suspend', 'deny'])
+      .optional()
+      .describe('What happens if a call needs approval. Default: wait, until it is answered here.'),
   })
   .refine(({ file, text: prompt }) => (file === undefined) !== (prompt === undefined), 'requires either file or text')
 export const resumeBody = z.strictObject({
@@ -193,6 +371,10 @@ export const approveBody = z.strictObject({
 export const rejectBody = z.strictObject({
   reason: z.string().max(10_000).optional().describe('Passed on to the model.'),
   hunks: hunks.describe('Of a change, only these hunks are rejected, counted from 1.'),
+})
+export const answerBody = z.strictObject({
+  action: z.enum(['accept', 'decline', 'cancel']),
+  content: z.record(z.string(), json).optional().describe('The values of a form, by name; texts are read as typed.'),
 })
 export const noBody = z.looseObject({})
 
@@ -249,6 +431,7 @@ export const conversation = z.object({
       text,
       answer: text.nullable(),
       run,
+      ...runSteps.shape,
     }),
   ),
 })

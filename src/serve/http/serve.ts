@@ -1,44 +1,67 @@
 import { extname, join } from 'node:path'
 import { Hono } from 'hono'
+import { compress } from 'hono/compress'
+import { etag } from 'hono/etag'
 import * as z from 'zod'
 import { readdirSync, readFileSync } from 'node:fs'
 import { defined, isObject } from '../../base/json.ts'
+import { type Clock, systemClock } from '../../base/clock.ts'
 import { escapeMarkup } from '../../base/markup.ts'
 import { packageRoot } from '../../package-root.ts'
+import { issueText } from '../../settings/issue.ts'
 import { type Limits, listenLocally, newSecret } from '../listen.ts'
 import { createRunActions } from './change-runs.ts'
 import { conversationRoutes } from './conversation-routes.ts'
 import { createConversations } from './conversations.ts'
 import { createEventStreams } from './event-stream.ts'
+import { fileRoutes } from './file-routes.ts'
 import { filesRoutes } from './files-routes.ts'
 import { createActiveRuns } from './active-runs.ts'
+import { createInbox } from './inbox.ts'
 import { createListFeed } from './list-feed.ts'
 import type { ComparisonLimits } from './read-runs.ts'
 import { createRunFeeds } from './run-feed.ts'
 import { runsRoutes } from './runs-routes.ts'
+import { createShownRuns } from './shown-run.ts'
 import { openServedWorkspace, type ServingPlace } from './served-workspace.ts'
 import { isSame, type ClientKind } from '../gate.ts'
 import { Refusal, refusalAnswer } from '../refusal.ts'
+import { createBroker } from '../workers/broker.ts'
+import { createWorkerPool } from '../workers/pool.ts'
 import type { Route } from './route.ts'
+import { hookName, type Hooks } from '../triggers/hooks.ts'
+import { openTriggers } from '../triggers/triggers.ts'
+import { triggersRoutes } from './triggers-routes.ts'
 import { version } from '../../version.ts'
 import { problem } from './schemas.ts'
 import { sha256 } from '../../base/hash.ts'
 
 /** Maximum size of a request body: a prompt and its inputs. */
 const mostBodyBytes = 4 * 1024 * 1024
+/** The same for webhooks, which come from elsewhere. */
+const mostHookBytes = 1024 * 1024
+
+const usualRuns = 8
+const usualSpare = 2
 
 export interface ServeOptions {
   /** 0: any free port. */
   readonly port: number
   readonly secret: string
-  /** Maximum number of concurrent runs of this server. */
-  readonly maxRuns: number
+  /** Maximum number of concurrent runs of this server; further ones wait. Default: `[serve] runs`. */
+  readonly maxRuns?: number
+  /** How many processes for runs are started ahead; default: 2. */
+  readonly spare?: number
   /** The folder with the page. Default: the one of this installation. */
   readonly page?: string
   /** Overrides of the default limits. */
   readonly limits?: Partial<Limits>
   /** Overrides of the default limits of a comparison of two runs. */
   readonly comparison?: Partial<ComparisonLimits>
+  /** What triggers take the time from. Default: that of the machine. */
+  readonly clock?: Clock
+  /** Called with what a person should know, in one line. */
+  readonly onProblem?: (message: string) => void
 }
 
 export interface Serving {
@@ -57,28 +80,55 @@ export interface Serving {
  * @throws BatonError for invalid config files; USAGE if the port cannot be used
  */
 export async function serveWorkspace(place: ServingPlace, options: ServeOptions): Promise<Serving> {
-  const { port, secret, maxRuns, limits, comparison, page = join(packageRoot(), 'dist/bin/page') } = options
+  const { port, secret, limits, comparison, page = join(packageRoot(), 'dist/bin/page') } = options
+  const { spare = usualSpare, clock = systemClock, onProblem = () => undefined } = options
   const served = await openServedWorkspace(place)
-  const held = createActiveRuns({ most: maxRuns, runs: served.runs })
+  const most = options.maxRuns ?? served.settings.serve?.runs ?? usualRuns
+  const { cwd, home, env } = served
+  const broker = createBroker()
+  const workers = createWorkerPool({ env, cwd, spare, broker })
+  const held = createActiveRuns({ most, workers, broker, place: { cwd, home }, onProblem })
   const streams = createEventStreams()
-  const parts = { served, held, actions: createRunActions(served, held), streams }
-  const conversations = createConversations(served, held)
-  const feeds = createRunFeeds(held.isHeld)
+  const shown = createShownRuns(served, held)
+  const parts = { served, held, actions: createRunActions(served, held), streams, shown }
+  for (const problem of served.triggerProblems) onProblem(issueText(problem))
+  const triggers = await openTriggers({ ...parts, clock, follows: true, onProblem })
+  const feeds = createRunFeeds(held)
   const { actions } = parts
   const routes = [
-    ...runsRoutes({ ...parts, feeds, list: createListFeed(served.runs), comparison }),
-    ...conversationRoutes({ conversations, actions }),
+    ...runsRoutes({
+      ...parts,
+      feeds,
+      list: createListFeed(served, { shown, held }),
+      inbox: createInbox(served, shown, held),
+      comparison,
+    }),
+    ...conversationRoutes({
+      conversations: createConversations(served, { held, takeWorker: workers.take, mostOpen: most }),
+      actions,
+    }),
     ...filesRoutes(served),
+    ...fileRoutes(served),
+    ...triggersRoutes(triggers),
   ]
   const pass = createPass(secret)
-  const app = createApp({ routes, page: serveFolder(page), pass })
+  const app = createApp({ routes, page: serveFolder(page), pass, hooks: triggers.hooks })
   const server = await listenLocally({
     port,
     mostBytes: mostBodyBytes,
     isKnown: pass.isKnown,
     isPublic,
+    hooks: {
+      publicHost: served.settings.serve?.public_host,
+      mostBytes: mostHookBytes,
+      nameIn: hookName,
+      admit: triggers.hooks.admit,
+    },
     answer: app,
     ...defined({ limits }),
+  }).catch((error: unknown) => {
+    triggers.close()
+    throw error
   })
   const url = `http://127.0.0.1:${server.port}`
   return {
@@ -87,8 +137,9 @@ export async function serveWorkspace(place: ServingPlace, options: ServeOptions)
     newAddress: () => `${url}/#ticket=${pass.newTicket()}`,
     async close() {
       server.stopListening()
+      triggers.close()
       await held.close()
-      await conversations.close()
+      await workers.close()
       streams.close()
       await server.close()
     },
@@ -105,11 +156,12 @@ interface AppParts {
   readonly routes: readonly Route[]
   readonly page: StaticFiles
   readonly pass: Pass
+  readonly hooks: Hooks
 }
 
 /** Routes requests that have passed the gate. Every request gets a response. */
 function createApp(parts: AppParts): (request: Request, who: ClientKind) => Promise<Response> {
-  const { routes } = parts
+  const { routes, hooks } = parts
   // a request without the secret can reach no other route, whatever its path looks like
   const open = withPublicRoutes(new Hono(), parts)
   const app = withPublicRoutes(new Hono(), parts)
@@ -122,10 +174,16 @@ function createApp(parts: AppParts): (request: Request, who: ClientKind) => Prom
       throw new Refusal(405, `${req.method} is not possible here`, { hint: '/openapi lists all routes.' })
     })
   }
-  return async (request, who) => (who === 'known' ? app : open).fetch(request)
+  return async (request, who) => {
+    if (who === 'hook') return hooks.answer(request)
+    return (who === 'known' ? app : open).fetch(request)
+  }
 }
 
 function withPublicRoutes(app: Hono, { page, pass }: AppParts): Hono {
+  // all but streams of events
+  app.use(compress())
+  app.use('/page/*', etag())
   app.get('/', () => page.answer('index.html'))
   app.get('/page/*', ({ req }) => page.answer(decoded(req.path).slice('/page/'.length)))
   app.post(passPath, ({ req }) => Response.json({ token: pass.exchange(req.header('authorization') ?? '') }))

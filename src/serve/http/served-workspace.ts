@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import type { Settings } from '../../config/settings.ts'
+import type { Trigger, TriggerProblem } from '../../config/triggers.ts'
 import { loadTargetConfig } from '../../config/target-config.ts'
 import { createRunTotals, type RunTotals } from '../../history/run-totals.ts'
 import { runIds } from '../../journal/find-run.ts'
@@ -24,14 +25,52 @@ export interface ServedWorkspace extends ServingPlace {
   readonly settings: Settings
   /** Of its runs without a summary. */
   readonly totals: RunTotals
+  readonly triggers: readonly Trigger[]
+  readonly triggerProblems: readonly TriggerProblem[]
+  /** The variables with the secrets of webhooks, which no run gets. */
+  readonly triggerSecrets: ServingPlace['env']
 }
 
 /** @throws BatonError for invalid config files */
 export async function openServedWorkspace(place: ServingPlace): Promise<ServedWorkspace> {
   const { env, home, shared } = place
-  const { workspace, settings } = await loadTargetConfig({ ...place, flags: { overrides: shared.overrides } })
+  const config = await loadTargetConfig({ ...place, flags: { overrides: shared.overrides } })
+  const { workspace, settings } = config
   const runs = runsFolder({ env, home, workspace, runsDir: settings.runs.dir })
-  return { ...place, workspace, settings, runs, totals: createRunTotals() }
+  const hasTriggers = config.layers.some(({ values }) => values['trigger'] !== undefined)
+  const { triggers, problems } = hasTriggers
+    ? await (await import('../../config/triggers.ts')).readTriggers(config, place)
+    : { triggers: [], problems: [] }
+  const secretNames = new Set(triggers.flatMap(({ source }) => (source.kind === 'webhook' ? [source.secretEnv] : [])))
+  const [secrets, others] = parted(env, secretNames)
+  return {
+    ...place,
+    // what notices are signed with is needed by runs, whatever else it signs
+    env: settings.notify?.secret_env === undefined ? others : { ...others, ...only(env, settings.notify.secret_env) },
+    workspace,
+    settings,
+    runs,
+    totals: createRunTotals(),
+    triggers,
+    triggerProblems: problems,
+    triggerSecrets: secrets,
+  }
+}
+
+function parted<Value>(
+  table: Readonly<Record<string, Value>>,
+  names: ReadonlySet<string>,
+): readonly [named: Readonly<Record<string, Value>>, others: Readonly<Record<string, Value>>] {
+  const entries = Object.entries(table)
+  return [
+    Object.fromEntries(entries.filter(([name]) => names.has(name))),
+    Object.fromEntries(entries.filter(([name]) => !names.has(name))),
+  ]
+}
+
+function only<Value>(table: Readonly<Record<string, Value>>, name: string): Readonly<Record<string, Value>> {
+  const value = table[name]
+  return value === undefined ? {} : { [name]: value }
 }
 
 /**

@@ -2,10 +2,10 @@ import { basename, extname } from 'node:path'
 import { BatonError } from '../../base/error.ts'
 import { firstText } from '../../authoring/inventory.ts'
 import { isJsonObject, type JsonObject } from '../../base/json.ts'
-import type { InputVariable } from '../../config/input-variables.ts'
 import type { TargetOptions } from '../../load/options.ts'
 import { loadTarget, takesMessages } from '../../load/target.ts'
 import type { PromptTarget } from '../../load/prompt-target.ts'
+import { inputSchema } from '../input-schema.ts'
 
 /** A prompt file, agent or pack that clients may call. */
 export interface Offer {
@@ -72,7 +72,10 @@ function offerOfPrompt(target: PromptTarget, name: string): Omit<Offer, 'name' |
     ...(typeof title === 'string' && title.trim() !== '' ? { title } : {}),
     description:
       typeof description === 'string' && description.trim() !== '' ? description : `Runs the prompt ${name}.`,
-    input: inputSchema(variables, { context, input }),
+    input: inputSchema(variables, {
+      ...(input === undefined ? {} : { [input]: { type: 'string', description: 'What the agent is asked to do.' } }),
+      [context]: { type: 'string', description: 'A text that the prompt gets as context.' },
+    }),
     ...(output === undefined ? {} : { output: outputSchema(output.schema, shape) }),
     target: { kind: 'prompt', context, input, shape },
   }
@@ -93,42 +96,6 @@ export function refuseSameNames(offers: readonly Offer[]): void {
     throw new BatonError('USAGE', `${other.file} and ${file} would both be offered as the tool "${name}"`, {
       hint: 'Rename one of them, or serve them separately.',
     })
-  }
-}
-
-const variableSchemas: { readonly [type in InputVariable['type']]: JsonObject } = {
-  string: { type: 'string' },
-  number: { type: 'number' },
-  integer: { type: 'integer' },
-  boolean: { type: 'boolean' },
-  list: { type: 'array' },
-  table: { type: 'object' },
-}
-
-function inputSchema(
-  variables: readonly InputVariable[],
-  { context, input }: { readonly context: string; readonly input: string | undefined },
-): JsonObject {
-  const required = variables.filter((variable) => variable.required).map(({ name }) => name)
-  return {
-    type: 'object',
-    properties: {
-      ...Object.fromEntries(variables.map((variable) => [variable.name, variableSchema(variable)])),
-      ...(input === undefined ? {} : { [input]: { type: 'string', description: 'What the agent is asked to do.' } }),
-      [context]: { type: 'string', description: 'A text that the prompt gets as context.' },
-    },
-    ...(required.length === 0 ? {} : { required }),
-    additionalProperties: false,
-  }
-}
-
-function variableSchema({ type, description, choices, default: initial }: InputVariable): JsonObject {
-  const allowed = choices === undefined ? {} : type === 'list' ? { items: { enum: choices } } : { enum: choices }
-  return {
-    ...variableSchemas[type],
-    ...allowed,
-    ...(description === undefined ? {} : { description }),
-    ...(initial === undefined ? {} : { default: initial }),
   }
 }
 

@@ -1,9 +1,10 @@
 import { expect, it } from 'vitest'
 import type { RunSummary } from '../../../src/journal/summary.ts'
-import { usageByAgent, usageOverTime } from '../../../src/page/data/chart-data.ts'
+import { axisValues, usageByAgent, usageOverTime } from '../../../src/page/data/chart-data.ts'
 import type { Row } from '../../../src/page/data/row.ts'
+import { formFields } from '../../../src/page/data/form-fields.ts'
 import { createRowStore } from '../../../src/page/data/row-store.ts'
-import { withOlder, withRun } from '../../../src/page/data/run-list.ts'
+import { everyRun, queryOf, withOlder, withRun } from '../../../src/page/data/run-list.ts'
 import { rowAfterKey, rowsIn, topFor } from '../../../src/page/data/window.ts'
 import { layersOf } from '../../../src/page/data/workflow-layers.ts'
 import { hashOf, parseHash, type Route } from '../../../src/page/route.ts'
@@ -71,7 +72,7 @@ const run = (id: string, more: Partial<RunSummary> = {}): RunSummary => ({
 })
 
 it('a new run is placed at the top if it matches the filter, and a changed run keeps its position', () => {
-  const all = { text: '', state: '' }
+  const all = everyRun
   const list = withRun([run('2'), run('1')], run('3'), all)
   expect(list.map(({ id }) => id)).toEqual(['3', '2', '1'])
   expect(withRun(list, run('2', { status: 'done' }), all).map(({ id, status }) => [id, status])).toEqual([
@@ -79,8 +80,56 @@ it('a new run is placed at the top if it matches the filter, and a changed run k
     ['2', 'done'],
     ['1', 'running'],
   ])
-  expect(withRun(list, run('4'), { text: 'b.md', state: '' })).toEqual(list)
+  expect(withRun(list, run('4'), { ...all, text: 'b.md' })).toEqual(list)
+  // one that begins to wait, between others that do
+  const waits = withRun(list.toSpliced(1, 1), run('2', { status: 'waiting' }), { ...all, state: 'waits' })
+  expect(waits.map(({ id }) => id)).toEqual(['3', '2', '1'])
+  expect(withRun(list, run('4'), { ...all, state: 'waits' })).toEqual(list)
   expect(withOlder(list, [run('1'), run('0')]).map(({ id }) => id)).toEqual(['3', '2', '1', '0'])
+})
+
+it('a filter becomes a query for the server: groups of states, and a time', () => {
+  expect(queryOf(everyRun, 0)).toEqual({})
+  const now = Date.parse('2026-11-29T12:00:00Z')
+  expect(queryOf({ text: ' cart ', state: 'waits', file: 'a.md', model: 'gpt', since: '24h' }, now)).toEqual({
+    q: 'cart',
+    state: 'waiting,waiting_for_approval',
+    file: 'a.md',
+    model: 'gpt',
+    since: '2026-11-28T12:00:00.000Z',
+  })
+  expect(queryOf({ ...everyRun, state: 'failed' }, now)).toEqual({ state: 'failed' })
+})
+
+it('the fields of a form follow from a schema of variables, or of an MCP server', () => {
+  const fields = formFields({
+    type: 'object',
+    properties: {
+      tone: { type: 'string', enum: ['dry', 'warm'], default: 'dry', description: 'How it sounds' },
+      times: { type: 'integer' },
+      loud: { type: 'boolean', default: false },
+      tags: { type: 'array', items: { enum: ['a', 'b'] }, default: ['a', 'b'] },
+      more: { type: 'object', default: { k: 1 } },
+      who: { type: 'string', title: 'Name', oneOf: [{ const: 'x', title: 'Xaver' }] },
+    },
+    required: ['times'],
+  })
+  expect(fields.map(({ title, input, initial, isRequired }) => [title, input, initial, isRequired])).toEqual([
+    ['tone', 'choice', 'dry', false],
+    ['times', 'number', '', true],
+    ['loud', 'choice', 'false', false],
+    ['tags', 'text', 'a, b', false],
+    ['more', 'lines', '{"k":1}', false],
+    ['Name', 'choice', '', false],
+  ])
+  expect([fields[0]?.choices, fields[3]?.hint, fields[5]?.choices]).toEqual([
+    [
+      { value: 'dry', title: 'dry' },
+      { value: 'warm', title: 'warm' },
+    ],
+    'with commas: a, b',
+    [{ value: 'x', title: 'Xaver' }],
+  ])
 })
 
 it('sums what each agent used, and usage over time', () => {
@@ -94,9 +143,19 @@ it('sums what each agent used, and usage over time', () => {
     ['main agent', 1, 10, 0.5],
   ])
   expect(usageOverTime(rows)).toEqual([
+    { time: 0, tokens: 0, usd: 0 },
     { time: 1, tokens: 11, usd: 0.5 },
     { time: 2, tokens: 111, usd: 0.5 },
   ])
+})
+
+it.each([
+  [111, [0, 50, 100, 150]],
+  [0.0042, [0, 0.002, 0.004, 0.006]],
+  [4, [0, 1, 2, 3, 4]],
+  [0, [0]],
+])('the axis of values up to %d has round marks', (most, marks) => {
+  expect(axisValues(most)).toEqual(marks)
 })
 
 it('concurrent steps are in one column', () => {
@@ -108,7 +167,11 @@ it('concurrent steps are in one column', () => {
 })
 
 it.each<Route>([
-  { kind: 'runs' },
+  { kind: 'runs', filter: everyRun },
+  { kind: 'runs', filter: { text: 'a&b', state: 'bad', file: 'x/y.md', model: 'm', since: '7d' } },
+  { kind: 'inbox' },
+  { kind: 'new', file: 'a/b.md', from: '' },
+  { kind: 'new', file: '', from: '2026-1' },
   { kind: 'run', id: '2026-1', tab: 'tree' },
   { kind: 'run', id: '2026-1', tab: 'answer' },
   { kind: 'compare', before: 'a', after: 'b' },

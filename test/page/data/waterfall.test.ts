@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Row } from '../../../src/page/data/row.ts'
-import { barOf, layoutWaterfall } from '../../../src/page/data/waterfall.ts'
+import { labelledTicks } from '../../../src/page/data/time-scale.ts'
+import { barOf, labelOf, layoutWaterfall } from '../../../src/page/data/waterfall.ts'
 
 const row = (n: number, start: number, end: number | undefined, kind = 'model'): Row => ({
   n,
@@ -33,4 +34,13 @@ it('extends unfinished work to now, and shortens a long break', () => {
 it('an unanswered question does not extend the axis', () => {
   const { scale } = layoutWaterfall([row(0, 0, 100), row(1, 50, undefined, 'approval')], 'effects', 1_000_000)
   expect(scale.span).toEqual({ from: 0, to: 100 })
+})
+
+it('labels stay beside their bars and on the axis, apart from each other and from breaks', () => {
+  expect(labelOf({ left: 0, width: 50 })).toEqual({ side: 'after', style: { left: '50%' } })
+  expect(labelOf({ left: 60, width: 40 })).toEqual({ side: 'before', style: { right: '40%' } })
+  expect(labelOf({ left: 0, width: 100 })).toEqual({ side: 'inside', style: { left: '0%' } })
+  const ticks = [0, 5, 20, 47, 55, 99].map((at) => ({ at, ms: at }))
+  const shown = labelledTicks({ ticks, breaks: [{ at: 50, width: 3, ms: 1 }] })
+  expect(shown.map(({ at }) => at)).toEqual([0, 20, 55])
 })

@@ -5,6 +5,7 @@ import { approverOf } from '../../../src/library/approvals.ts'
 import { beginRun } from '../../../src/library/runs.ts'
 import { startRun } from '../../../src/runner.ts'
 import { follow, type HttpServed, rowsOf, serveTree, type ServedOptions } from '../../helpers/http-served.ts'
+import { workersOf } from '../../helpers/worker-processes.ts'
 import { callsTools, startToolModel } from '../../helpers/tool-model.ts'
 
 // Actions on runs over HTTP.
@@ -16,11 +17,11 @@ const tree = {
   'slow.md': '+++\nmodel = "m"\n+++\nHi\n',
   'ask.md': '+++\nmodel = "m"\ntools = ["todo"]\n+++\nHi\n',
 }
-/** A model that holds back its first answer until `open` is called, and then answers immediately. */
+/** A model that holds back its first answer until `open` is called, and then answers twice immediately. */
 async function slowModel() {
   let open = (): void => {}
   const gate = new Promise<void>((resolve) => (open = resolve))
-  const model = await startToolModel([{ text: 'first', gate }, { text: 'second' }])
+  const model = await startToolModel([{ text: 'first', gate }, { text: 'second' }, { text: 'third' }])
   const isAsked = () => expect.poll(() => model.requests.length, { timeout: 20_000 }).toBe(1)
   return { env: { BATON_GATEWAY_URL: model.url }, open, isAsked }
 }
@@ -106,14 +107,29 @@ describe('starting a run', () => {
     })
   })
 
-  it('is refused when the maximum number of runs is running', async () => {
+  it('beyond the number of runs at the same time waits for its turn, and is shown as queued', async () => {
     const { env, open } = await slowModel()
     const served = await serve({ maxRuns: 1, env })
-    const id = await begun(served, { file: 'slow.md' })
-    expect(await served.post('/api/runs', { file: 'say.md' })).toMatchObject({ status: 429 })
+    const first = await begun(served, { file: 'slow.md' })
+    const second = await begun(served, { file: 'say.md' })
+    const third = await begun(served, { file: 'say.md' })
+    expect(await detailOf(served, second)).toMatchObject({ run: { status: 'queued' }, owned: true, canResume: false })
+    const queued = async () =>
+      ((await served.get('/api/runs?state=queued')).body['runs'] as { id: string }[]).map(({ id }) => id)
+    expect(await queued()).toEqual([third, second])
+    const stream = follow(served, `/api/runs/${second}/events`)
+    expect(await served.post(`/api/runs/${second}/resume`)).toMatchObject({ status: 409 })
+    expect(await served.post(`/api/runs/${third}/cancel`)).toMatchObject({ status: 202 })
+    expect(await detailOf(served, third)).toMatchObject({ run: { status: 'cancelled' }, owned: false, canResume: true })
     open()
-    await ended(served, id)
-    await begun(served, { file: 'say.md' })
+    await stream.ended
+    await ended(served, second)
+    const shown = stream.events.flatMap(({ event, data }) => (event === 'run' ? [data['status']] : []))
+    expect([shown[0], shown.at(-1)]).toEqual(['queued', 'done'])
+    expect(shown).not.toContain('cancelled')
+    expect(await detailOf(served, second)).toMatchObject({ run: { status: 'done' }, answers: [{ text: 'said' }] })
+    expect(await statusOf(served, first)).toBe('done')
+    expect(await queued()).toEqual([])
   })
 })
 
@@ -150,6 +166,26 @@ describe('a run of the server', () => {
     expect(await statusOf(again, id)).toBe('done')
   })
 
+  it('whose process is killed is shown as interrupted and can be resumed; the server and other runs go on', async () => {
+    const { env, open, isAsked } = await slowModel()
+    const served = await serve({ env })
+    const before = workersOf(process.pid)
+    const id = await begun(served, { file: 'slow.md' })
+    await isAsked()
+    const [worker = 0] = workersOf(process.pid).filter((pid) => !before.includes(pid))
+    const other = await begun(served, { file: 'slow.md' })
+    process.kill(worker, 'SIGKILL')
+    await ended(served, id)
+    expect(await detailOf(served, id)).toMatchObject({ run: { status: 'interrupted' }, canResume: true })
+    expect(served.problems).toEqual([`run ${id}: the process of the run has ended unexpectedly: SIGKILL`])
+    open()
+    await ended(served, other)
+    expect(await statusOf(served, other)).toBe('done')
+    expect(await served.post(`/api/runs/${id}/resume`)).toMatchObject({ status: 202 })
+    await ended(served, id)
+    expect(await statusOf(served, id)).toBe('done')
+  })
+
   it('with a stopped command is resumed after the outcome was stated', async () => {
     const served = await serveTree({
       'wait.md': '+++\nagent = "wait.lua"\n+++\nHi\n',
@@ -164,6 +200,9 @@ describe('a run of the server', () => {
     const refused = await served.post(`/api/runs/${id}/resume`)
     expect(refused).toMatchObject({ status: 409, body: { error: { code: 'UNCERTAIN' } } })
     const [effect = ''] = /\b1\.\d+/.exec(JSON.stringify(refused.body)) ?? []
+    expect((await served.get(`/api/runs/${id}`)).body['uncertain']).toMatchObject([{ id: effect, kind: 'command' }])
+    // whoever has stopped it knows
+    expect((await served.get('/api/inbox')).body['items']).toEqual([])
     expect(await served.post(`/api/runs/${id}/resume`, { uncertain: [`${effect}=done`] })).toMatchObject({
       status: 202,
     })
@@ -209,7 +248,7 @@ describe('a question', () => {
     const { model, served } = await asked()
     const id = await begun(served, { file: 'ask.md' })
     await waits(served, id)
-    expect(await detailOf(served, id)).toMatchObject({ owned: true, run: { status: 'running' } })
+    expect(await detailOf(served, id)).toMatchObject({ owned: true, run: { status: 'waiting', waits: 1 } })
     expect(await served.post(`/api/runs/${id}/approvals/2/${verdict}`, body)).toMatchObject({ status: 409 })
     expect(await served.post(`/api/runs/${id}/approvals/1/${verdict}`, body)).toEqual({
       status: 200,
@@ -228,7 +267,12 @@ describe('a question', () => {
     await waits(served, id)
     await served.serving.close()
     const again = await serveTree({}, { place: served, env: { BATON_GATEWAY_URL: model.url } })
-    expect(await detailOf(again, id)).toMatchObject({ owned: false, canResume: true, approvals: [{ id: '1' }] })
+    expect(await detailOf(again, id)).toMatchObject({
+      owned: false,
+      canResume: true,
+      run: { status: 'waiting_for_approval' },
+      approvals: [{ id: '1' }],
+    })
     expect(await again.post(`/api/runs/${id}/approvals/1/approve`)).toEqual({ status: 200, body: { open: [] } })
     expect(await again.post(`/api/runs/${id}/resume`)).toMatchObject({ status: 202 })
     await ended(again, id)

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { ModelReply, ModelScript } from '../../helpers/model-server.ts'
 import * as schemas from '../../../src/serve/http/schemas.ts'
 import { follow, type HttpServed, serveTree } from '../../helpers/http-served.ts'
+import { workersOf } from '../../helpers/worker-processes.ts'
 import { callsTools, startToolModel, type ToolModel } from '../../helpers/tool-model.ts'
 
 // Conversations over HTTP: each prompt is a run.
@@ -88,6 +89,22 @@ describe('POST /prompt', () => {
       ['Second', 'Two.', 'done'],
       ['Third', 'Three.', 'done'],
     ])
+  })
+
+  it('has one process for all prompts of a conversation, until the conversation is closed', async () => {
+    const { ask, post } = await world([{ text: 'One.' }, { text: 'Two.' }, { text: 'Three.' }])
+    const before = workersOf(process.pid)
+    const own = () => workersOf(process.pid).filter((pid) => !before.includes(pid))
+    const { conversationId } = await ask({ input: 'First' })
+    const [worker, ...more] = own()
+    expect([worker, more]).toEqual([expect.any(Number), []])
+    await ask({ input: 'Second', conversationId })
+    expect(own()).toEqual([worker])
+    const close = () => post(`/api/conversations/${conversationId}/close`)
+    expect(await close()).toEqual({ status: 200, body: { closed: true } })
+    await expect.poll(own, { timeout: 20_000 }).toEqual([])
+    expect(await close()).toEqual({ status: 200, body: { closed: false } })
+    await ask({ input: 'Third', conversationId })
   })
 
   it('keeps the mode and the model that its conversation was started with, if it names no others (R191, R193, R217)', async () => {

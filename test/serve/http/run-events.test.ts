@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest'
+import type { RunEvent } from '../../../src/event/event.ts'
 import type { PlacedRow, Row } from '../../../src/history/rows.ts'
 import { type Position, positionText } from '../../../src/journal/follow.ts'
-import { type Delta, rowsAfter, runEvents } from '../../../src/serve/http/run-events.ts'
+import { rowsAfter, runEvents } from '../../../src/serve/http/run-events.ts'
 import type { RunFeed } from '../../../src/serve/http/run-feed.ts'
+import { createLiveTexts, type LiveTexts, noLiveTexts } from '../../../src/serve/workers/live-texts.ts'
 
 // The events that one client gets for a run whose rows are given by the test.
 
@@ -20,7 +22,6 @@ function feedOf(placed: readonly PlacedRow[], more: Partial<RunFeed> = {}): RunF
   const latest = (): Position => placed.at(-1)?.changed ?? 0
   return {
     refresh: async () => undefined,
-    reads: () => 1,
     position: latest,
     run: () => undefined,
     isOver: () => false,
@@ -33,11 +34,9 @@ function feedOf(placed: readonly PlacedRow[], more: Partial<RunFeed> = {}): RunF
   }
 }
 
-const nobody = () => () => undefined
-
 /** The events that a client takes, one after the other. */
 function* taken(feed: RunFeed, after: Position = 0) {
-  const source = runEvents(feed, after, nobody)(() => undefined)
+  const source = runEvents(feed, after, noLiveTexts)(() => undefined)
   for (let text = source.take(); text !== undefined; text = source.take()) yield text
 }
 
@@ -86,55 +85,62 @@ describe('the events of a run', () => {
 })
 
 describe('the current text of a model', () => {
-  const delta = (text: string, kind: Delta['kind'] = 'text'): Delta => ({ place: 'task/0/ask', kind, text })
-
-  function heard(callIn: () => string | undefined) {
-    let reads = 1
-    let say: ((one: Delta) => void) | undefined
-    const feed = feedOf([], { reads: () => reads, callIn })
-    const source = runEvents(feed, 0, (listener) => {
-      say = listener
-      return () => undefined
-    })(() => undefined)
-    return { say: (one: Delta) => say?.(one), take: () => source.take(), read: () => void (reads += 1) }
-  }
-
+  const agent = 'task/0/ask'
+  const call = 'task/0/agent/ask/turn/0#0'
+  const event = (type: string, more: object = {}) =>
+    ({ type, agent, run_id: 'r', seq: 0, ts: '1970-01-01T00:00:05.000Z', ...more }) as unknown as RunEvent
+  const piece = (text: string, more: object = {}) => event('item.delta', { item_id: 'i', text, ...more })
   const said = (text: string | undefined) =>
-    [...(text ?? '').matchAll(/^data: (.*)$/gm)].map(([, data = '']) => JSON.parse(data) as Delta)
+    [...(text ?? '').matchAll(/^data: (.*)$/gm)].map(([, data = '']) => JSON.parse(data) as object)
+  const client = (texts: LiveTexts, feed: Partial<RunFeed> = { callIn: () => call }) =>
+    runEvents(feedOf([], feed), 0, texts)(() => undefined)
 
-  it('is sent in few events, with the place of the row of the call', () => {
-    const { say, take } = heard(() => 'task/0/agent/ask/turn/0#0')
-    say(delta('hm', 'reasoning'))
-    say(delta('so '))
-    say(delta('it is'))
-    expect(said(take())).toEqual([
-      { place: 'task/0/agent/ask/turn/0#0', kind: 'reasoning', text: 'hm' },
-      { place: 'task/0/agent/ask/turn/0#0', kind: 'text', text: 'so it is' },
+  it('is sent with its beginning to a client that comes later, and to each what it lacks', () => {
+    const texts = createLiveTexts()
+    const first = client(texts)
+    texts.add(event('item.started'))
+    texts.add(piece('hm', { reasoning: true }))
+    texts.add(piece('so '))
+    expect(said(first.take())).toEqual([
+      { place: call, kind: 'reasoning', at: 0, text: 'hm' },
+      { place: call, kind: 'text', at: 0, text: 'so ' },
     ])
+    texts.add(piece('it is'))
+    expect(said(first.take())).toEqual([{ place: call, kind: 'text', at: 3, text: 'it is' }])
+    expect(first.take()).toBeUndefined()
+    expect(said(client(texts).take()).at(-1)).toEqual({ place: call, kind: 'text', at: 0, text: 'so it is' })
+  })
+
+  it('waits for the row of its call, and is never that of an earlier one', () => {
+    const texts = createLiveTexts()
+    let started = 4_999
+    const { take } = client(texts, { callIn: (_, since) => (started >= since ? call : undefined) })
+    texts.add(event('item.started'))
+    texts.add(piece('so'))
+    expect(take()).toBeUndefined()
+    started = 5_000
+    expect(said(take())).toMatchObject([{ at: 0, text: 'so' }])
+  })
+
+  it('starts over when its call is tried again, and ends with it', () => {
+    const texts = createLiveTexts()
+    const { take } = client(texts)
+    texts.add(event('item.started'))
+    texts.add(piece('so it'))
+    take()
+    texts.add(event('retry', { item_id: 'i' }))
+    texts.add(piece('no'))
+    expect(said(take())).toMatchObject([{ at: 0, text: 'no' }])
+    texts.add(piece('!'))
+    texts.add(event('item.completed'))
     expect(take()).toBeUndefined()
   })
 
-  it('waits for the row of its call, and is omitted after the call has ended', () => {
-    let call: string | undefined
-    const { say, take, read } = heard(() => call)
-    say(delta('so'))
-    expect(take()).toBeUndefined()
-    read()
-    call = 'task/0/agent/ask/turn/0#0'
-    expect(said(take()).map(({ text }) => text)).toEqual(['so'])
-    call = undefined
-    say(delta('it is'))
-    read()
-    read()
-    expect(take()).toBeUndefined()
-    call = 'task/0/agent/ask/turn/1#0'
-    expect(take()).toBeUndefined()
-  })
-
-  it('is omitted if a client accepts nothing', () => {
-    const { say, take } = heard(() => 'main#0')
-    for (let count = 0; count < 1_000; count += 1) say(delta('x'.repeat(1_000)))
-    expect((take() ?? '').length).toBeLessThan(300_000)
+  it('is kept up to a limit', () => {
+    const texts = createLiveTexts()
+    texts.add(event('item.started'))
+    for (let count = 0; count < 2_000; count += 1) texts.add(piece('x'.repeat(1_000)))
+    expect((client(texts).take() ?? '').length).toBeLessThan(1_001_000)
   })
 })
 

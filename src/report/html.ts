@@ -1,6 +1,6 @@
-import { escapeMarkup } from '../../base/markup.ts'
-import { harmless } from '../../base/terminal-text.ts'
-import { countOf, formatDuration } from '../format.ts'
+import { escapeMarkup } from '../base/markup.ts'
+import { harmless } from '../base/terminal-text.ts'
+import { countOf, formatDuration } from '../render/format.ts'
 import { chartSvg, scoreSummary } from './chart.ts'
 import {
   changeCounts,

@@ -1,11 +1,11 @@
-import { displayPath } from '../../base/files.ts'
-import type { ReportFailure, ReportRow, RunFindings } from '../../history/report.ts'
-import { harmless, harmlessName } from '../../base/terminal-text.ts'
-import { countOf, formatCost, formatDuration, formatUsage, oneLine } from '../format.ts'
-import { runHeader } from '../runs.ts'
-import type { Paint } from '../style.ts'
+import { displayPath } from '../base/files.ts'
+import type { ReportFailure, ReportRow, RunFindings } from '../history/report.ts'
+import { harmless, harmlessName } from '../base/terminal-text.ts'
+import { countOf, formatCost, formatDuration, formatUsage, oneLine } from '../render/format.ts'
+import { runHeader } from '../render/runs.ts'
+import type { Paint } from '../render/style.ts'
 import { chartLines, scoreSummary } from './chart.ts'
-import { widthOf } from '../../base/width.ts'
+import { widthOf } from '../base/width.ts'
 
 /** What a run did, for somebody who was not there. Each format shows the same. */
 export interface Report extends RunFindings {

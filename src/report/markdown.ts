@@ -1,5 +1,5 @@
-import { harmless } from '../../base/terminal-text.ts'
-import { countOf, formatDuration, oneLine } from '../format.ts'
+import { harmless } from '../base/terminal-text.ts'
+import { countOf, formatDuration, oneLine } from '../render/format.ts'
 import { chartLines, scoreSummary } from './chart.ts'
 import {
   changeCounts,

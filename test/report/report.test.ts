@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { chartLines, chartSvg } from '../../src/render/report/chart.ts'
-import { htmlReport } from '../../src/render/report/html.ts'
-import { markdownReport } from '../../src/render/report/markdown.ts'
-import { type Report, textReport } from '../../src/render/report/report.ts'
+import { chartLines, chartSvg } from '../../src/report/chart.ts'
+import { htmlReport } from '../../src/report/html.ts'
+import { markdownReport } from '../../src/report/markdown.ts'
+import { type Report, textReport } from '../../src/report/report.ts'
 import type { ReportRow } from '../../src/history/report.ts'
 
 const evil =

@@ -1,4 +1,4 @@
-import type { ScoreCurve } from '../../history/report.ts'
+import type { ScoreCurve } from '../history/report.ts'
 
 /** A score with its name: `before`, or the number of its iteration. Null where there is none. */
 interface Point {

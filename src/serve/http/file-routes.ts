@@ -1,0 +1,162 @@
+import { join, resolve } from 'node:path'
+import { createPool } from '../../base/concurrency.ts'
+import { isBatonError } from '../../base/error.ts'
+import { displayPath, readSourceFile } from '../../base/files.ts'
+import { filesInFolder } from '../../authoring/files-in-folder.ts'
+import { reportOptions, findingsIn } from '../../history/report.ts'
+import { listRuns } from '../../history/run-list.ts'
+import { withView } from '../../history/run-view.ts'
+import { createMask } from '../../journal/secrets.ts'
+import type { RunSummary } from '../../journal/summary.ts'
+import { packageRoot } from '../../package-root.ts'
+import { planRun } from '../../plan/plan-run.ts'
+import type { Plan } from '../../plan/plan.ts'
+import { strategies } from '../../strategies/strategies.ts'
+import { loadTests } from '../../testing/load-tests.ts'
+import { type KeptResult, readResults, testedHash } from '../../testing/test-results.ts'
+import { Refusal } from '../refusal.ts'
+import { get, type Route } from './route.ts'
+import * as schemas from './schemas.ts'
+import type { ServedWorkspace } from './served-workspace.ts'
+
+/** How many of the last runs of a file are shown. */
+const mostRuns = 60
+
+/** What keeps a file from being planned or tested, in the words of `baton check`. */
+interface Problem {
+  readonly problem: string | null
+}
+
+interface FilePlan extends Problem {
+  /** As `baton plan --json` prints it. */
+  readonly plan: Plan | null
+}
+
+interface FileTests extends Problem {
+  readonly tests: readonly {
+    readonly name: string
+    readonly line: number | null
+    /** Of the last `baton test`; null: there is none. `isOld`: the file has changed since. */
+    readonly result: (Omit<KeptResult, 'hash'> & { readonly isOld: boolean }) | null
+  }[]
+}
+
+interface FileRun extends RunSummary {
+  /** The best score of its iterations; null: it has none. */
+  readonly score: number | null
+}
+
+/** The routes for what is known of one prompt file or agent. */
+export function fileRoutes(served: ServedWorkspace): readonly Route[] {
+  const { workspace } = served
+  // they read many files, and nothing else should wait for them
+  const turns = createPool(1)
+
+  async function absolute(path: string, signal: AbortSignal): Promise<string> {
+    if ((await filesInFolder(workspace, served, signal)).includes(path)) return resolve(workspace, path)
+    throw new Refusal(404, 'this workspace has no such prompt file')
+  }
+
+  return [
+    get(
+      {
+        path: '/api/file/plan',
+        summary: 'What a run of a prompt file would do and cost',
+        query: schemas.fileQuery,
+        gives: schemas.filePlan,
+      },
+      ({ query: { path }, request: { signal } }) =>
+        turns.run(async () => readPlan(served, await absolute(path, signal), signal), signal),
+    ),
+    get(
+      {
+        path: '/api/file/tests',
+        summary: 'The tests of a prompt file, with their results in the last baton test',
+        query: schemas.fileQuery,
+        gives: schemas.fileTests,
+      },
+      ({ query: { path }, request: { signal } }) =>
+        turns.run(async () => readTests(served, await absolute(path, signal)), signal),
+    ),
+    get(
+      {
+        path: '/api/file/runs',
+        summary: 'The last runs of a prompt file, with their scores',
+        query: schemas.fileQuery,
+        gives: schemas.fileRuns,
+      },
+      ({ query: { path }, request: { signal } }) =>
+        turns.run(async () => ({ runs: await readRuns(served, await absolute(path, signal), signal) }), signal),
+    ),
+  ]
+}
+
+async function readPlan(served: ServedWorkspace, file: string, signal: AbortSignal): Promise<FilePlan> {
+  const { workspace: cwd, env, home, shared } = served
+  try {
+    const { plan, secrets } = await planRun({
+      cwd,
+      env,
+      home,
+      file,
+      builtInDir: join(packageRoot(), 'agents'),
+      strategies,
+      flags: { overrides: shared.overrides, vars: [], ...(shared.model === undefined ? {} : { model: shared.model }) },
+      inputs: { texts: [], globs: [], cwd },
+      signal,
+    })
+    const { hide } = createMask(env, secrets)
+    return { plan: JSON.parse(hide(JSON.stringify(plan))) as Plan, problem: null }
+  } catch (error) {
+    return { plan: null, problem: problemText(error) }
+  }
+}
+
+async function readTests(served: ServedWorkspace, path: string): Promise<FileTests> {
+  const { workspace: cwd, env, home, shared } = served
+  try {
+    const { tests, file, workspace } = await loadTests(path, { cwd, env, home, overrides: shared.overrides })
+    if (tests.length === 0) return { tests: [], problem: null }
+    const [results, hash] = [readResults({ file, workspace }, served), testedHash(file)]
+    return {
+      problem: null,
+      tests: tests.map(({ name, place }) => {
+        const { hash: tested, ...result } = results[name] ?? { hash: '' }
+        const kept = 'at' in result ? { ...result, isOld: tested !== hash } : null
+        return { name, line: place.line ?? null, result: kept }
+      }),
+    }
+  } catch (error) {
+    return { tests: [], problem: problemText(error) }
+  }
+}
+
+async function readRuns(served: ServedWorkspace, file: string, signal: AbortSignal): Promise<readonly FileRun[]> {
+  const { runs, totals, workspace } = served
+  const path = displayPath(workspace, file)
+  // only iterations are scored, by a command that the file names
+  const hasScores = /\bscore\b/.test(readSourceFile(file))
+  const fits = (run: { readonly file: string }): boolean => displayPath(workspace, run.file) === path
+  const found: FileRun[] = []
+  for await (const run of listRuns(runs, { limit: mostRuns, fits, totals })) {
+    signal.throwIfAborted()
+    found.push({ ...run, score: hasScores ? await bestScore(join(runs, run.id), run) : null })
+  }
+  return found
+}
+
+async function bestScore(folder: string, run: RunSummary): Promise<number | null> {
+  try {
+    const scores = await withView(folder, reportOptions, (view) => findingsIn(view, run, null).scores)
+    const values = scores?.points.flatMap(({ score }) => (score === null ? [] : [score])) ?? []
+    return values.length === 0 ? null : Math.max(...values)
+  } catch {
+    return null
+  }
+}
+
+/** @throws what is no error of the file */
+function problemText(error: unknown): string {
+  if (!isBatonError(error)) throw error
+  return error.hint === undefined ? error.message : `${error.message}. ${error.hint}`
+}

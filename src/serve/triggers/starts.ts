@@ -1,0 +1,208 @@
+import type { Clock } from '../../base/clock.ts'
+import type { Trigger } from '../../config/triggers.ts'
+import { problemOf, Refusal } from '../refusal.ts'
+import type { TriggerEvent, TriggerMemory } from './memory.ts'
+
+/** What came of an event. */
+export type Fired =
+  | { readonly kind: 'started'; readonly run: string }
+  /** It starts when the run in progress has ended, or the server has room for another. */
+  | { readonly kind: 'queued' }
+  | { readonly kind: 'skipped' | 'failed'; readonly message: string }
+
+export interface StartsOptions {
+  /** Starts a run and returns its id. @throws Refusal, BatonError */
+  readonly begin: (trigger: Trigger, event: TriggerEvent) => Promise<string>
+  /** Whether a process works on a run. */
+  readonly isRunning: (run: string) => Promise<boolean>
+  readonly memory: TriggerMemory
+  readonly clock: Clock
+  /** Aborted when the server ends: what waits is left to the next one. */
+  readonly signal: AbortSignal
+}
+
+/** Starts the runs of triggers, by default one at a time of each. */
+export interface Starts {
+  readonly fire: (trigger: Trigger, event: TriggerEvent) => Promise<Fired>
+  /** Starts what an earlier server has left, or drops what belongs to no trigger any more. */
+  readonly takeLeft: (triggers: readonly Trigger[]) => void
+  readonly running: (trigger: string) => readonly string[]
+  readonly waiting: (trigger: string) => number
+  /** Resolves when nothing of this trigger runs or waits. */
+  readonly over: (trigger: string) => Promise<void>
+}
+
+/** Milliseconds between looks whether a run has ended, and whether the server has room for one. */
+const lookMs = 200
+const roomMs = 2_000
+
+const stopping: Fired = { kind: 'failed', message: 'the server is stopping' }
+
+/** A webhook may be sent faster than its runs take. */
+const mostWaiting = 100
+
+interface Queued {
+  readonly event: TriggerEvent
+  readonly taken: () => void
+}
+
+interface Line {
+  /** Events that are being worked on. */
+  working: number
+  readonly runs: Set<string>
+  readonly queue: Queued[]
+  readonly all: Set<Promise<void>>
+}
+
+export function createStarts({ begin, isRunning, memory, clock, signal }: StartsOptions): Starts {
+  const lines = new Map<string, Line>()
+
+  function lineOf(name: string): Line {
+    const line = lines.get(name) ?? { working: 0, runs: new Set(), queue: [], all: new Set() }
+    lines.set(name, line)
+    return line
+  }
+
+  function ended(trigger: Trigger, event: TriggerEvent, fired: Exclude<Fired, { kind: 'queued' }>): Fired {
+    const { cause, about } = event
+    const at = clock.now()
+    if (fired.kind === 'started') {
+      const last = { at, cause, about, outcome: fired.kind, run: fired.run }
+      memory.remember(trigger.name, { last, run: fired.run })
+    } else memory.remember(trigger.name, { last: { at, cause, about, outcome: fired.kind, message: fired.message } })
+    return fired
+  }
+
+  async function untilOver(run: string): Promise<void> {
+    while (await isRunning(run)) await clock.sleep(lookMs, signal)
+  }
+
+  /** Waits while the server has all the runs that it may have. */
+  async function beginWithRoom(trigger: Trigger, event: TriggerEvent, tell: (fired: Fired) => void): Promise<string> {
+    for (;;) {
+      try {
+        return await begin(trigger, event)
+      } catch (error) {
+        if (!(error instanceof Refusal) || error.status !== 429) throw error
+        tell({ kind: 'queued' })
+        await clock.sleep(roomMs, signal)
+      }
+    }
+  }
+
+  /** From the event to the end of its run. `tell` is called with what came of it before that. */
+  async function work(trigger: Trigger, event: TriggerEvent, tell: (fired: Fired) => void): Promise<Fired> {
+    const { name, overlap } = trigger
+    const { runs } = lineOf(name)
+    // of another process: an earlier server, or baton serve --once
+    const { run: before } = memory.of(name)
+    if (overlap !== 'allow' && before !== undefined && (await isRunning(before))) {
+      if (overlap === 'skip') return ended(trigger, event, { kind: 'skipped', message: inProgress(before) })
+      tell({ kind: 'queued' })
+      await untilOver(before)
+    }
+    let run: string
+    try {
+      run = await beginWithRoom(trigger, event, tell)
+    } catch (error) {
+      signal.throwIfAborted()
+      return ended(trigger, event, { kind: 'failed', message: startError(error) })
+    }
+    runs.add(run)
+    const fired = ended(trigger, event, { kind: 'started', run })
+    tell(fired)
+    try {
+      await untilOver(run)
+    } finally {
+      runs.delete(run)
+    }
+    return fired
+  }
+
+  function start(trigger: Trigger, { event, taken }: Queued): Promise<Fired> {
+    const line = lineOf(trigger.name)
+    line.working += 1
+    return new Promise<Fired>((resolve) => {
+      // the first call counts
+      const tell = (fired: Fired): void => {
+        if (fired.kind !== 'queued') taken()
+        resolve(fired)
+      }
+      const whole = work(trigger, event, tell)
+        .then(
+          (fired) => () => tell(fired),
+          // only the end of the server interrupts it: what has not started yet waits for the next one
+          () => () => resolve(stopping),
+        )
+        .then((say) => {
+          line.working -= 1
+          line.all.delete(whole)
+          say()
+          startNext(trigger)
+        })
+      line.all.add(whole)
+    })
+  }
+
+  function startNext(trigger: Trigger): void {
+    const { queue, working } = lineOf(trigger.name)
+    if (signal.aborted || (working > 0 && trigger.overlap !== 'allow')) return
+    const next = queue.shift()
+    if (next !== undefined) void start(trigger, next)
+  }
+
+  function kept(trigger: Trigger, event: TriggerEvent): Queued {
+    return { event, ...memory.wait({ trigger: trigger.name, event }) }
+  }
+
+  return {
+    async fire(trigger, event) {
+      const { name, overlap } = trigger
+      const { working, queue, runs } = lineOf(name)
+      if (signal.aborted) return stopping
+      if (working === 0 || overlap === 'allow') {
+        // what was sent is not lost if the server ends before it has started
+        return start(trigger, event.payload === undefined ? { event, taken: () => undefined } : kept(trigger, event))
+      }
+      const [run] = runs
+      if (overlap === 'skip')
+        return ended(trigger, event, {
+          kind: 'skipped',
+          message: run === undefined ? 'another start is in progress' : inProgress(run),
+        })
+      // a run reads the files when it starts, so that one more run sees all changes
+      if (event.cause === 'files' && queue.some((one) => one.event.cause === 'files')) return { kind: 'queued' }
+      if (queue.length >= mostWaiting)
+        return ended(trigger, event, { kind: 'skipped', message: `${mostWaiting} others are waiting already` })
+      queue.push(kept(trigger, event))
+      return { kind: 'queued' }
+    },
+    takeLeft(triggers) {
+      for (const { trigger: name, event, taken } of memory.left()) {
+        const trigger = triggers.find((one) => one.name === name && one.enabled && one.problems.length === 0)
+        if (trigger === undefined) taken()
+        else {
+          lineOf(name).queue.push({ event, taken })
+          startNext(trigger)
+        }
+      }
+    },
+    running: (trigger) => [...lineOf(trigger).runs],
+    waiting: (trigger) => lineOf(trigger).queue.length,
+    async over(trigger) {
+      const { all, queue } = lineOf(trigger)
+      while (all.size > 0 || (queue.length > 0 && !signal.aborted)) await Promise.allSettled(all)
+    },
+  }
+}
+
+function inProgress(run: string): string {
+  return `run ${run} is in progress`
+}
+
+/** The message for a run that did not start. Unexpected errors reveal no details. */
+function startError(error: unknown): string {
+  const { body } = problemOf(error)
+  const { error: said } = body as { readonly error: { readonly message: string; readonly hint?: string } }
+  return said.hint === undefined ? said.message : `${said.message}. ${said.hint}`
+}

@@ -1,0 +1,167 @@
+import type { RunEvent } from '../../event/event.ts'
+
+/** What a model has said so far in a call that has not ended. It is recorded when the call has. */
+export interface LiveText {
+  /** A text that starts over, because its call is tried again, is another one. */
+  readonly n: number
+  /** The place of the agent in its events. */
+  readonly agent: string
+  readonly kind: 'text' | 'reasoning'
+  /** When its call began, in milliseconds since 1970: the row of the call begins then or later. */
+  readonly since: number
+  readonly text: string
+}
+
+/** The texts that models of one run are writing, with their beginnings. */
+export interface LiveTexts {
+  /** The same object while a text grows. */
+  readonly all: () => readonly LiveText[]
+  /** Calls the listener when a text has grown or ended, until the returned function is called. */
+  readonly listen: (listener: () => void) => () => void
+}
+
+/** The part of a text that its reader lacks; `at` is the number of characters before it. */
+export interface TextPiece extends LiveText {
+  readonly at: number
+}
+
+/** What the process of a run tells about the texts in progress. */
+export interface ToldTexts {
+  readonly pieces: readonly TextPiece[]
+  /** The numbers of all that are in progress. */
+  readonly all: readonly number[]
+}
+
+/** Characters of a text that are kept; of a longer one, the rest is shown when it is recorded. */
+const most = 1_000_000
+/** Milliseconds between messages to the server. */
+const tellMs = 30
+
+type GrowingText = { -readonly [Key in keyof LiveText]: LiveText[Key] }
+
+interface Item {
+  readonly since: number
+  readonly texts: { text?: GrowingText; reasoning?: GrowingText }
+}
+
+/** The texts of the run of this process. */
+export function createLiveTexts() {
+  /** By the place of the agent, which makes one call at a time. */
+  const items = new Map<string, Item>()
+  const { listen, wake } = createListeners()
+  let last = 0
+
+  function grow({ agent, reasoning, text }: Extract<RunEvent, { type: 'item.delta' }>): void {
+    const item = items.get(agent)
+    if (item === undefined) return
+    const kind = reasoning === true ? 'reasoning' : 'text'
+    const known = item.texts[kind]
+    if (known === undefined)
+      item.texts[kind] = { n: (last += 1), agent, kind, since: item.since, text: text.slice(0, most) }
+    else if (known.text.length < most) known.text = (known.text + text).slice(0, most)
+    wake()
+  }
+
+  return {
+    add(event: RunEvent): void {
+      const { agent } = event
+      switch (event.type) {
+        case 'item.started':
+          items.set(agent, { since: Date.parse(event.ts), texts: {} })
+          return
+        case 'retry': {
+          const item = items.get(agent)
+          if (item !== undefined) items.set(agent, { ...item, texts: {} })
+          return wake()
+        }
+        case 'item.completed':
+          items.delete(agent)
+          return wake()
+        case 'item.delta':
+          return grow(event)
+        default:
+      }
+    },
+    clear: () => items.clear(),
+    all: (): readonly LiveText[] =>
+      [...items.values()].flatMap(({ texts }) => [texts.reasoning, texts.text].filter((one) => one !== undefined)),
+    listen,
+  }
+}
+
+/** Tells the server what the texts say, all of it at first; several pieces in a message, and only while somebody reads. */
+export function createTextTeller(texts: LiveTexts, tell: (told: ToldTexts) => void) {
+  let sent = new WeakMap<LiveText, number>()
+  let timer: NodeJS.Timeout | undefined
+  let endListening: (() => void) | undefined
+
+  function flush(): void {
+    timer = undefined
+    const all = texts.all()
+    const pieces = all.flatMap((one) => {
+      const at = sent.get(one) ?? 0
+      sent.set(one, one.text.length)
+      return one.text.length > at ? [{ ...one, at, text: one.text.slice(at) }] : []
+    })
+    tell({ pieces, all: all.map(({ n }) => n) })
+  }
+
+  return {
+    listen(isOn: boolean): void {
+      endListening?.()
+      clearTimeout(timer)
+      timer = undefined
+      sent = new WeakMap()
+      endListening = isOn ? texts.listen(() => (timer ??= setTimeout(flush, tellMs))) : undefined
+      if (isOn) flush()
+    },
+  }
+}
+
+/** The texts of the run of another process, as it tells them while somebody listens. */
+export function createToldTexts(onListen: (isOn: boolean) => void) {
+  const texts = new Map<number, GrowingText>()
+  const { listen, wake, count } = createListeners()
+  return {
+    add({ pieces, all }: ToldTexts): void {
+      for (const { at, ...piece } of pieces) {
+        const known = texts.get(piece.n)
+        if (at === 0) texts.set(piece.n, piece)
+        // told to an earlier listener
+        else if (known?.text.length === at) known.text += piece.text
+      }
+      for (const n of texts.keys()) if (!all.includes(n)) texts.delete(n)
+      wake()
+    },
+    clear: () => texts.clear(),
+    isListenedTo: () => count() > 0,
+    all: (): readonly LiveText[] => [...texts.values()],
+    listen(listener: () => void): () => void {
+      const end = listen(listener)
+      if (count() === 1) onListen(true)
+      return () => {
+        end()
+        if (count() > 0) return
+        texts.clear()
+        onListen(false)
+      }
+    },
+  }
+}
+
+function createListeners() {
+  const listeners = new Set<() => void>()
+  return {
+    listen(listener: () => void): () => void {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+    wake(): void {
+      for (const listener of listeners) listener()
+    },
+    count: () => listeners.size,
+  }
+}
+
+/** Of a run of another process, whose calls are known when they are recorded. */
+export const noLiveTexts: LiveTexts = { all: () => [], listen: () => () => undefined }
