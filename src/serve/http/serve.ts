@@ -126,8 +126,9 @@ export async function serveWorkspace(place: ServingPlace, options: ServeOptions)
     },
     answer: app,
     ...defined({ limits }),
-  }).catch((error: unknown) => {
+  }).catch(async (error: unknown) => {
     triggers.close()
+    await workers.close()
     throw error
   })
   const url = `http://127.0.0.1:${server.port}`

@@ -96,6 +96,7 @@ export function createTextTeller(texts: LiveTexts, tell: (told: ToldTexts) => vo
   let endListening: (() => void) | undefined
 
   function flush(): void {
+    clearTimeout(timer)
     timer = undefined
     const all = texts.all()
     const pieces = all.flatMap((one) => {
@@ -107,6 +108,10 @@ export function createTextTeller(texts: LiveTexts, tell: (told: ToldTexts) => vo
   }
 
   return {
+    /** Tells what waits to be told. */
+    flush(): void {
+      if (timer !== undefined) flush()
+    },
     listen(isOn: boolean): void {
       endListening?.()
       clearTimeout(timer)

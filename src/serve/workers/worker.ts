@@ -131,6 +131,8 @@ export async function work({ env, signal }: WorkerOptions): Promise<number> {
       const isRecorded = job.kind === 'resume' || job.kind === 'continue'
       const reading = read(run, (event) => {
         if (isRecorded) onRecord(event.run_id)
+        // the end of a text, before it is one of the record
+        if (event.type === 'item.completed') teller.flush()
         texts.add(event)
         if (event.type === 'tasks.planned' && !isNested(event)) send({ kind: 'planned', tasks: event.count })
       })
