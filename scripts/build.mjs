@@ -64,9 +64,17 @@ const prompt = [
   'prompt/render-template.ts',
   'journal/run-index.ts',
 ]
+const serving = [
+  ...script,
+  ...prompt,
+  ...['chat', 'report', 'serve'].map((name) => `cli/commands/${name}.ts`),
+  'serve/http/serve.ts',
+  'serve/triggers/once.ts',
+  'serve/workers/worker.ts',
+]
 /**
  * Modules that are loaded together (layers.mjs): for parsing the command line, listing runs, all other commands, runs of
- * scripts, runs of prompts.
+ * scripts, runs of prompts, chats and servers.
  */
 const layers = [
   start,
@@ -75,6 +83,7 @@ const layers = [
   [...others, ...script],
   [...others, ...prompt],
   [...script, ...prompt],
+  serving,
 ]
 
 /**
