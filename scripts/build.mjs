@@ -64,17 +64,9 @@ const prompt = [
   'prompt/render-template.ts',
   'journal/run-index.ts',
 ]
-const serving = [
-  ...script,
-  ...prompt,
-  ...['chat', 'report', 'serve'].map((name) => `cli/commands/${name}.ts`),
-  'serve/http/serve.ts',
-  'serve/triggers/once.ts',
-  'serve/workers/worker.ts',
-]
 /**
  * Modules that are loaded together (layers.mjs): for parsing the command line, listing runs, all other commands, runs of
- * scripts, runs of prompts, chats and servers.
+ * scripts, runs of prompts.
  */
 const layers = [
   start,
@@ -83,7 +75,16 @@ const layers = [
   [...others, ...script],
   [...others, ...prompt],
   [...script, ...prompt],
-  serving,
+]
+/** The same for chats and servers. */
+const serving = [
+  ...['chat', 'report', 'serve'].map((name) => `cli/commands/${name}.ts`),
+  ...['go-back', 'next-message', 'permissions'].map((name) => `cli/chat/${name}.ts`),
+  ...['html', 'markdown'].map((name) => `report/${name}.ts`),
+  'config/triggers.ts',
+  'serve/http/serve.ts',
+  'serve/triggers/once.ts',
+  'serve/workers/worker.ts',
 ]
 
 /**
@@ -157,7 +158,7 @@ const options = {
 }
 await buildLibrary(root, join(out, 'lib'))
 const command = { ...options, define: clock.define, entryPoints: { baton: join(root, 'src/main.ts') } }
-const layered = await layeredChunks(command, { folder: join(root, 'src'), layers })
+const layered = await layeredChunks(command, { folder: join(root, 'src'), layers, group: serving })
 const chunked = { ...command, plugins: [...command.plugins, layered] }
 await checkLoadOrder(chunked, join(out, 'load-order'))
 const { metafile } = await build({ ...chunked, metafile: true })

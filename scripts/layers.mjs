@@ -10,19 +10,22 @@ import { build } from 'esbuild'
  *
  * `layers` are lists of modules below `folder`, the smallest first. The last one is everything that all these modules need;
  * an earlier one is the part of it that its own modules need. An entry point belongs to the first that has its part.
+ * `group`: further modules that are loaded together, with all that they need; no other entry point belongs to it.
  */
-export async function layeredChunks(options, { folder, layers }) {
+export async function layeredChunks(options, { folder, layers, group = [] }) {
   const { metafile } = await build({ ...options, absWorkingDir: folder, metafile: true, write: false })
   const { inputs } = metafile
-  const unknown = layers.flat().filter((file) => inputs[file] === undefined)
+  const unknown = [...layers.flat(), ...group].filter((file) => inputs[file] === undefined)
   if (unknown.length > 0) throw new Error(`not in the bundle: ${unknown.join(', ')}`)
   const last = reached(layers.at(-1), inputs)
   const needed = (files) => [...reached(files, inputs)].filter((file) => last.has(file))
-  const contents = layers.map((files) => new Set(needed(files)))
+  const contents = [...layers.map((files) => new Set(needed(files))), reached(group, inputs)]
   const layerOf = new Map(
     entriesOf(metafile).map((file) => [
       resolve(folder, file),
-      contents.findIndex((files) => needed([file]).every((one) => files.has(one))),
+      group.includes(file)
+        ? layers.length
+        : contents.findIndex((files) => needed([file]).every((one) => files.has(one))),
     ]),
   )
   return {
