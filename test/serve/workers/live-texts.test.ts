@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import type { RunEvent } from '../../../src/event/event.ts'
-import { createLiveTexts, createTextTeller, createToldTexts, type ToldTexts } from '../../../src/serve/workers/live-texts.ts'
+import {
+  createLiveTexts,
+  createTextTeller,
+  createToldTexts,
+  type ToldTexts,
+} from '../../../src/serve/workers/live-texts.ts'
 
 // What the process of a run tells its server about the texts in progress.
 
