@@ -30,7 +30,7 @@ export async function serveLoad({ minutes, count, write }) {
     BATON_LOCAL_SERVERS: 'off',
   }
   const server = await openServer(['-c', 'model="m"', '-c', 'tools=[]'], { cwd, env })
-  const load = { server, model, write, broken: [] }
+  const load = { server, model, write, broken: /** @type {string[]} */ ([]) }
   write(row('', 'POST p50', 'p99', 'list p50', 'p99', 'idle p50', 'p99', 'server', 'took'))
   try {
     await manyRuns(load, count)

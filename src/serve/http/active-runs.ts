@@ -6,7 +6,7 @@ import type { ApprovalAnswer } from '../../library/approvals.ts'
 import type { ServerAnswer } from '../../library/server-questions.ts'
 import { Refusal } from '../refusal.ts'
 import type { Broker } from '../workers/broker.ts'
-import { createToldTexts, type LiveTexts, noLiveTexts } from '../workers/live-texts.ts'
+import { createToldTexts, type LiveTexts, noLiveTexts, type ReceivedTexts } from '../workers/live-texts.ts'
 import { type AskedApproval, errorOf, type HeldQuestion, type Job } from '../workers/messages.ts'
 import type { RunWorker, WorkerPool } from '../workers/pool.ts'
 
@@ -69,7 +69,7 @@ interface HeldRun {
   readonly questions: Map<string, AskedApproval>
   readonly serverQuestions: Map<string, HeldQuestion>
   planned: number | undefined
-  readonly texts: ReturnType<typeof createToldTexts>
+  readonly texts: ReceivedTexts
   readonly end: () => void
   readonly ended: Promise<void>
 }
@@ -142,7 +142,11 @@ export function createActiveRuns({ most, workers, broker, place, onProblem }: Ac
           case 'texts':
             return run.texts.add(message.told)
           case 'ended':
-            over(message.error && errorOf(message.error))
+            return over(message.error && errorOf(message.error))
+          // for the broker
+          case 'wanted':
+          case 'returned':
+          case 'failing':
         }
       })
       void worker.gone.then((how) => {

@@ -40,29 +40,16 @@ export function createRunActions(served: ServedWorkspace, held: ActiveRuns): Run
   const place = { cwd, home, env }
 
   return {
-    async start({
-      file = '-p',
-      text,
-      inputs,
-      files,
-      vars,
-      model,
-      mode,
-      iter,
-      until,
-      max_cost: cost,
-      dry,
-      on_ask: onAsk,
-    }) {
+    async start({ file = '-p', text, files: onFiles, max_cost: cost, on_ask: onAsk = 'wait', ...rest }) {
+      const { inputs, vars, model, mode, iter, until, dry } = rest
       const asked = defined({ mode, until, iter: iter === undefined ? undefined : String(iter) })
       const overrides = overridesOf({
         config: shared.overrides,
         maxCost: cost === undefined ? undefined : amount(cost),
         ...asked,
       })
-      const onFiles = files
       const options = { ...defined({ ...shared, text, inputs, onFiles, vars, dry, ...defined({ model }) }), overrides }
-      const asking = onAsk === undefined || onAsk === 'wait' ? {} : { onAsk }
+      const asking = onAsk === 'wait' ? {} : { onAsk }
       try {
         return (await held.begin({ kind: 'start', file, options, ...asking })).id
       } catch (error) {

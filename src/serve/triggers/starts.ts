@@ -6,15 +6,19 @@ import type { TriggerEvent, TriggerMemory } from './memory.ts'
 /** What came of an event. */
 export type Fired =
   | { readonly kind: 'started'; readonly run: string }
-  /** It starts when the run in progress has ended, or the server has room for another. */
+  /** It starts when the run in progress has ended, or the server takes another. */
   | { readonly kind: 'queued' }
   | { readonly kind: 'skipped' | 'failed'; readonly message: string }
+
+type Outcome = Exclude<Fired, { kind: 'queued' }>
 
 export interface StartsOptions {
   /** Starts a run and returns its id. @throws Refusal, BatonError */
   readonly begin: (trigger: Trigger, event: TriggerEvent) => Promise<string>
-  /** Whether a process works on a run. */
+  /** Whether a process works on a run, or will do so when it is its turn. */
   readonly isRunning: (run: string) => Promise<boolean>
+  /** Whether it waits for its turn in this server, and has not begun. */
+  readonly isQueued: (run: string) => boolean
   readonly memory: TriggerMemory
   readonly clock: Clock
   /** Aborted when the server ends: what waits is left to the next one. */
@@ -32,7 +36,7 @@ export interface Starts {
   readonly over: (trigger: string) => Promise<void>
 }
 
-/** Milliseconds between looks whether a run has ended, and whether the server has room for one. */
+/** Milliseconds between looks at a run, and whether the server takes another one. */
 const lookMs = 200
 const roomMs = 2_000
 
@@ -54,7 +58,7 @@ interface Line {
   readonly all: Set<Promise<void>>
 }
 
-export function createStarts({ begin, isRunning, memory, clock, signal }: StartsOptions): Starts {
+export function createStarts({ begin, isRunning, isQueued, memory, clock, signal }: StartsOptions): Starts {
   const lines = new Map<string, Line>()
 
   function lineOf(name: string): Line {
@@ -63,7 +67,7 @@ export function createStarts({ begin, isRunning, memory, clock, signal }: Starts
     return line
   }
 
-  function ended(trigger: Trigger, event: TriggerEvent, fired: Exclude<Fired, { kind: 'queued' }>): Fired {
+  function ended(trigger: Trigger, event: TriggerEvent, fired: Outcome): Outcome {
     const { cause, about } = event
     const at = clock.now()
     if (fired.kind === 'started') {
@@ -77,7 +81,7 @@ export function createStarts({ begin, isRunning, memory, clock, signal }: Starts
     while (await isRunning(run)) await clock.sleep(lookMs, signal)
   }
 
-  /** Waits while the server has all the runs that it may have. */
+  /** Waits while the server has all the runs that may wait for their turn in it. */
   async function beginWithRoom(trigger: Trigger, event: TriggerEvent, tell: (fired: Fired) => void): Promise<string> {
     for (;;) {
       try {
@@ -90,8 +94,8 @@ export function createStarts({ begin, isRunning, memory, clock, signal }: Starts
     }
   }
 
-  /** From the event to the end of its run. `tell` is called with what came of it before that. */
-  async function work(trigger: Trigger, event: TriggerEvent, tell: (fired: Fired) => void): Promise<Fired> {
+  /** From the event to the end of its run. `tell` is called with what came of it before that, `taken` when the run begins. */
+  async function work(trigger: Trigger, { event, taken }: Queued, tell: (fired: Fired) => void): Promise<Outcome> {
     const { name, overlap } = trigger
     const { runs } = lineOf(name)
     // of another process: an earlier server, or baton serve --once
@@ -112,6 +116,8 @@ export function createStarts({ begin, isRunning, memory, clock, signal }: Starts
     const fired = ended(trigger, event, { kind: 'started', run })
     tell(fired)
     try {
+      while (isQueued(run)) await clock.sleep(lookMs, signal)
+      taken()
       await untilOver(run)
     } finally {
       runs.delete(run)
@@ -119,18 +125,17 @@ export function createStarts({ begin, isRunning, memory, clock, signal }: Starts
     return fired
   }
 
-  function start(trigger: Trigger, { event, taken }: Queued): Promise<Fired> {
+  function start(trigger: Trigger, queued: Queued): Promise<Fired> {
     const line = lineOf(trigger.name)
     line.working += 1
     return new Promise<Fired>((resolve) => {
-      // the first call counts
-      const tell = (fired: Fired): void => {
-        if (fired.kind !== 'queued') taken()
-        resolve(fired)
-      }
-      const whole = work(trigger, event, tell)
+      // the first call of `resolve` counts
+      const whole = work(trigger, queued, resolve)
         .then(
-          (fired) => () => tell(fired),
+          (fired) => () => {
+            queued.taken()
+            resolve(fired)
+          },
           // only the end of the server interrupts it: what has not started yet waits for the next one
           () => () => resolve(stopping),
         )

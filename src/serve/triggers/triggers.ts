@@ -83,6 +83,7 @@ export async function openTriggers(options: TriggersOptions): Promise<Triggers> 
   const memory = openTriggerMemory(workspace, served)
   const starts = createStarts({
     begin: (trigger, event) => actions.start(asked(trigger, event)),
+    isQueued: held.isQueued,
     isRunning: async (run) => held.isHeld(run) || (await readRunState(join(served.runs, run)))?.isRunning === true,
     memory,
     clock,

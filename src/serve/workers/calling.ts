@@ -43,7 +43,7 @@ export function createSharedCalling(send: (message: FromWorker) => void): Shared
     },
   }
   const shared: CoolDown = {
-    isResting: coolDown.isResting,
+    isResting: (model) => coolDown.isResting(model),
     rest(model, ms = coolDownMs) {
       coolDown.rest(model, ms)
       send({ kind: 'failing', model, ms })

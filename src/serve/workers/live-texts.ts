@@ -21,7 +21,7 @@ export interface LiveTexts {
 }
 
 /** The part of a text that its reader lacks; `at` is the number of characters before it. */
-export interface TextPiece extends LiveText {
+interface TextPiece extends LiveText {
   readonly at: number
 }
 
@@ -30,6 +30,26 @@ export interface ToldTexts {
   readonly pieces: readonly TextPiece[]
   /** The numbers of all that are in progress. */
   readonly all: readonly number[]
+}
+
+interface OwnTexts extends LiveTexts {
+  readonly add: (event: RunEvent) => void
+  /** The run has ended. */
+  readonly clear: () => void
+}
+
+interface TextTeller {
+  /** Tells what waits to be told. */
+  readonly flush: () => void
+  /** Whether somebody reads. */
+  readonly listen: (isOn: boolean) => void
+}
+
+export interface ReceivedTexts extends LiveTexts {
+  readonly add: (told: ToldTexts) => void
+  /** The process has ended. */
+  readonly clear: () => void
+  readonly isListenedTo: () => boolean
 }
 
 /** Characters of a text that are kept; of a longer one, the rest is shown when it is recorded. */
@@ -45,7 +65,7 @@ interface Item {
 }
 
 /** The texts of the run of this process. */
-export function createLiveTexts() {
+export function createLiveTexts(): OwnTexts {
   /** By the place of the agent, which makes one call at a time. */
   const items = new Map<string, Item>()
   const { listen, wake } = createListeners()
@@ -63,7 +83,7 @@ export function createLiveTexts() {
   }
 
   return {
-    add(event: RunEvent): void {
+    add(event) {
       const { agent } = event
       switch (event.type) {
         case 'item.started':
@@ -83,14 +103,14 @@ export function createLiveTexts() {
       }
     },
     clear: () => items.clear(),
-    all: (): readonly LiveText[] =>
+    all: () =>
       [...items.values()].flatMap(({ texts }) => [texts.reasoning, texts.text].filter((one) => one !== undefined)),
     listen,
   }
 }
 
 /** Tells the server what the texts say, all of it at first; several pieces in a message, and only while somebody reads. */
-export function createTextTeller(texts: LiveTexts, tell: (told: ToldTexts) => void) {
+export function createTextTeller(texts: LiveTexts, tell: (told: ToldTexts) => void): TextTeller {
   let sent = new WeakMap<LiveText, number>()
   let timer: NodeJS.Timeout | undefined
   let endListening: (() => void) | undefined
@@ -108,11 +128,10 @@ export function createTextTeller(texts: LiveTexts, tell: (told: ToldTexts) => vo
   }
 
   return {
-    /** Tells what waits to be told. */
-    flush(): void {
+    flush() {
       if (timer !== undefined) flush()
     },
-    listen(isOn: boolean): void {
+    listen(isOn) {
       endListening?.()
       clearTimeout(timer)
       timer = undefined
@@ -124,11 +143,11 @@ export function createTextTeller(texts: LiveTexts, tell: (told: ToldTexts) => vo
 }
 
 /** The texts of the run of another process, as it tells them while somebody listens. */
-export function createToldTexts(onListen: (isOn: boolean) => void) {
+export function createToldTexts(onListen: (isOn: boolean) => void): ReceivedTexts {
   const texts = new Map<number, GrowingText>()
   const { listen, wake, count } = createListeners()
   return {
-    add({ pieces, all }: ToldTexts): void {
+    add({ pieces, all }) {
       for (const { at, ...piece } of pieces) {
         const known = texts.get(piece.n)
         if (at === 0) texts.set(piece.n, piece)
@@ -140,8 +159,8 @@ export function createToldTexts(onListen: (isOn: boolean) => void) {
     },
     clear: () => texts.clear(),
     isListenedTo: () => count() > 0,
-    all: (): readonly LiveText[] => [...texts.values()],
-    listen(listener: () => void): () => void {
+    all: () => [...texts.values()],
+    listen(listener) {
       const end = listen(listener)
       if (count() === 1) onListen(true)
       return () => {
@@ -154,14 +173,19 @@ export function createToldTexts(onListen: (isOn: boolean) => void) {
   }
 }
 
-function createListeners() {
+interface Listeners extends Pick<LiveTexts, 'listen'> {
+  readonly wake: () => void
+  readonly count: () => number
+}
+
+function createListeners(): Listeners {
   const listeners = new Set<() => void>()
   return {
-    listen(listener: () => void): () => void {
+    listen(listener) {
       listeners.add(listener)
       return () => void listeners.delete(listener)
     },
-    wake(): void {
+    wake() {
       for (const listener of listeners) listener()
     },
     count: () => listeners.size,

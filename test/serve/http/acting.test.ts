@@ -131,6 +131,22 @@ describe('starting a run', () => {
     expect(await statusOf(served, first)).toBe('done')
     expect(await queued()).toEqual([])
   })
+
+  it.each([
+    ['suspend', 'waiting_for_approval'],
+    ['deny', 'done'],
+  ])('with on_ask "%s" asks nobody, also after it has waited for its turn', async (on_ask, status) => {
+    let open = (): void => {}
+    const gate = new Promise<void>((resolve) => (open = resolve))
+    const model = await startToolModel([{ text: 'first', gate }, callsTools(['todo', steps]), { text: 'so be it' }])
+    const served = await serve({ maxRuns: 1, env: { BATON_GATEWAY_URL: model.url } })
+    await begun(served, { file: 'slow.md' })
+    const id = await begun(served, { file: 'ask.md', on_ask })
+    expect(await statusOf(served, id)).toBe('queued')
+    open()
+    await ended(served, id)
+    expect(await statusOf(served, id)).toBe(status)
+  })
 })
 
 describe('a run of the server', () => {

@@ -14,6 +14,7 @@ function world(overlap: Trigger['overlap'] = 'skip') {
   const home = tempTree()
   const memory = openTriggerMemory(home, { env: { BATON_HOME: home }, home })
   const running = new Set<string>()
+  const queued = new Set<string>()
   const errors: unknown[] = []
   const stop = new AbortController()
   let count = 0
@@ -26,6 +27,7 @@ function world(overlap: Trigger['overlap'] = 'skip') {
       return run
     },
     isRunning: async (run) => running.has(run),
+    isQueued: (run) => queued.has(run),
     memory,
     clock: fakeClock(),
     signal: stop.signal,
@@ -35,6 +37,7 @@ function world(overlap: Trigger['overlap'] = 'skip') {
     starts,
     memory,
     running,
+    queued,
     errors,
     stop,
     trigger,
@@ -86,6 +89,16 @@ describe('starts of a trigger', () => {
     expect(memory.of('x')).toMatchObject({ last: { outcome: 'started', run: 'run-1' } })
   })
 
+  it('are left to the next server while their runs have not begun', async () => {
+    const { fire, memory, queued, stop } = world()
+    queued.add('run-1')
+    expect(await fire('sent')).toEqual({ kind: 'started', run: 'run-1' })
+    expect(memory.left().map((one) => one.event.payload)).toEqual(['sent'])
+    queued.delete('run-1')
+    await expect.poll(() => memory.left()).toEqual([])
+    stop.abort()
+  })
+
   it('that fail say why, and the next one is tried', async () => {
     const { fire, errors, memory } = world()
     errors.push(new BatonError('UNTRUSTED', 'not trusted', { hint: 'Trust it.' }), new Error('a detail'))
@@ -105,6 +118,7 @@ describe('starts of a trigger', () => {
     const starts = createStarts({
       begin: async (_trigger, { payload }) => String(payload),
       isRunning: async () => false,
+      isQueued: () => false,
       memory,
       clock: fakeClock(),
       signal: new AbortController().signal,

@@ -47,6 +47,6 @@ it('a model that failed here is told to the server, and one that failed elsewher
   calling.coolDown.rest('here')
   expect(sent).toEqual([{ kind: 'failing', model: 'here', ms: 300_000 }])
   calling.resting({ model: 'elsewhere', ms: 60_000 })
-  const resting = ['here', 'elsewhere', 'nowhere'].filter(calling.coolDown.isResting)
+  const resting = ['here', 'elsewhere', 'nowhere'].filter((model) => calling.coolDown.isResting(model))
   expect([resting, sent.length]).toEqual([['here', 'elsewhere'], 1])
 })
