@@ -61,8 +61,13 @@ export async function ownerOfChat(runs: string, chat: string): Promise<ChatOwner
 
 function openElsewhere(chat: string, owner: ChatOwner): BatonError {
   return new BatonError('USAGE', `chat ${chat} is open in ${ownerText(owner)}`, {
-    hint: 'End it there first, or wait until it has answered. baton chat without --continue starts another chat.',
+    hint: `End it there first: ${wayOut(chat, owner)}. baton chat without --continue starts another chat.`,
   })
+}
+
+function wayOut(chat: string, { what }: ChatOwner): string {
+  if (what === 'baton chat') return '/exit'
+  return `POST /api/conversations/${chat}/close, or wait ten minutes after its last answer`
 }
 
 /** `process 71 (baton chat in /project, since 2026-11-28T17:40:12.000Z)`. */

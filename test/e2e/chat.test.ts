@@ -507,7 +507,12 @@ it('is open in one process only: another one, also the server, is refused with t
   first.child.kill('SIGKILL')
   await once(first.child, 'exit')
   expect((await ask()).status).toBe(202)
-  // the server has it while it answers
+  // the server has it until it is closed there
+  const refused = await chat(['Lost'], '--resume', String(id))
+  expect([refused.code, refused.stdout]).toEqual([2, ''])
+  expect(refused.stderr).toContain(`POST /api/conversations/${String(id)}/close`)
+  const close = () => served.post(`/api/conversations/${String(id)}/close`)
+  await expect.poll(close, { timeout: 20_000 }).toEqual({ status: 200, body: { closed: true } })
   await vi.waitFor(async () => expect((await chat(['Third'], '--resume', String(id))).stdout).toBe('Five.\n'), {
     timeout: 20_000,
   })

@@ -229,7 +229,7 @@ describe('Ctrl-C', () => {
     })
     await server.close()
     expect(run.code).toBe(code)
-    expect(run.stderr).toBe(`stopped by ${signal}\n`)
+    expect(run.stderr).toBe(signal === 'SIGINT' ? 'stopped\n' : `stopped by ${signal}\n`)
     expect(jsonLines(run.stdout).at(-1)).toMatchObject({ type: 'run.failed', stop_reason: 'cancelled' })
   })
 
