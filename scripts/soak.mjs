@@ -31,7 +31,8 @@ const [kind, ...rest] = positionals
 
 if (kind === 'attack') process.exitCode = await attack(rest)
 else if (kind === 'series') process.exitCode = await series(rest)
-else if (kind === 'golden') process.exitCode = await vitest(['test/e2e/golden-runs.test.ts'], { BATON_GOLDEN: 'whole' })
+else if (kind === 'golden')
+  process.exitCode = await vitest(['test/slow/golden-runs.test.ts'], { BATON_GOLDEN: 'whole' })
 else if (kind === 'fuzz') process.exitCode = await fuzz(rest)
 else if (kind === 'shell') process.exitCode = await shell()
 else if (kind === 'slow') process.exitCode = await slow(rest)
