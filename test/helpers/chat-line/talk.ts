@@ -159,7 +159,9 @@ class Talk {
   private async leave(): Promise<void> {
     const begin = performance.now()
     while (!this.chat.isEnded()) {
-      if (performance.now() - begin > patienceMs) throw new Error('the chat does not end')
+      if (performance.now() - begin > patienceMs) {
+        throw new Error(`the chat does not end: ${JSON.stringify(this.chat.output().slice(-1500))}`)
+      }
       this.chat.type(keys.interrupt)
       await sleep(50)
       this.chat.type(`/exit${keys.enter}`)
