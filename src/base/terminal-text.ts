@@ -3,9 +3,9 @@
  * text direction controls, line separators, annotations, and tags, which are invisible.
  */
 const unsafe = String.raw`[^\P{Cc}\n\t]|[\p{Bidi_Control}\u2028\u2029\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]+`
-const colours = String.raw`\u001b\[[\d;:]*m`
+const colors = String.raw`\u001b\[[\d;:]*m`
 /** The codes that `Paint` writes (render/style.ts). */
-const ownColour = /^\u001b\[(?:0|[1-4]|9|2[2-4]|29|3[1-6]|39)m$/ // oxlint-disable-line no-control-regex
+const ownColor = /^\u001b\[(?:0|[1-4]|9|2[2-4]|29|3[1-6]|39)m$/ // oxlint-disable-line no-control-regex
 
 /** Compiled when needed: reading Unicode classes takes a short run longer than everything it prints. */
 function pattern(...alternatives: readonly string[]): RegExp {
@@ -30,7 +30,7 @@ const unseenCharacters = String.raw`[[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}
  */
 export function harmless(text: string): string {
   if (plain.test(text)) return text
-  return text.replace(pattern(colours, '\r\n', unsafe), (found) => {
+  return text.replace(pattern(colors, '\r\n', unsafe), (found) => {
     if (found === '\r\n') return '\n'
     return found.startsWith('\u001b[') ? '' : picture(found)
   })
@@ -74,9 +74,9 @@ function shape(unseen: string): string {
  */
 export function guarded(text: string): string {
   if (plain.test(text)) return text
-  return text.replace(pattern(colours, '\r\n', unsafe), (found) => {
+  return text.replace(pattern(colors, '\r\n', unsafe), (found) => {
     if (found === '\r\n') return '\n'
-    if (found.startsWith('\u001b[')) return ownColour.test(found) ? found : ''
+    if (found.startsWith('\u001b[')) return ownColor.test(found) ? found : ''
     return picture(found)
   })
 }

@@ -213,6 +213,7 @@ export async function reopenChat(host: ChatHost, id: string, changed: Partial<Ch
 /** Of messages that are not answered yet. */
 const openStates: ReadonlySet<RunStatus> = new Set<RunStatus>([
   'running',
+  'waiting',
   'interrupted',
   'suspended',
   'waiting_for_approval',

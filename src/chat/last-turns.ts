@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
+import { isJsonObject, type JsonObject, parseSentJson } from '../base/json.ts'
 import { type Message, textOf, toolCallsOf } from '../event/message.ts'
 import { readChatMessage } from '../journal/chat-context.ts'
 import type { SecretMask } from '../journal/secrets.ts'
@@ -52,7 +52,7 @@ function turnOf(messages: readonly Message[]): Omit<LastTurn, 'question'> {
 
 function inputOf(text: string): JsonObject {
   try {
-    const value = JSON.parse(text) as Json
+    const value = parseSentJson(text)
     return isJsonObject(value) ? value : {}
   } catch {
     return {}

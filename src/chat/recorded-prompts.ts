@@ -92,12 +92,18 @@ function stateOf(status: RunStatus): PromptState {
     case 'cancelled':
     case 'interrupted':
       return 'cancelled'
+    case 'waiting':
     case 'waiting_for_approval':
     case 'suspended':
       return 'waiting_for_approval'
     case 'failed':
       return 'failed'
-    default:
+    case 'done':
+    case 'skipped':
+    case 'partial':
+    case 'budget':
+    case 'limit':
+    case 'until_not_met':
       return 'completed'
   }
 }

@@ -2,7 +2,7 @@ import { isObject } from '../base/json.ts'
 import { scoreIn } from '../base/score.ts'
 import type { ApprovalView } from '../event/action-view.ts'
 import { parsePlace } from '../event/place.ts'
-import type { RunSummary } from '../journal/summary.ts'
+import { isUnfinished, type RunSummary } from '../journal/summary.ts'
 import { boundaryAt, type IterationFacts } from './boundary-kinds.ts'
 import { endedOf, endOf, labelOf, type PartStatus, type PartView, viewBelow } from './node-view.ts'
 import { pendingApprovals, pendingEffects, type PendingView } from './pending.ts'
@@ -65,7 +65,7 @@ export const reportOptions: ViewOptions = { most: Number.POSITIVE_INFINITY, keep
 export function findingsIn(view: RunView, run: RunSummary, hint: string | null): RunFindings {
   const nodes = new Map([...nodesIn(view.root)].map((node) => [node.place, node]))
   const parts = viewBelow(view.root, view)
-  const isOpen = run.status !== 'done' && run.status !== 'skipped' && run.status !== 'running'
+  const isOpen = isUnfinished(run.status)
   const all = parts.flatMap((part) => rowsOf(part, { depth: 0, nodes, view }))
   const isIterated = all.some(({ kind }) => kind === 'iteration')
   const rows = isIterated ? all.filter(({ kind }) => kind === 'iteration') : all

@@ -18,8 +18,8 @@ export interface ChatContext {
   readonly messages: readonly Message[]
   /** What the user allowed for the rest of the chat, since the last summary. */
   readonly grants: readonly Grant[]
-  /** The runs that were read, newest first. */
-  readonly runs: readonly string[]
+  /** The runs in which something was allowed, newest first. */
+  readonly grantedIn: readonly string[]
   /** A run whose record is missing: everything said up to it is lost. */
   readonly lost?: string
 }
@@ -39,23 +39,27 @@ export async function readChatContext(
 ): Promise<ChatContext> {
   let said: readonly Message[] = []
   const grants: Grant[] = []
+  const grantedIn: string[] = []
   const seen = new Set<string>()
   for (let id: string | undefined = last; id !== undefined && !seen.has(id);) {
     seen.add(id)
     const folder = join(runs, id)
-    if (!existsSync(folder)) return { messages: said, grants, runs: [...seen], lost: id }
+    if (!existsSync(folder)) return { messages: said, grants, grantedIn, lost: id }
     const { chat, messages, granted, isSummarized } = await read(folder, mask)
-    const revoked = revokedIn(folder)
-    grants.push(...granted.filter((grant) => !revoked.has(grantKey(grant))))
+    if (granted.length > 0) {
+      const revoked = revokedIn(folder)
+      grants.push(...granted.filter((grant) => !revoked.has(grantKey(grant))))
+      grantedIn.push(id)
+    }
     const summary = chat?.isSummary === true ? messages.findLast(({ role }) => role === 'assistant') : undefined
     if (summary !== undefined && textOf(summary).trim() !== '') {
-      return { messages: [summaryMessage(textOf(summary)), ...said], grants, runs: [...seen] }
+      return { messages: [summaryMessage(textOf(summary)), ...said], grants, grantedIn }
     }
     if (chat?.isSummary !== true) said = [...messages, ...said]
-    if (chat?.isSummary !== true && isSummarized) return { messages: said, grants, runs: [...seen] }
+    if (chat?.isSummary !== true && isSummarized) return { messages: said, grants, grantedIn }
     id = chat?.after
   }
-  return { messages: said, grants, runs: [...seen] }
+  return { messages: said, grants, grantedIn }
 }
 
 interface RecordedMessage {

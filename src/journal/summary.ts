@@ -35,6 +35,11 @@ export function isActive(status: ShownStatus): boolean {
   return status === 'running' || status === 'waiting' || status === 'queued'
 }
 
+/** Whether a run has stopped before it was done. */
+export function isUnfinished(status: ShownStatus): boolean {
+  return status !== 'done' && status !== 'skipped' && !isActive(status)
+}
+
 /**
  * The contents of `summary.json` and of a line of `index.jsonl`, and the output of `baton runs --json`. Additive
  * changes keep `v`.

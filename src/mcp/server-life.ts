@@ -308,6 +308,7 @@ export function createServerLife(server: McpServer, options: LifeOptions): Serve
       stop.abort(closedError())
       const connection = await current?.catch(() => undefined)
       await connection?.close()
+      if (connection !== undefined) endReason ??= 'it was closed'
       ;[open, current, pid] = [undefined, undefined, undefined]
     },
   }

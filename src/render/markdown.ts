@@ -174,16 +174,16 @@ function textOf(pieces: readonly Piece[]): string {
 }
 
 // oxlint-disable-next-line no-control-regex
-const colours = /\u001b\[\d+m/g
+const colors = /\u001b\[\d+m/g
 
 function shownWidth(text: string): number {
-  return widthOf(text.replaceAll(colours, ''))
+  return widthOf(text.replaceAll(colors, ''))
 }
 
 /** The pieces of a line of text; all of it as it is written if there is no color. */
 function piecesOf(text: string, { paint }: Look, formats: readonly Format[] = []): readonly Piece[] {
-  const hasColour = paint('bold', 'x') !== 'x'
-  if (!hasColour || /^[\w\s.,:;'"()?/-]*$/.test(text)) return [{ text, formats }]
+  const hasColor = paint('bold', 'x') !== 'x'
+  if (!hasColor || /^[\w\s.,:;'"()?/-]*$/.test(text)) return [{ text, formats }]
   try {
     return Lexer.lexInline(text).flatMap((token) => piecesIn(token, formats))
   } catch {

@@ -49,11 +49,11 @@ export function runTable(
   const rows = runs.map((run) => cellsOf(run, workspace))
   const widths = titles.map((title, column) => Math.max(title.length, ...rows.map((row) => widthOf(row[column] ?? ''))))
   const before = widths.slice(0, -1).reduce((sum, one) => sum + one + 2, 0)
-  const line = (cells: readonly string[], colour: (column: number, text: string) => string): string =>
+  const line = (cells: readonly string[], color: (column: number, text: string) => string): string =>
     cells
       .map((cell, column) => {
-        if (column === cells.length - 1) return colour(column, cutMiddle(cell, Math.max(8, width - before)))
-        return colour(column, cell) + ' '.repeat((widths[column] ?? 0) - widthOf(cell) + 2)
+        if (column === cells.length - 1) return color(column, cutMiddle(cell, Math.max(8, width - before)))
+        return color(column, cell) + ' '.repeat((widths[column] ?? 0) - widthOf(cell) + 2)
       })
       .join('')
       .trimEnd()

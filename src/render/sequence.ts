@@ -29,15 +29,15 @@ export function sequenceLines(team: Team, pauses: Teams['pauses'], options: Sequ
     const { verb, text, after } = sayingOf(one, { names, active })
     const said = text === '' ? verb : `${verb}: ${text}`
     const tail = after === '' ? '' : ` (${after})`
-    const coloured = (line: string): string => line.replace(verb, paint(verbFormat(one), verb))
+    const colored = (line: string): string => line.replace(verb, paint(verbFormat(one), verb))
     if (lines === Number.POSITIVE_INFINITY) {
       const [first = '', ...rest] = harmless(said).trimEnd().split('\n')
       return [
-        `${head}${coloured(first)}${rest.length === 0 ? tail : ''}`,
+        `${head}${colored(first)}${rest.length === 0 ? tail : ''}`,
         ...rest.map((line) => ' '.repeat(timeWidth + 2) + line),
       ].join('\n')
     }
-    return `${head}${coloured(cutEnd(oneLine(said), Math.max(20, Math.min(width, widest) - 1 - widthOf(head) - widthOf(tail))))}${tail}`
+    return `${head}${colored(cutEnd(oneLine(said), Math.max(20, Math.min(width, widest) - 1 - widthOf(head) - widthOf(tail))))}${tail}`
   })
   return [...rows, ...restLine(team.exchanges.length - shown.length, 'more', paint)]
 }

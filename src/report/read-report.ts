@@ -11,6 +11,7 @@ import { summaryIn } from '../journal/index-file.ts'
 import { readRunState } from '../journal/run-state.ts'
 import { noMask } from '../journal/secrets.ts'
 import { openFileRecords } from '../journal/source.ts'
+import { isUnfinished } from '../journal/summary.ts'
 import { isResumed } from '../render/runs.ts'
 import { fileDiffs } from '../undo/diff.ts'
 import { openChanges } from '../undo/open-changes.ts'
@@ -98,7 +99,7 @@ function nextSteps(
     add('approve', `approve ${id}${call}`)
     add('reject', `reject ${id}${call} --reason TEXT`)
   } else if (chat !== undefined) add('continue', `chat --resume ${chat}`)
-  else if (status !== 'done' && status !== 'skipped' && status !== 'running' && isResumed(run)) {
+  else if (isUnfinished(status) && isResumed(run)) {
     const choices = uncertain.filter(({ resume }) => resume === 'choice').map((one) => ` --uncertain ${one.id}=redo`)
     add('resume', `resume ${id}${choices.join('')}`)
   }

@@ -20,7 +20,7 @@ export async function undoRuns(
   const how = { ...options, files: [], merges: false }
   const reports: UndoReport[] = []
 
-  /** Restores what was restored, the last first. */
+  /** Makes the changes again, those of the oldest run first. */
   async function takeBack(): Promise<void> {
     for (const { by } of reports.toReversed()) {
       const [first] = folders

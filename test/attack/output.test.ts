@@ -12,7 +12,7 @@ import { createWorld, type World } from './harness.ts'
 const nasty = {
   'a sequence that clears the screen': '\u001b[2J\u001b[H',
   'a title and the clipboard': '\u001b]0;owned\u0007\u001b]52;c;b3duZWQ=\u001b\\',
-  'colours of ours, and hidden text': '\u001b[31mred\u001b[8mhidden',
+  'colors of ours, and hidden text': '\u001b[31mred\u001b[8mhidden',
   'C1 controls': '\u009b2J\u0085\u0090q\u009c',
   'carriage return and backspace': 'rm -rf /\r\u0008\u0008ok',
   'text from right to left': '\u202egnp.exe\u2066\u200f\u061c',
@@ -38,7 +38,7 @@ function foreign(output: string): string {
 /** The part of the output that a terminal would obey; undefined if it is clean. */
 function problemIn(output: string): string | undefined {
   // a color in foreign text must not be shown, even if it is one of ours
-  if (output.includes('\u001b[31mred')) return 'foreign colour'
+  if (output.includes('\u001b[31mred')) return 'foreign color'
   const rest = foreign(output)
   const at = obeyed.exec(rest)
   return at === null ? undefined : JSON.stringify(rest.slice(Math.max(0, at.index - 80), at.index + 40))

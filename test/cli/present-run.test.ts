@@ -77,7 +77,7 @@ describe('the output of a run', () => {
     expect(show({ ...both, env: { TERM: 'xterm', CI: 'true', NO_COLOR: '1' } })).toEqual(expected)
   })
 
-  it('is a live view if stderr is a terminal, without colours on request', () => {
+  it('is a live view if stderr is a terminal, without colors on request', () => {
     const { out, err } = show({ errIsTerminal: true, env: { TERM: 'xterm', NO_COLOR: '1' } })
     expect(out).toBe(raw.out)
     expect(err).toContain('0/2 tasks')

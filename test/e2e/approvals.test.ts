@@ -321,6 +321,29 @@ it('a question is withdrawn when another item of its step fails, and stays open 
   expect(JSON.parse(listed.stdout)).toMatchObject({ decided: [{ id: '1', tool: 'todo' }], open: [] })
 })
 
+it('a run that waits at a terminal is answered there: other commands know that it is active', async () => {
+  const all = await world()
+  let others: Promise<readonly BatonResult[]> | undefined
+  const { code } = await inTerminal('baton ask.md -i one', {
+    cwd: all.cwd,
+    env: all.env,
+    columns: 200,
+    onScreen(terminal, type) {
+      if (others !== undefined || !terminal.everything().join('\n').includes('allow it?')) return
+      const commands = ['runs rm last --dry-run', 'approve', 'runs show last', 'report last']
+      others = Promise.all(commands.map((words) => all.run(...words.split(' '))))
+      void others.finally(() => type('y\n'))
+    },
+  })
+  expect(code).toBe(0)
+  const [removed, approved, shown, report] = (await others) ?? []
+  expect(removed).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('is running and was kept') })
+  expect(approved?.stderr).toContain('no run of this workspace waits for approval')
+  expect(shown?.stdout).toContain('waiting')
+  expect(report?.stdout).toContain('waiting')
+  expect(`${shown?.stdout}${report?.stdout}`).not.toMatch(/baton (?:approve|resume)/)
+})
+
 it('an unattended terminal counts as no after timeouts.approval; the end of its input suspends', async () => {
   const all = await world()
   const unanswered = await onTerminal(all, 'baton ask.md -i one -c timeouts.approval=300ms', [])

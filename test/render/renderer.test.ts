@@ -189,7 +189,7 @@ describe('formats', () => {
   })
 })
 
-describe('colours', () => {
+describe('colors', () => {
   it.each([
     [{}, true, true],
     [{}, false, false],
@@ -198,8 +198,8 @@ describe('colours', () => {
     [{ FORCE_COLOR: '0' }, true, false],
     [{ TERM: 'dumb' }, true, false],
     [{ NO_COLOR: '1', FORCE_COLOR: '1' }, true, false],
-  ])('with %j on a terminal (%s): %s', (env, isTerminal, coloured) => {
-    expect(createPaint({ env, isTerminal })('red', 'x') !== 'x').toBe(coloured)
+  ])('with %j on a terminal (%s): %s', (env, isTerminal, colored) => {
+    expect(createPaint({ env, isTerminal })('red', 'x') !== 'x').toBe(colored)
   })
 })
 

@@ -6,6 +6,7 @@ import { cutEnd } from '../../base/width.ts'
 import { type ChatMessage, forkChat } from '../../chat/chat.ts'
 import { openSigningKey } from '../../journal/signing.ts'
 import { noMask } from '../../journal/secrets.ts'
+import { isActive } from '../../journal/summary.ts'
 import { undoneBy } from '../../journal/undo-mark.ts'
 import { countOf } from '../../render/format.ts'
 import { openChanges } from '../../undo/open-changes.ts'
@@ -61,7 +62,7 @@ export async function rewind(rest: string, session: Session): Promise<void> {
   const target = number === 0 ? undefined : messages[number - 1]
   const dropped = target === undefined ? all : all.slice(all.findIndex(({ run }) => run === target.run) + 1)
   if (dropped.length === 0) return say(`message ${number} is the last one`)
-  const working = dropped.find(({ summary }) => summary.status === 'running')
+  const working = dropped.find(({ summary }) => isActive(summary.status))
   if (working !== undefined)
     throw usageError(`${working.run} is still working in the background`, `Stop it first: /stop ${working.run}`)
   if (!keepsFiles) await restoreFiles(dropped, runs, session)

@@ -33,7 +33,7 @@ export async function permissions(rest: string, session: Session): Promise<void>
   for (const grant of chosen) session.say(`asks again: ${textOf(grant, session)}`)
 }
 
-/** What is allowed for the next message, each once, and the folders of the runs that may have recorded it. */
+/** What is allowed for the next message, each once, and the folders of the runs in which it was allowed. */
 async function readAllowed({
   chat,
   flags,
@@ -42,9 +42,9 @@ async function readAllowed({
   const last = chat.last()
   if (last === undefined) return { grants: [], folders: [] }
   const { folder } = await workspaceRuns(flags, around)
-  const { grants, runs } = await readChatContext(folder, last, await chat.mask())
+  const { grants, grantedIn } = await readChatContext(folder, last, await chat.mask())
   const each = new Map(grants.toReversed().map((grant) => [grantKey(grant), grant]))
-  return { grants: [...each.values()], folders: runs.map((run) => join(folder, run)) }
+  return { grants: [...each.values()], folders: grantedIn.map((run) => join(folder, run)) }
 }
 
 async function list(grants: readonly Grant[], session: Session): Promise<void> {
@@ -65,6 +65,6 @@ async function list(grants: readonly Grant[], session: Session): Promise<void> {
 
 function textOf(grant: Grant, { around }: Session): string {
   const text = grantText(grant, (path) => displayPath(around.cwd, path))
-  const isLine = !('range' in grant) && grant.subject?.kind === 'command'
-  return isLine && grant.subject?.kind === 'command' ? `${text}: ${harmless(grant.subject.line)}` : text
+  const subject = 'range' in grant ? undefined : grant.subject
+  return subject?.kind === 'command' ? `${text}: ${harmless(subject.line)}` : text
 }

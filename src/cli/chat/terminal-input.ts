@@ -9,7 +9,7 @@ import { deliverTyped, isTerminal } from '../typed-ahead.ts'
 import type { ChatInput, Input } from './input.ts'
 import { emptyQueue, isEmpty, type LineQueue, queueTexts, taken, takenBack, withHold, withSent } from './line-queue.ts'
 import type { TypedHistory } from './typed-history.ts'
-import { createTypedKeys, pasteModeOff, pasteModeOn, withBreakMarks, withLineBreaks } from './typed-keys.ts'
+import { createTypedKeys, pasteModeOff, pasteModeOn } from './typed-keys.ts'
 
 export interface TerminalInputOptions {
   readonly io: Pick<
@@ -90,7 +90,7 @@ export function terminalInput({ io, prompt, history, complete }: TerminalInputOp
     output: screen,
     terminal: true,
     prompt,
-    history: history.lines().toReversed().map(withBreakMarks),
+    history: history.lines().toReversed().map(keys.lineOf),
     historySize: 1000,
     completer(text: string, done: (error: null, result: [string[], string]) => void) {
       complete(text).then(
@@ -112,7 +112,7 @@ export function terminalInput({ io, prompt, history, complete }: TerminalInputOp
   }
 
   function draft(): string {
-    return withBreakMarks(before) + lines.line
+    return keys.lineOf(before) + lines.line
   }
 
   function onInterrupt(): void {
@@ -135,7 +135,7 @@ export function terminalInput({ io, prompt, history, complete }: TerminalInputOp
   function takeBack(): void {
     const back = takenBack(queue)
     queue = back.queue
-    if (back.line !== undefined) lines.write(withBreakMarks(back.line))
+    if (back.line !== undefined) lines.write(keys.lineOf(back.line))
   }
 
   function onKey(text: string | undefined, key: Key): void {
@@ -154,7 +154,7 @@ export function terminalInput({ io, prompt, history, complete }: TerminalInputOp
     history.add(text)
     queue = withSent(queue, text)
     if (wanted === undefined) {
-      if (text.trim() !== '' && !isWatched(io)) io.err(`queued: ${withBreakMarks(text)}\n`)
+      if (text.trim() !== '' && !isWatched(io)) io.err(`queued: ${keys.lineOf(text)}\n`)
       return
     }
     const step = taken(queue)
@@ -165,14 +165,14 @@ export function terminalInput({ io, prompt, history, complete }: TerminalInputOp
   }
 
   function echo(given: Input): void {
-    if (given.kind === 'line') io.draw(`${prompt}${withBreakMarks(given.text)}\n`)
+    if (given.kind === 'line') io.draw(`${prompt}${keys.lineOf(given.text)}\n`)
   }
 
   lines.on('history', (all) => {
     if (all[0]?.startsWith(' ') === true) all.shift()
   })
   lines.on('line', (line) => {
-    const text = before + withLineBreaks(line)
+    const text = before + keys.textOf(line)
     if (!text.endsWith('\\')) return send(text)
     before = `${text.slice(0, -1)}\n`
     if (wanted !== undefined) lines.prompt()
@@ -275,7 +275,7 @@ export function terminalInput({ io, prompt, history, complete }: TerminalInputOp
           else answered.emit('keypress', text, key)
         },
       }
-      answer.on('line', (line) => end(() => resolve(withLineBreaks(line))))
+      answer.on('line', (line) => end(() => resolve(keys.textOf(line))))
       stop.addEventListener('abort', onStop)
       answer.prompt()
     })
@@ -312,11 +312,11 @@ export function terminalInput({ io, prompt, history, complete }: TerminalInputOp
       })
     },
     typed() {
-      const waiting = queueTexts(queue, withBreakMarks).map((text) => ({ text, isQueued: true }))
+      const waiting = queueTexts(queue, keys.lineOf).map((text) => ({ text, isQueued: true }))
       return draft() === '' ? waiting : [...waiting, { text: prompt + draft(), isQueued: false }]
     },
-    held: () => (queue.isHeld ? queueTexts(queue, withBreakMarks) : []),
-    unsent: () => [...queue.lines.map(withBreakMarks), draft()].filter((line) => line !== ''),
+    held: () => (queue.isHeld ? queueTexts(queue, keys.lineOf) : []),
+    unsent: () => [...queue.lines.map(keys.lineOf), draft()].filter((line) => line !== ''),
     async askLine(question, signal) {
       const stop = signal === undefined ? io.signal : AbortSignal.any([io.signal, signal])
       // what was typed until now was not meant for a question that nobody has seen

@@ -1,14 +1,10 @@
 import { harmlessName, harmlessTyped } from '../../base/terminal-text.ts'
-import { createLongPastes } from './long-pastes.ts'
 
 /**
  * Represents a line break in the edited line, because a real one would send the line. Pasted text, Alt-Enter and Ctrl-J
  * insert it. It is shown as this character.
  */
 const breakMark = '␊'
-
-/** A process has one terminal. */
-const longPastes = createLongPastes()
 
 const pasteBegin = '\u001b[200~'
 const pasteEnd = '\u001b[201~'
@@ -25,9 +21,15 @@ export interface TypedKeys {
   readonly translate: (piece: string) => string
   /** Whether the end of a paste has not arrived yet. */
   readonly isPasting: () => boolean
+  /** Turns an edited line back into its text. */
+  readonly textOf: (line: string) => string
+  /** Turns a text into the line that the editor shows: characters that cannot be seen in the form `<U+200B>`. */
+  readonly lineOf: (text: string) => string
 }
 
+/** The keys of a terminal, and the texts that were pasted there. */
 export function createTypedKeys(): TypedKeys {
+  const pastes = createLongPastes()
   let isPaste = false
   let rest = ''
   /** What has arrived of the paste in progress. */
@@ -57,7 +59,7 @@ export function createTypedKeys(): TypedKeys {
         if (!isPaste) given += broken(before)
         else {
           paste += before
-          if (isFound) given += pasted(paste)
+          if (isFound) given += marked(pastes.short(plainText(paste)))
         }
         if (!isFound) return given
         paste = ''
@@ -67,6 +69,8 @@ export function createTypedKeys(): TypedKeys {
       }
     },
     isPasting: () => isPaste,
+    textOf: (line) => pastes.whole(unmarked(line)),
+    lineOf: (text) => marked(pastes.shorten(text)),
   }
 }
 
@@ -76,21 +80,12 @@ function broken(text: string): string {
   return breakKeys.reduce((left, key) => left.replaceAll(key, breakMark), text)
 }
 
-/**
- * Nothing in pasted text is a key: control characters are removed, and a tab does not complete. Other characters that
- * cannot be seen become visible, until the line is sent. A long text is shown by its length.
- */
-function pasted(text: string): string {
-  const plain = text
+/** Nothing in pasted text is a key: control characters are removed, and a tab does not complete. */
+function plainText(paste: string): string {
+  return paste
     .replaceAll(/\r\n?/g, '\n')
     .replaceAll('\t', '    ')
     .replaceAll(/[^\P{Cc}\n]/gu, '')
-  return marked(longPastes.short(plain))
-}
-
-/** Turns an edited line back into its text. */
-export function withLineBreaks(line: string): string {
-  return longPastes.whole(unmarked(line))
 }
 
 function unmarked(line: string): string {
@@ -101,11 +96,49 @@ function unmarked(line: string): string {
   })
 }
 
-/** Turns a text into the line that the editor shows: characters that cannot be seen in the form `<U+200B>`. */
-export function withBreakMarks(text: string): string {
-  return marked(longPastes.shorten(text))
-}
-
+/** Characters that cannot be seen become visible, until the line is sent. */
 function marked(text: string): string {
   return harmlessTyped(text.replaceAll('\n', breakMark))
+}
+
+/** More is not shown: it would fill the screen, and each key would draw it again. */
+const mostLines = 10
+const mostCharacters = 2_000
+
+/** What stands for long pasted texts while a line is edited. */
+interface LongPastes {
+  /** What is shown of a pasted text: `[2,000 lines pasted]` if it is long. */
+  readonly short: (text: string) => string
+  /** A text with what is shown of the pasted texts in it. */
+  readonly shorten: (text: string) => string
+  /** A line with the pasted texts in it. What was changed of their names is text. */
+  readonly whole: (line: string) => string
+}
+
+function createLongPastes(): LongPastes {
+  /** By name. */
+  const texts = new Map<string, string>()
+
+  function nameOf(text: string): string {
+    const lines = text.split('\n').length
+    const [count, what] = lines > mostLines ? [lines, 'lines'] : [text.length, 'characters']
+    const size = `${count.toLocaleString('en-US')} ${what} pasted`
+    for (let number = 1; ; number += 1) {
+      const name = number === 1 ? `[${size}]` : `[${size}, ${number}]`
+      if (!texts.has(name) || texts.get(name) === text) return name
+    }
+  }
+
+  return {
+    short(text) {
+      if (text.length <= mostCharacters && text.split('\n').length <= mostLines) return text
+      const name = nameOf(text)
+      texts.set(name, text)
+      return name
+    },
+    shorten: (text) => [...texts].reduce((left, [name, whole]) => left.replaceAll(whole, () => name), text),
+    // in one pass: a pasted text may contain such a name
+    whole: (line) =>
+      line.replaceAll(/\[[\d,]+ (?:lines|characters) pasted(?:, \d+)?\]/g, (name) => texts.get(name) ?? name),
+  }
 }

@@ -4,6 +4,7 @@ import { harmlessName } from '../../base/terminal-text.ts'
 import { hunkNames } from '../../event/review.ts'
 import { approvalsIn, waitingRuns } from '../../history/pending.ts'
 import { findAnyRun } from '../../journal/find-run.ts'
+import { isActive, type RunStatus } from '../../journal/summary.ts'
 import { approvalLines } from '../../render/approval.ts'
 import { decide, type Decided, type Verdict } from '../../wiring/decide.ts'
 import { type Flags, resumeDefaults } from '../command-specs.ts'
@@ -63,8 +64,8 @@ function readWords({ run, call }: Pick<Answering, 'run' | 'call'>): Pick<Answeri
 /** @throws BatonError USAGE if no run of the workspace waits, or several do */
 async function onlyWaitingRun(runs: string): Promise<string> {
   const waiting: string[] = []
-  const fits = ({ status }: { readonly status: string }): boolean => status !== 'running'
-  for await (const { run } of waitingRuns(runs, { limit: 5, fits })) waiting.push(run.id)
+  const isStopped = ({ status }: { readonly status: RunStatus }): boolean => !isActive(status)
+  for await (const { run } of waitingRuns(runs, { limit: 5, fits: isStopped })) waiting.push(run.id)
   const [id, ...others] = waiting
   if (id === undefined) throw usageError('no run of this workspace waits for approval', 'See baton runs.')
   if (others.length === 0) return join(runs, id)

@@ -8,7 +8,7 @@ import { everything, findNode, type RunNode, type RunView, withView } from '../.
 import { findAnyRun } from '../../journal/find-run.ts'
 import { summaryIn } from '../../journal/index-file.ts'
 import { noMask } from '../../journal/secrets.ts'
-import type { RunSummary } from '../../journal/summary.ts'
+import { isUnfinished, type RunSummary } from '../../journal/summary.ts'
 import { harmless, harmlessName } from '../../base/terminal-text.ts'
 import { countOf } from '../../render/format.ts'
 import {
@@ -64,7 +64,7 @@ export async function showRun(flags: Flags<'runs'>, context: RunsContext): Promi
     await withView(folder, everything, (view) => showTeams({ view, run: run.id, lines }, flags, context))
   } else if (flags.place !== undefined) await showPlace(shown, flags.place, context)
   else {
-    await withView(folder, { most: lines, keepsOpen: isOpen(run) }, (view) =>
+    await withView(folder, { most: lines, keepsOpen: isUnfinished(run.status) }, (view) =>
       showWhole({ ...shown, view }, flags, context),
     )
   }
@@ -81,11 +81,6 @@ function refuseSeveralViews({ place, agent, diff, timeline, messages, format }: 
   if (format === 'mermaid' && !timeline && !messages) {
     throw usageError('--format mermaid needs --timeline or --messages', 'It draws the team of a run.')
   }
-}
-
-/** Whether a run has stopped before it was done. */
-function isOpen({ status }: RunSummary): boolean {
-  return status !== 'done' && status !== 'skipped' && status !== 'running'
 }
 
 interface Shown {
@@ -115,7 +110,7 @@ async function showWhole(
     ),
     ...waiting,
     ...(damages === 0 ? [] : [paint('red', `${countOf(damages, 'damaged part')} of the journal not shown`)]),
-    ...(isOpen(run) && isResumed(run) ? [resumeLine(run.id, paint)] : []),
+    ...(isUnfinished(run.status) && isResumed(run) ? [resumeLine(run.id, paint)] : []),
   ]
   print({ run, parts, omitted, shows: viewShows(root.shows, source), uncertain, approvals, damages }, () =>
     textOf(lines()),

@@ -11,7 +11,7 @@ import { findAnyRun } from '../../journal/find-run.ts'
 import { summaryIn } from '../../journal/index-file.ts'
 import { foreignCheck } from '../../journal/own-run.ts'
 import { lastWork, removeRun } from '../../journal/prune.ts'
-import type { RunStatus, RunSummary } from '../../journal/summary.ts'
+import { isActive, type RunStatus, type RunSummary } from '../../journal/summary.ts'
 import { runTable } from '../../render/runs.ts'
 import type { Flags } from '../command-specs.ts'
 import { usageError } from '../command.ts'
@@ -196,7 +196,7 @@ async function removeRuns(flags: Flags<'runs'>, context: RunsContext): Promise<n
   for (const { folder, status } of candidates) {
     io.signal.throwIfAborted()
     const id = basename(folder)
-    if (status !== 'running' && (dryRun || (await removeRun(folder)))) {
+    if (!isActive(status) && (dryRun || (await removeRun(folder)))) {
       const text = `${dryRun ? 'would remove' : 'removed'} ${id}\n`
       print({ id, removed: !dryRun }, () => (level === 'quiet' ? '' : text))
     } else {
@@ -240,8 +240,8 @@ async function matchingRuns(flags: Flags<'runs'>, context: RunsContext): Promise
   for await (const run of listed) {
     const folder = join(context.folder, run.id)
     const isOld = older === undefined || lastWork(folder) < before
-    // running ones do not match
-    if (isOld && run.status !== 'running') candidates.push({ folder, status: run.status })
+    // active ones do not match
+    if (isOld && !isActive(run.status)) candidates.push({ folder, status: run.status })
   }
   return candidates
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createTypedKeys, withBreakMarks, withLineBreaks } from '../../../src/cli/chat/typed-keys.ts'
+import { createTypedKeys } from '../../../src/cli/chat/typed-keys.ts'
 
 function typed(...pieces: readonly string[]): string {
   const keys = createTypedKeys()
@@ -20,21 +20,39 @@ it.each([
   expect(typed(...pieces)).toBe(expected)
 })
 
+function paste(text: string): string {
+  return `\u001b[200~${text}\u001b[201~`
+}
+
 it('a long paste is shown by its length, and its text is sent whole', () => {
+  const { translate, textOf, lineOf } = createTypedKeys()
   const lines = Array.from({ length: 2000 }, (_, at) => `line ${at} [3 lines pasted] $& \t\u200b`).join('\n')
-  const line = typed('look: ', `\u001b[200~${lines.slice(0, 999)}`, `${lines.slice(999)}\u001b[201~`, ' and: ')
+  const whole = paste(lines)
+  const line = ['look: ', whole.slice(0, 999), whole.slice(999), ' and: '].map(translate).join('')
   expect(line).toBe('look: [2,000 lines pasted] and: ')
   const text = `look: ${lines.replaceAll('\t', '    ')} and: `
-  expect(withLineBreaks(line)).toBe(text)
+  expect(textOf(line)).toBe(text)
   // as it is shown again
-  expect(withBreakMarks(text)).toBe(line)
+  expect(lineOf(text)).toBe(line)
   const other = lines.replaceAll('line', 'other')
-  const both = line + typed(`\u001b[200~${other}\u001b[201~`)
+  const both = line + translate(paste(other))
   expect(both).toBe(`${line}[2,000 lines pasted, 2]`)
-  expect(withLineBreaks(both)).toBe(text + other.replaceAll('\t', '    '))
-  expect(typed(`\u001b[200~${'x'.repeat(3000)}\u001b[201~`)).toBe('[3,000 characters pasted]')
+  expect(textOf(both)).toBe(text + other.replaceAll('\t', '    '))
+  expect(translate(paste(lines))).toBe('[2,000 lines pasted]')
+  expect(translate(paste('x'.repeat(3000)))).toBe('[3,000 characters pasted]')
   // changed by hand, it is text
-  expect(withLineBreaks('[2,00 lines pasted]')).toBe('[2,00 lines pasted]')
+  expect(textOf('[2,00 lines pasted]')).toBe('[2,00 lines pasted]')
+  // another terminal knows nothing of it
+  expect(createTypedKeys().textOf(line)).toBe(line)
+})
+
+it('a long paste that contains the name of another one stays as it is', () => {
+  const { translate, textOf } = createTypedKeys()
+  const one = 'a\n'.repeat(11)
+  const two = `[12 lines pasted]\n${'b\n'.repeat(10)}`
+  const names = ['short', one, two, one].map((text) => translate(paste(text)))
+  expect(names).toEqual(['short', '[12 lines pasted]', '[12 lines pasted, 2]', '[12 lines pasted]'])
+  expect(textOf('x [12 lines pasted, 2] [12 lines pasted] [13 lines pasted]')).toBe(`x ${two} ${one} [13 lines pasted]`)
 })
 
 it('a paste whose end was lost ends with Ctrl-C', () => {
@@ -42,5 +60,6 @@ it('a paste whose end was lost ends with Ctrl-C', () => {
 })
 
 it('text and edited line are converted into each other', () => {
-  expect(withLineBreaks(withBreakMarks('a\nb'))).toBe('a\nb')
+  const { textOf, lineOf } = createTypedKeys()
+  expect(textOf(lineOf('a\nb'))).toBe('a\nb')
 })
