@@ -1,6 +1,5 @@
 import { isObject } from '../base/json.ts'
 import { unifiedDiff } from '../base/unified-diff.ts'
-import { summaryIn } from '../journal/index-file.ts'
 import type { RecordSource } from '../journal/source.ts'
 import type { Location } from '../journal/tree.ts'
 import type { JournalRecord } from '../journal/record.ts'
@@ -163,7 +162,6 @@ function isTime(record: CallRecord | undefined): boolean {
  * large text also takes long to make.
  */
 export async function comparisonJson(before: string, after: string): Promise<string> {
-  const summaryOf = (folder: string) => readRunSummary(folder, { known: summaryIn(folder) })
   const compared = await withView(before, everything, (one) =>
     withView(after, everything, (other) => {
       const views = [one, other] as const
@@ -174,7 +172,7 @@ export async function comparisonJson(before: string, after: string): Promise<str
       }
     }),
   )
-  return JSON.stringify({ before: await summaryOf(before), after: await summaryOf(after), ...compared })
+  return JSON.stringify({ before: await readRunSummary(before), after: await readRunSummary(after), ...compared })
 }
 
 type NodesByPlace = ReadonlyMap<string, RunNode>
