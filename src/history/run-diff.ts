@@ -1,6 +1,5 @@
 import { isObject } from '../base/json.ts'
 import { unifiedDiff } from '../base/unified-diff.ts'
-import { summaryIn } from '../journal/index-file.ts'
 import type { RecordSource } from '../journal/source.ts'
 import type { Location } from '../journal/tree.ts'
 import type { JournalRecord } from '../journal/record.ts'
@@ -16,7 +15,7 @@ import {
 } from './recorded.ts'
 import { endedOf, endOf, type SpentView, spentAt, startedOf } from './node-view.ts'
 import { readRunSummary } from './run-list.ts'
-import { everything, findNode, nodesIn, type RunNode, type RunView, withView } from './run-view.ts'
+import { everything, nodesIn, type RunNode, type RunView, withView } from './run-view.ts'
 
 /** A difference between two runs. `before` and `after` are null if that run lacks it. */
 export interface Difference {
@@ -163,28 +162,33 @@ function isTime(record: CallRecord | undefined): boolean {
  * large text also takes long to make.
  */
 export async function comparisonJson(before: string, after: string): Promise<string> {
-  const summaryOf = (folder: string) => readRunSummary(folder, { known: summaryIn(folder) })
   const compared = await withView(before, everything, (one) =>
-    withView(after, everything, (other) => ({
-      differences: [...compareRuns(one, other)].map((difference) => shown(difference, [one, other])),
-      scores: { before: bestScore(one), after: bestScore(other) },
-    })),
+    withView(after, everything, (other) => {
+      const views = [one, other] as const
+      const nodes = eachOf(views, ({ root }) => new Map([...nodesIn(root)].map((node) => [node.place, node])))
+      return {
+        differences: [...compareRuns(one, other)].map((difference) => shown(difference, views, nodes)),
+        scores: { before: bestScore(one, nodes[0]), after: bestScore(other, nodes[1]) },
+      }
+    }),
   )
-  return JSON.stringify({ before: await summaryOf(before), after: await summaryOf(after), ...compared })
+  return JSON.stringify({ before: await readRunSummary(before), after: await readRunSummary(after), ...compared })
 }
 
-function shown(difference: Difference, views: Sides<RunView>): ShownDifference {
+type NodesByPlace = ReadonlyMap<string, RunNode>
+
+function shown(difference: Difference, views: Sides<RunView>, nodes: Sides<NodesByPlace>): ShownDifference {
   const { kind, place, before, after } = difference
   const diff = before === null || after === null ? null : changedLines(before, after)
   if (kind !== 'answer') return { ...difference, diff }
-  const [one, other] = eachOf(views, (view) => {
-    const node = findNode(view.root, place)
+  const [one, other] = eachOf(views, (view, index) => {
+    const node = nodes[index].get(place)
     return node === undefined ? null : spentAt(node, view)
   })
   return { ...difference, diff, spent: { before: one, after: other } }
 }
 
-function bestScore({ root, source }: RunView): number | null {
-  const scores = [...nodesIn(root)].flatMap((node) => endOf(node, source)?.score ?? [])
+function bestScore({ source }: RunView, nodes: NodesByPlace): number | null {
+  const scores = [...nodes.values()].flatMap((node) => endOf(node, source)?.score ?? [])
   return scores.length === 0 ? null : Math.max(...scores)
 }

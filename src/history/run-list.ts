@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { hasBegun } from '../journal/has-begun.ts'
 import { readRunState, type RunState, appliedRun, isConversation, undoneRun } from '../journal/run-state.ts'
-import { readIndex } from '../journal/index-file.ts'
+import { readIndex, summaryIn } from '../journal/index-file.ts'
 import { startedAt } from '../journal/prune.ts'
 import { segmentFile } from '../journal/segment.ts'
 import { isApplied, undoneBy } from '../journal/undo-mark.ts'
@@ -43,7 +43,7 @@ export async function* listRuns(runs: string, { limit, newest, ...options }: Lis
 }
 
 interface SummaryOptions extends Partial<Omit<ListOptions, 'limit' | 'newest'>> {
-  /** From the index; only valid until the run is resumed. */
+  /** Only valid until the run is resumed. Default: the one in its folder. */
   readonly known?: RunSummary | undefined
 }
 
@@ -56,7 +56,7 @@ function withApplied(summary: RunSummary, folder: string): RunSummary {
 /** The current state of a run; undefined if it does not fit. */
 export async function readRunSummary(
   folder: string,
-  { known, fits = () => true, totals: kept = createRunTotals() }: SummaryOptions = {},
+  { known = summaryIn(folder), fits = () => true, totals: kept = createRunTotals() }: SummaryOptions = {},
 ): Promise<RunSummary | undefined> {
   if (known !== undefined && !existsSync(segmentFile(folder, known.epochs + 1))) {
     kept.forget(folder)

@@ -48,10 +48,14 @@ export function stepsIn({ root, source, changes }: RunView): RunSteps {
     return agent === undefined ? [] : [{ node, agent }]
   })
   const inOrder = turns.toSorted((one, other) => (one.node.started ?? 0) - (other.node.started ?? 0))
-  const all = inOrder.flatMap(({ node, agent }, index) => {
-    const next = inOrder.slice(index + 1).find((one) => one.agent === agent)
-    return stepsOf(node, next?.node, source)
+  /** The call after the one that is looked at, by agent: from the last one backwards. */
+  const next = new Map<string, RunNode>()
+  const backwards = inOrder.toReversed().map(({ node, agent }) => {
+    const own = stepsOf(node, next.get(agent), source)
+    next.set(agent, node)
+    return own
   })
+  const all = backwards.toReversed().flat()
   const files = changes.flatMap(({ started }) => {
     const record = source.at(started)
     const request = record.k === 'started' ? valueOf(record.request, source) : undefined

@@ -7,7 +7,6 @@ import { findingsIn, reportOptions } from '../history/report.ts'
 import { readRunSummary } from '../history/run-list.ts'
 import { withView } from '../history/run-view.ts'
 import { chatPlaceOf } from '../journal/chat-place.ts'
-import { summaryIn } from '../journal/index-file.ts'
 import { readRunState } from '../journal/run-state.ts'
 import { noMask } from '../journal/secrets.ts'
 import { openFileRecords } from '../journal/source.ts'
@@ -27,7 +26,7 @@ export interface ReportPlace {
 /** The report of the run in a folder. Secrets are shown by name. */
 export async function readRunReport(folder: string, { workspace, command }: ReportPlace): Promise<Report> {
   const id = basename(folder)
-  const run = await readRunSummary(folder, { known: summaryIn(folder) })
+  const run = await readRunSummary(folder)
   if (run === undefined) throw new BatonError('USAGE', `run ${id} cannot be read`, { hint: 'See baton runs.' })
   const seen = await readRunState(folder)
   const hint = hintOf(folder, seen?.end)

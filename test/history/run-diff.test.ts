@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { compareRuns } from '../../src/history/run-diff.ts'
+import { comparisonJson, compareRuns } from '../../src/history/run-diff.ts'
 import { everything, withView } from '../../src/history/run-view.ts'
 import { differenceText } from '../../src/cli/commands/runs-show.ts'
 import { createPaint } from '../../src/render/style.ts'
@@ -50,6 +50,22 @@ it('finds sources, prompts, answers and host calls that differ, by place', async
       after: '[model]\ntest::small\n\n[user]\nSay blue.',
     },
     { kind: 'answer', place: 'task/0/ask#0', before: 'It is red.', after: 'It is blue.' },
+  ])
+})
+
+it('says what each call with another answer took', async () => {
+  const [one, other] = [await makeRun(), await makeRun()]
+  await makeTask(one, 0, 'red')
+  await makeTask(other, 0, 'blue')
+  await ask(other, placeAt('task/1/ask#0'), { question: 'one more', answer: 'more' })
+  for (const run of [one, other]) await run.end()
+  const { differences: found } = JSON.parse(await comparisonJson(one.folder, other.folder)) as {
+    readonly differences: readonly { readonly kind: string; readonly spent?: unknown }[]
+  }
+  const cost = { calls: 1, cost_usd: 0.01, tokens: { input: 100, output: 10 } }
+  expect(found).toMatchObject([
+    { kind: 'answer', place: 'task/0/ask#0', diff: '-red\n+blue', spent: { before: cost, after: cost } },
+    { kind: 'part', place: 'task/1' },
   ])
 })
 

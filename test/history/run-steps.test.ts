@@ -60,4 +60,19 @@ describe('the steps of a run', () => {
     expect(steps).toMatchObject([{ name: 'task', state: 'called', result: '' }])
     expect(JSON.stringify(steps).length).toBeLessThan(600)
   })
+
+  it('of several agents are in the order of their calls, each with the result of the next call of its agent', async () => {
+    const place = (task: number, turn: number) => `task/${task}/agent/ask/turn/${turn}#0`
+    const { steps } = await stepsOf(
+      [place(0, 0), [user], [call('a', 'read', { path: 'x.ts' })]],
+      [place(1, 0), [user], [text('I look.'), call('a', 'read', { path: 'y.ts' })]],
+      [place(0, 1), [result('a', 'text of x')], [text('Done.')]],
+      [place(1, 1), [result('a', 'text of y')], [text('Done.')]],
+    )
+    expect(steps).toMatchObject([
+      { place: place(0, 0), result: 'text of x' },
+      { place: place(1, 0), text: 'I look.' },
+      { place: place(1, 0), result: 'text of y' },
+    ])
+  })
 })

@@ -6,7 +6,6 @@ import { readLeftOut } from '../../history/left-out.ts'
 import { readRunSummary } from '../../history/run-list.ts'
 import { everything, findNode, type RunNode, type RunView, withView } from '../../history/run-view.ts'
 import { findAnyRun } from '../../journal/find-run.ts'
-import { summaryIn } from '../../journal/index-file.ts'
 import { noMask } from '../../journal/secrets.ts'
 import { isUnfinished, type RunSummary } from '../../journal/summary.ts'
 import { harmless, harmlessName } from '../../base/terminal-text.ts'
@@ -51,7 +50,7 @@ export const usualLines = { show: 40, diff: 60 } as const
 export async function showRun(flags: Flags<'runs'>, context: RunsContext): Promise<number> {
   refuseSeveralViews(flags)
   const folder = findAnyRun(context.folder, flags.run[0] ?? '')
-  const run = await readRunSummary(folder, { known: summaryIn(folder) })
+  const run = await readRunSummary(folder)
   if (run === undefined) return 0
   if (flags.diff) return showFileDiffs(folder, flags, context)
   const lines = flags.all ? Number.POSITIVE_INFINITY : usualLines.show
@@ -155,7 +154,7 @@ export async function diffRuns(flags: Flags<'runs'>, context: RunsContext): Prom
   const { io, folder, print, paint, workspace } = context
   const [first = '', second = ''] = flags.run
   const folders = [findAnyRun(folder, first), findAnyRun(folder, second)] as const
-  const runs = await Promise.all(folders.map((one) => readRunSummary(one, { known: summaryIn(one) })))
+  const runs = await Promise.all(folders.map((one) => readRunSummary(one)))
   const [before, after] = runs as [RunSummary, RunSummary]
   print({ kind: 'runs', before, after }, () =>
     textOf([before, after].map((run) => runHeader(run, { paint, workspace }))),

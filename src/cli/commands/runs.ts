@@ -8,7 +8,6 @@ import { findWorkspace } from '../../config/locate.ts'
 import { compileGlobs } from '../../base/glob.ts'
 import { type ListOptions, listRuns, readRunSummary } from '../../history/run-list.ts'
 import { findAnyRun } from '../../journal/find-run.ts'
-import { summaryIn } from '../../journal/index-file.ts'
 import { foreignCheck } from '../../journal/own-run.ts'
 import { lastWork, removeRun } from '../../journal/prune.ts'
 import { isActive, type RunStatus, type RunSummary } from '../../journal/summary.ts'
@@ -219,7 +218,7 @@ async function namedRuns(
   }
   const folders = new Set(named.map((run) => findAnyRun(folder, run)))
   const found = [...folders].map(async (run): Promise<Candidate> => {
-    const summary = await readRunSummary(run, { known: summaryIn(run) })
+    const summary = await readRunSummary(run)
     return { folder: run, status: summary?.status ?? 'interrupted' }
   })
   return Promise.all(found)

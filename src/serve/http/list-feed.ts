@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readRunSummary } from '../../history/run-list.ts'
 import { runIds } from '../../journal/find-run.ts'
-import { summaryIn } from '../../journal/index-file.ts'
 import { isActive, type ShownStatus } from '../../journal/summary.ts'
 import type { ActiveRuns } from './active-runs.ts'
 import { eventText, type OpenSource } from './event-stream.ts'
@@ -54,7 +53,7 @@ export function createListFeed(
         now.set(id, before)
         continue
       }
-      const run = await readRunSummary(folder, { known: summaryIn(folder), totals })
+      const run = await readRunSummary(folder, { totals })
       // a run that has not recorded its file yet is read again
       const status = run === undefined || run.file === '' ? undefined : shown.stateOf(run)
       const sent = run && (await shown.show(run))

@@ -12,7 +12,6 @@ import { exchangesJson, timelineJson, type TimelineJson } from '../../history/te
 import { readTeams } from '../../history/team.ts'
 import { pendingApprovals, pendingEffects, type PendingView } from '../../history/pending.ts'
 import { runIds } from '../../journal/find-run.ts'
-import { summaryIn } from '../../journal/index-file.ts'
 import { startedAt } from '../../journal/prune.ts'
 import { noMask } from '../../journal/secrets.ts'
 import { isActive, type RunSummary, type ShownStatus } from '../../journal/summary.ts'
@@ -113,7 +112,7 @@ export async function readRunList(served: ServedWorkspace, shown: ShownRuns, fil
 
 /** @throws Refusal 404 */
 export async function readRun(folder: string): Promise<RunSummary> {
-  const run = await readRunSummary(folder, { known: summaryIn(folder) })
+  const run = await readRunSummary(folder)
   if (run === undefined) throw new Refusal(404, 'this workspace has no such run')
   return run
 }

@@ -5,7 +5,6 @@ import { createWaits } from '../../history/run-totals.ts'
 import { createRowTable, type RowTable } from '../../history/rows.ts'
 import { followJournal, type Position } from '../../journal/follow.ts'
 import { readRunState } from '../../journal/run-state.ts'
-import { summaryIn } from '../../journal/index-file.ts'
 import type { JournalRecord } from '../../journal/record.ts'
 import { noMask } from '../../journal/secrets.ts'
 import { openFileRecords } from '../../journal/source.ts'
@@ -101,7 +100,7 @@ function createRunFeed(folder: string, { isHeld, isQueued, onIdle }: FeedOptions
       // records written just before the process ended
       if (!isRunning) await reader.read(add)
       if (run === undefined || isTurn || isRunning === isOver) {
-        const summary = await readRunSummary(folder, { known: summaryIn(folder) })
+        const summary = await readRunSummary(folder)
         run = summary && asShown(summary, { isQueued })
       }
       isOver = !isRunning

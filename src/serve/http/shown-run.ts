@@ -50,24 +50,30 @@ export function createShownRuns(served: ServedWorkspace, held: ActiveRuns): Show
     return (isAbsolute(file) ? undefined : chatOf(id)?.first) ?? runName(file, workspace)
   }
 
+  /** How many answers to servers it waits for. */
+  function questionsOf({ id, status }: Pick<RunSummary, 'id' | 'status'>): number {
+    return isActive(status) ? held.questions(id).length : 0
+  }
+
+  function stateOf(run: Pick<RunSummary, 'id' | 'status'>): ShownStatus {
+    if (held.isQueued(run.id)) return 'queued'
+    return questionsOf(run) > 0 ? 'waiting' : run.status
+  }
+
   async function show(run: RunSummary, isForeign: ReturnType<typeof foreignCheck>): Promise<ShownRun> {
     const { id, waits = 0 } = run
-    const questions = isActive(run.status) ? held.questions(id).length : 0
+    const questions = questionsOf(run)
     const chat = chatOf(id)
     const planned = held.plannedTasks(id)
     return {
-      ...asShown(run, held),
-      ...(questions > 0 && { status: 'waiting', waits: waits + questions }),
+      ...run,
+      status: stateOf(run),
+      ...(questions > 0 && { waits: waits + questions }),
       name: nameOf(run),
       ...(chat !== undefined && { chat: { id: chat.id, message: chat.message } }),
       ...(planned !== undefined && { planned }),
       ...((await isForeign(join(runs, id))) && { foreign: true }),
     }
-  }
-
-  function stateOf({ id, status }: Pick<RunSummary, 'id' | 'status'>): ShownStatus {
-    if (held.isQueued(id)) return 'queued'
-    return isActive(status) && held.questions(id).length > 0 ? 'waiting' : status
   }
 
   return {

@@ -1,6 +1,5 @@
 import { systemClock } from '../../base/clock.ts'
 import { BatonError } from '../../base/error.ts'
-import { summaryIn } from '../../journal/index-file.ts'
 import { createActiveRuns } from '../http/active-runs.ts'
 import { createRunActions } from '../http/change-runs.ts'
 import { readRun } from '../http/read-runs.ts'
@@ -62,8 +61,7 @@ export async function startOnce(place: ServingPlace, { name, onStart, signal }: 
     onStart(run)
     await triggers.over(name)
     signal.throwIfAborted()
-    const folder = folderOf(served, run)
-    return summaryIn(folder) ?? (await readRun(folder))
+    return await readRun(folderOf(served, run))
 
     async function lateStart(): Promise<string> {
       if (fired.kind === 'queued') {

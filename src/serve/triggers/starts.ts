@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
+import { messageOf } from '../../base/error.ts'
 import type { Trigger } from '../../config/triggers.ts'
 import { problemOf, Refusal } from '../refusal.ts'
 import type { TriggerEvent, TriggerMemory } from './memory.ts'
@@ -6,7 +7,7 @@ import type { TriggerEvent, TriggerMemory } from './memory.ts'
 /** What came of an event. */
 export type Fired =
   | { readonly kind: 'started'; readonly run: string }
-  /** It starts when the run in progress has ended, or the server takes another. */
+  /** It starts when the run in progress has ended, the server takes another one, or the next server follows the trigger. */
   | { readonly kind: 'queued' }
   | { readonly kind: 'skipped' | 'failed'; readonly message: string }
 
@@ -27,6 +28,7 @@ export interface StartsOptions {
 
 /** Starts the runs of triggers, by default one at a time of each. */
 export interface Starts {
+  /** Never rejects. */
   readonly fire: (trigger: Trigger, event: TriggerEvent) => Promise<Fired>
   /** Starts what an earlier server has left, or drops what belongs to no trigger any more. */
   readonly takeLeft: (triggers: readonly Trigger[]) => void
@@ -136,8 +138,8 @@ export function createStarts({ begin, isRunning, isQueued, memory, clock, signal
             queued.taken()
             resolve(fired)
           },
-          // only the end of the server interrupts it: what has not started yet waits for the next one
-          () => () => resolve(stopping),
+          // only the end of the server interrupts it: what was sent and has not started yet waits for the next one
+          () => () => resolve(queued.event.payload === undefined ? stopping : { kind: 'queued' }),
         )
         .then((say) => {
           line.working -= 1
@@ -160,28 +162,33 @@ export function createStarts({ begin, isRunning, isQueued, memory, clock, signal
     return { event, ...memory.wait({ trigger: trigger.name, event }) }
   }
 
+  async function accept(trigger: Trigger, event: TriggerEvent): Promise<Fired> {
+    const { name, overlap } = trigger
+    const { working, queue, runs } = lineOf(name)
+    if (signal.aborted) return stopping
+    if (working === 0 || overlap === 'allow') {
+      // what was sent is not lost if the server ends before it has started
+      return start(trigger, event.payload === undefined ? { event, taken: () => undefined } : kept(trigger, event))
+    }
+    const [run] = runs
+    if (overlap === 'skip')
+      return ended(trigger, event, {
+        kind: 'skipped',
+        message: run === undefined ? 'another start is in progress' : inProgress(run),
+      })
+    // a run reads the files when it starts, so that one more run sees all changes
+    if (event.cause === 'files' && queue.some((one) => one.event.cause === 'files')) return { kind: 'queued' }
+    if (queue.length >= mostWaiting)
+      return ended(trigger, event, { kind: 'skipped', message: `${mostWaiting} others are waiting already` })
+    queue.push(kept(trigger, event))
+    return { kind: 'queued' }
+  }
+
   return {
-    async fire(trigger, event) {
-      const { name, overlap } = trigger
-      const { working, queue, runs } = lineOf(name)
-      if (signal.aborted) return stopping
-      if (working === 0 || overlap === 'allow') {
-        // what was sent is not lost if the server ends before it has started
-        return start(trigger, event.payload === undefined ? { event, taken: () => undefined } : kept(trigger, event))
-      }
-      const [run] = runs
-      if (overlap === 'skip')
-        return ended(trigger, event, {
-          kind: 'skipped',
-          message: run === undefined ? 'another start is in progress' : inProgress(run),
-        })
-      // a run reads the files when it starts, so that one more run sees all changes
-      if (event.cause === 'files' && queue.some((one) => one.event.cause === 'files')) return { kind: 'queued' }
-      if (queue.length >= mostWaiting)
-        return ended(trigger, event, { kind: 'skipped', message: `${mostWaiting} others are waiting already` })
-      queue.push(kept(trigger, event))
-      return { kind: 'queued' }
-    },
+    fire: (trigger, event) =>
+      accept(trigger, event).catch((error: unknown) =>
+        ended(trigger, event, { kind: 'failed', message: `it cannot be kept: ${messageOf(error)}` }),
+      ),
     takeLeft(triggers) {
       for (const { trigger: name, event, taken } of memory.left()) {
         const trigger = triggers.find((one) => one.name === name && one.enabled && one.problems.length === 0)

@@ -114,11 +114,19 @@ export async function openTriggers(options: TriggersOptions): Promise<Triggers> 
     void takeOver()
   }
 
+  /** Tries until it follows them. Never rejects. */
   async function takeOver(): Promise<void> {
+    let told = ''
     while (other !== undefined) {
       await clock.sleep(lookMs, signal).catch(() => undefined)
       if (signal.aborted) return
-      await tryToFollow()
+      try {
+        await tryToFollow()
+      } catch (error) {
+        const message = `the triggers of this workspace cannot be followed: ${messageOf(error)}`
+        if (message !== told) onProblem(message)
+        told = message
+      }
     }
   }
 

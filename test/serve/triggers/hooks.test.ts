@@ -1,10 +1,12 @@
 import { createHmac } from 'node:crypto'
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
 import { systemClock } from '../../../src/base/clock.ts'
+import { triggersFolder } from '../../../src/journal/run-id.ts'
 import { openServedWorkspace } from '../../../src/serve/http/served-workspace.ts'
+import { fakeClock } from '../../helpers/fake-clock.ts'
 import { type HttpServed, type ServedOptions, secret, serveTree } from '../../helpers/http-served.ts'
 
 const hookSecret = 'the secret of a hook, 0123456789'
@@ -286,6 +288,24 @@ describe('webhooks', () => {
     expect((await send(first)).status).toBe(202)
     await first.serving.close()
     await vi.waitFor(async () => expect((await send(second, { body: '"second"' })).status).toBe(202), 10_000)
+  })
+
+  it('are taken over by a second server although it could not write its claim before', async () => {
+    const first = await serve()
+    const problems: string[] = []
+    const second = await serve({ place: first, onProblem: (problem) => problems.push(problem), clock: fakeClock() })
+    const folder = triggersFolder({ env: { BATON_HOME: first.home }, home: first.home }, first.folder)
+    renameSync(folder, `${folder}.aside`)
+    await vi.waitFor(() => expect(problems).toHaveLength(2), 10_000)
+    expect(problems[1]).toMatch(/^the triggers of this workspace cannot be followed: ENOENT/)
+    renameSync(`${folder}.aside`, folder)
+    await first.serving.close()
+    await vi.waitFor(
+      async () =>
+        expect((await second.get('/api/triggers')).body).toMatchObject({ triggers: [{ state: 'ready' }, {}, {}, {}] }),
+      10_000,
+    )
+    expect(problems).toHaveLength(2)
   })
 
   it('keep what was sent in files that nobody else can read', async () => {

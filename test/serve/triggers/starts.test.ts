@@ -1,5 +1,8 @@
+import { mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Trigger } from '../../../src/config/triggers.ts'
+import { triggersFolder } from '../../../src/journal/run-id.ts'
 import { openTriggerMemory, type TriggerEvent } from '../../../src/serve/triggers/memory.ts'
 import { createStarts } from '../../../src/serve/triggers/starts.ts'
 import { Refusal } from '../../../src/serve/refusal.ts'
@@ -35,6 +38,7 @@ function world(overlap: Trigger['overlap'] = 'skip') {
   const trigger = { name: 'x', overlap, enabled: true, problems: [] } as unknown as Trigger
   return {
     starts,
+    home,
     memory,
     running,
     queued,
@@ -97,6 +101,32 @@ describe('starts of a trigger', () => {
     queued.delete('run-1')
     await expect.poll(() => memory.left()).toEqual([])
     stop.abort()
+  })
+
+  it('that the end of the server interrupts wait for the next one if something was sent', async () => {
+    const interrupted = (payload?: string) => {
+      const { fire, errors, stop, memory } = world()
+      errors.push(new Refusal(503, 'the server is stopping'))
+      const fired = fire(payload)
+      stop.abort()
+      return { fired, memory }
+    }
+    const sent = interrupted('sent')
+    expect(await sent.fired).toEqual({ kind: 'queued' })
+    expect(sent.memory.left().map((one) => one.event.payload)).toEqual(['sent'])
+    const other = interrupted()
+    expect(await other.fired).toEqual({ kind: 'failed', message: 'the server is stopping' })
+    expect(other.memory.left()).toEqual([])
+  })
+
+  it('that cannot be kept fail, and the next one is tried', async () => {
+    const { fire, home, memory } = world()
+    const waiting = join(triggersFolder({ env: { BATON_HOME: home }, home }, home), 'waiting')
+    rmSync(waiting, { recursive: true })
+    expect(await fire('sent')).toEqual({ kind: 'failed', message: expect.stringMatching(/^it cannot be kept: ENOENT/) })
+    expect(memory.of('x')).toMatchObject({ last: { outcome: 'failed' } })
+    mkdirSync(waiting)
+    expect(await fire('sent')).toEqual({ kind: 'started', run: 'run-1' })
   })
 
   it('that fail say why, and the next one is tried', async () => {
