@@ -2,6 +2,7 @@ import type { VNode } from 'preact'
 import { useMemo, useRef, useState } from 'preact/hooks'
 import { harmlessLines, harmlessName } from '../../base/terminal-text.ts'
 import { readDiff } from '../../event/hunks.ts'
+import { subjectOf } from '../data/format.ts'
 import { decide } from '../live/api.ts'
 import type { ApprovalView } from '../live/wire.ts'
 import { ConfirmButton } from './confirm-button.tsx'
@@ -128,7 +129,7 @@ function ApprovalCard({ run, approval, isReadOnly, onDecided, inTurn }: Approval
             {review.number} of {review.count}{' '}
           </span>
         )}
-        <span class="tag">{harmlessName(tool)}</span> {harmlessName(aboutText(input))}
+        <span class="tag">{harmlessName(tool)}</span> {subjectOf(input)}
       </h2>
       <p class="about">
         requested by <code>{harmlessName(place)}</code>
@@ -223,13 +224,4 @@ function ApprovalCard({ run, approval, isReadOnly, onDecided, inTurn }: Approval
 function toggled(rejected: ReadonlyMap<number, string>, hunk: number): ReadonlyMap<number, string> {
   const others = [...rejected].filter(([number]) => number !== hunk)
   return new Map(rejected.has(hunk) ? others : [...others, [hunk, '']])
-}
-
-/** The command, path or URL in an input, or its first text. */
-function aboutText(input: ApprovalView['input']): string {
-  if (typeof input === 'string') return input
-  if (typeof input !== 'object' || input === null) return ''
-  const named = Object.entries(input).filter(([name]) => ['command', 'path', 'url'].includes(name))
-  const first = [...named.map(([, value]) => value), ...Object.values(input)].find((value) => typeof value === 'string')
-  return typeof first === 'string' ? first.slice(0, 200) : ''
 }
