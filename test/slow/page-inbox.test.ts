@@ -137,6 +137,7 @@ it.skipIf(!hasChromium)(
     const asked = { input: 'Change it', file: 'review.md' }
     const { conversationId } = (await served.post('/prompt', asked)).body
     await view.goto(`${served.serving.url}/#/conversations/${String(conversationId)}`)
+    await view.getByText('requested by the main agent').first().waitFor()
     await view.getByLabel('hunk 1 of 2, line 2').uncheck()
     await view.getByLabel('Remark about hunk 1 (optional)').fill('Not this one.')
     await view.getByRole('button', { name: 'Approve 1 of 2 hunks' }).click()
