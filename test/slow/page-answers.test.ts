@@ -95,6 +95,10 @@ it.skipIf(!hasChromium)(
     await steps.locator('summary').first().click()
     await steps.getByText('one').first().waitFor()
     await message.getByText(/^3 calls, \d+ tokens/).waitFor()
+    const close = view.getByRole('button', { name: 'Close conversation' })
+    await close.click()
+    await view.getByText(/^Closed\. .* baton chat --resume /).waitFor()
+    await close.waitFor({ state: 'detached' })
     expect(problems).toEqual([])
   },
 )

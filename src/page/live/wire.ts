@@ -218,6 +218,8 @@ export interface ConversationMessage extends RunSteps {
 
 export interface ConversationText {
   readonly id: string
+  /** It has a process in the server, so that no other can continue it. */
+  readonly open: boolean
   readonly messages: readonly ConversationMessage[]
 }
 

@@ -426,6 +426,7 @@ export const conversationList = z.object({
 })
 export const conversation = z.object({
   id: text,
+  open: z.boolean().describe('It has a process in this server, so that no other can continue it.'),
   messages: z.array(
     z.object({
       kind: z.enum(['message', 'summary', 'background']),
