@@ -67,7 +67,7 @@ function openElsewhere(chat: string, owner: ChatOwner): BatonError {
 
 function wayOut(chat: string, { what }: ChatOwner): string {
   if (what === 'baton chat') return '/exit'
-  return `POST /api/conversations/${chat}/close, or wait ten minutes after its last answer`
+  return `"Close conversation" on its page, POST /api/conversations/${chat}/close, or ten minutes without a message`
 }
 
 /** `process 71 (baton chat in /project, since 2026-11-28T17:40:12.000Z)`. */

@@ -15,9 +15,10 @@ import {
 } from '../event/permission.ts'
 import { type Hunk, hunkText, readDiff } from '../event/hunks.ts'
 import { hunkNumbers, hunksOf, partDecision } from '../event/review.ts'
-import { openerOf, placeText } from '../event/place.ts'
+import { placeText } from '../event/place.ts'
+import { askerText } from '../event/sub-agents.ts'
 import { waitingForApproval } from '../journal/approvals.ts'
-import { askerText, callLines, callQuestion, grantText } from '../render/approval.ts'
+import { callLines, callQuestion, grantText } from '../render/approval.ts'
 import { createPaint, type Paint } from '../render/style.ts'
 import { type OfferedRange, offeredRanges } from '../load/grant-ranges.ts'
 import type { ApproverIo } from './approver.ts'
@@ -107,7 +108,7 @@ async function askAboutTool(
   const hunks = hunkNumbers(action)
   const call = actionView(action)
   const shown = (path: string): string => displayPath(io.cwd, path)
-  const who = askerText(placeText(openerOf(at)))
+  const who = askerText(placeText(at))
   const { lines, isCut, hides } = callLines(call, paint, shortExtent)
   let isHidden = hides
   const asker = who === '' ? '' : `${paint('dim', `${who}:`)} `

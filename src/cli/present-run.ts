@@ -203,7 +203,7 @@ const limitFlags: { readonly [limit: string]: string } = {
 
 /** What was repeated, and who did it. */
 async function repeatedText(repeated: RunReport['repeated']): Promise<string> {
-  const { askerText } = await import('../render/approval.ts')
+  const { askerText } = await import('../event/sub-agents.ts')
   const texts = repeated.map(({ kind, place }) => {
     const who = askerText(place)
     return `${repeatedKinds[kind] ?? kind}${who === '' ? '' : ` of ${who}`}`

@@ -1,10 +1,11 @@
 import { sha256 } from '../base/hash.ts'
 import type { JsonObject } from '../base/json.ts'
+import { harmlessName } from '../base/terminal-text.ts'
 import type { AgentSession, ModelResult, PromptAgent } from './agent.ts'
 import type { FileChange } from './event.ts'
 import type { Inbox } from './inbox.ts'
 import type { Message } from './message.ts'
-import { conversationPlace, originOf, parsePlace, part, type Place, placeText } from './place.ts'
+import { conversationPlace, originOf, originText, parsePlace, part, type Place, placeText } from './place.ts'
 
 /** The tool with which a model delegates work to an agent. */
 export const taskTool = 'task'
@@ -34,6 +35,24 @@ export function agentOf(place: string): string | undefined {
     return step.kind === 'agent' && tool?.kind === 'tool' && spawnTools.has(tool.name) ? step.name : undefined
   })
   return names.findLast((name) => name !== undefined)
+}
+
+/**
+ * Who works at a place (as text), in plain words: an agent by its name, a step or member by its own, a task by its number if it
+ * is not the first; empty for the main agent.
+ */
+export function askerText(place: string): string {
+  const agent = agentOf(place)
+  if (agent !== undefined) return harmlessName(agent)
+  const path = originText(place)
+  const [, task] = /^(?:\w+\/\d+\/)*?(?:main\/)?task\/(\d+)(?=\/|$)/.exec(path) ?? []
+  const [, kind, name] = /^.*\/(step|member)\/([^/#]+)/.exec(path) ?? []
+  const [, script] = /^.*(?:^|\/)(?:pre|pre_task|post_task|post)\/\d+:([^/#]+)/.exec(path) ?? []
+  return [
+    ...(task === undefined || task === '0' ? [] : [`task ${Number(task) + 1}`]),
+    ...(name === undefined ? [] : [`${kind} ${harmlessName(name)}`]),
+    ...(script === undefined ? [] : [harmlessName(script)]),
+  ].join(', ')
 }
 
 const started = String.raw`/tool/\d+:(?:${[taskTool, ...spawnTools].join('|')})/agent/[^/#]+`

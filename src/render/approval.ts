@@ -168,23 +168,6 @@ export function callQuestion(
   }
 }
 
-/**
- * Who works at a place, in plain words: an agent by its name, a step or member by its own, a task by its number if it
- * is not the first; empty for the main agent.
- */
-export function askerText(place: string): string {
-  const agent = agentOf(place)
-  if (agent !== undefined) return harmlessName(agent)
-  const [, task] = /^(?:\w+\/\d+\/)*?(?:main\/)?task\/(\d+)(?=\/|$)/.exec(place) ?? []
-  const [, kind, name] = /^.*\/(step|member)\/([^/#]+)/.exec(place) ?? []
-  const [, script] = /^.*(?:^|\/)(?:pre|pre_task|post_task|post)\/\d+:([^/#]+)/.exec(place) ?? []
-  return [
-    ...(task === undefined || task === '0' ? [] : [`task ${Number(task) + 1}`]),
-    ...(name === undefined ? [] : [`${kind} ${harmlessName(name)}`]),
-    ...(script === undefined ? [] : [harmlessName(script)]),
-  ].join(', ')
-}
-
 function inFolder(folder: string): string {
   return folder === '.' ? 'in the folder of the workspace' : `in the folder ${harmlessName(folder)}`
 }

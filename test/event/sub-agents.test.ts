@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { agentOf, isOfTeam, startedAgentAround, startedAgentAt } from '../../src/event/sub-agents.ts'
+import { agentOf, askerText, isOfTeam, startedAgentAround, startedAgentAt } from '../../src/event/sub-agents.ts'
 
 it('names the innermost sub-agent that a place belongs to', () => {
   const own = 'task/0/agent/ask+turn+0+tool+0:task+agent+reader+ask/turn/1/tool/0:bash'
@@ -7,6 +7,19 @@ it('names the innermost sub-agent that a place belongs to', () => {
   expect(agentOf('task/0/ask/turn/0/tool/0:task/agent/reader')).toBe(agentOf(own))
   expect(agentOf('task/0/agent/ask/turn/1/tool/0:task')).toBeUndefined()
   expect(agentOf('pre/0:reader.aip')).toBeUndefined()
+})
+
+it('says in plain words who works at a place', () => {
+  const words = {
+    'task/0/agent/ask/turn/1/tool/0:bash': '',
+    'task/2/agent/ask/turn/1/tool/0:bash': 'task 3',
+    'task/1/step/review/agent/ask/turn/0#1': 'task 2, step review',
+    'task/0/member/critic': 'member critic',
+    'agent/pre+0:check.lua+data/turn/0/tool/0:bash': 'check.lua',
+    'task/1/agent/pre_task+0:check.lua+data/turn/0': 'task 2, check.lua',
+  }
+  expect(Object.fromEntries(Object.keys(words).map((place) => [place, askerText(place)]))).toEqual(words)
+  expect(askerText('task/0/ask/turn/0/tool/0:task/agent/reader')).toMatch(/^reader a[0-9a-f]{8}$/)
 })
 
 it('finds the agent that a model started at a place, around it, and for a team', () => {

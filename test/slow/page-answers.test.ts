@@ -95,6 +95,10 @@ it.skipIf(!hasChromium)(
     await steps.locator('summary').first().click()
     await steps.getByText('one').first().waitFor()
     await message.getByText(/^3 calls, \d+ tokens/).waitFor()
+    const close = view.getByRole('button', { name: 'Close conversation' })
+    await close.click()
+    await view.getByText(/^Closed\. .* baton chat --resume /).waitFor()
+    await close.waitFor({ state: 'detached' })
     expect(problems).toEqual([])
   },
 )
@@ -143,6 +147,12 @@ it.skipIf(!hasChromium)(
     await view.getByText(`${count / 100} shown`).waitFor()
     await view.getByRole('tab', { name: 'Waterfall' }).click()
     await view.getByText(`${count} rows`).waitFor()
+    // the selected row stays among those that are left
+    await view.getByRole('combobox', { name: 'Rows' }).selectOption('All parts')
+    await view.getByText(`${2 * count} rows`).waitFor()
+    await view.getByRole('grid').press('End')
+    await view.getByRole('combobox', { name: 'State' }).selectOption('Done')
+    await view.locator('.grid-row.active').waitFor()
     expect(await nodes()).toBeLessThan(1_000)
     expect(problems).toEqual([])
   },

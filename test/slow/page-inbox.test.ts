@@ -137,6 +137,7 @@ it.skipIf(!hasChromium)(
     const asked = { input: 'Change it', file: 'review.md' }
     const { conversationId } = (await served.post('/prompt', asked)).body
     await view.goto(`${served.serving.url}/#/conversations/${String(conversationId)}`)
+    await view.getByText('requested by the main agent').first().waitFor()
     await view.getByLabel('hunk 1 of 2, line 2').uncheck()
     await view.getByLabel('Remark about hunk 1 (optional)').fill('Not this one.')
     await view.getByRole('button', { name: 'Approve 1 of 2 hunks' }).click()
@@ -147,6 +148,14 @@ it.skipIf(!hasChromium)(
       .click()
     await view.getByText('As you like.').waitFor()
     expect(readFileSync(join(served.folder, 'long.txt'), 'utf8')).toBe(long.replace('line 28\n', '28\n'))
+
+    // a question of a server comes to a page that is open
+    const begun = (await served.post('/prompt', { input: 'Ask', file: 'who.md' })).body
+    await view.goto(`${served.serving.url}/#/conversations/${String(begun['conversationId'])}`)
+    const question = view.getByRole('article', { name: 'Question 1 of test' })
+    await question.getByRole('textbox', { name: 'name' }).fill('Ada')
+    await question.getByRole('button', { name: 'Send' }).click()
+    await question.waitFor({ state: 'detached' })
     await view.goto(`${served.serving.url}/#/`)
     await view.getByRole('row').filter({ hasText: 'Change it' }).filter({ hasText: 'chat' }).waitFor()
     expect(problems).toEqual([])

@@ -1,3 +1,6 @@
+import { harmlessName } from '../../base/terminal-text.ts'
+import type { RunSummary } from '../live/wire.ts'
+
 /** A duration in its two largest units: `250 ms`, `1.5 s`, `45 s`, `1 m 30 s`, `2 h 5 m`. */
 export function durationText(ms: number): string {
   if (ms < 999.5) return `${Math.round(ms)} ms`
@@ -28,6 +31,30 @@ export function countText(count: number): string {
 export function numberOf(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
+
+/** How tasks ended: `3 done, 1 failed`. */
+export function tasksText({ done, failed, skipped }: RunSummary['tasks']): string {
+  return [
+    `${done} done`,
+    ...(failed > 0 ? [`${failed} failed`] : []),
+    ...(skipped > 0 ? [`${skipped} skipped`] : []),
+  ].join(', ')
+}
+
+/** Arguments that tell what a call is about, best first: what decides what it does, whatever order a model gives them. */
+const telling = ['command', 'path', 'file_path', 'url', 'pattern', 'query', 'name']
+
+/** What a call is about: the first line of its most telling argument. */
+export function subjectOf(input: unknown): string {
+  const named = new Map(typeof input === 'object' && input !== null ? Object.entries(input) : [['', input]])
+  const all = [...telling.map((name) => named.get(name)), ...named.values()]
+  const text = all.find((value): value is string => typeof value === 'string' && value !== '') ?? ''
+  const [first = '', ...others] = text.trim().split('\n')
+  const line = first.slice(0, mostOfSubject)
+  return harmlessName(others.length > 0 || line !== first ? `${line} …` : line)
+}
+
+const mostOfSubject = 200
 
 /** A timestamp for lists: `today 12:30:05`, `11-28 12:30`, or the day in another year. */
 export function whenText(iso: string, now: Date = new Date()): string {

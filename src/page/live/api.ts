@@ -138,6 +138,11 @@ export async function fetchConversation(id: string): Promise<ConversationText> {
   return get(`/api/conversations/${encodeURIComponent(id)}`)
 }
 
+/** Ends the process of a conversation in the server. */
+export async function closeConversation(id: string): Promise<void> {
+  await post(`/api/conversations/${encodeURIComponent(id)}/close`, {})
+}
+
 /** Sends a message to a conversation, or starts a new one. */
 export async function sendPrompt(asked: {
   readonly input: string

@@ -6,6 +6,8 @@ import { createRowStore } from '../data/row-store.ts'
 import { createRowTree, type RowTree } from '../data/row-tree.ts'
 import { errorText, fetchRun } from './api.ts'
 import { listen, type StreamState } from './listen.ts'
+import { useInbox } from './use-inbox.ts'
+import { useChange } from './use-loaded.ts'
 import type { Delta, RunDetail, RunSummary, SentRows, ShownRun } from './wire.ts'
 
 export interface LiveRun {
@@ -117,6 +119,10 @@ export function useRun(id: string): LiveRun {
     }
   }, [id, reload, session])
   const follow = useCallback(() => setSession((before) => before + 1), [])
+
+  // questions of servers are in no row
+  const { items } = useInbox()
+  useChange(items.find(({ run }) => run.id === id)?.questions ?? 0, () => void reload())
 
   const { store, tree, live } = state
   return {

@@ -41,11 +41,18 @@ export interface SentInbox {
   readonly items: readonly InboxItem[]
 }
 
+/** A call that waits for approval. */
+export interface AskedApproval extends ApprovalView {
+  /** Who asks, in plain words; empty: the main agent. */
+  readonly asker: string
+}
+
 /** A question of an MCP server. The texts are the server's. */
 export type ServerQuestion = {
   readonly id: string
   readonly server: string
-  readonly agent: string
+  /** Who asks, in plain words; empty: the main agent. */
+  readonly asker: string
   readonly message: string
 } & ({ readonly kind: 'form'; readonly schema: JsonObject } | { readonly kind: 'url'; readonly url: string })
 
@@ -88,7 +95,7 @@ export interface RunDetail {
   readonly canResume: boolean
   /** The run is active in the server's process; only then can it be cancelled. */
   readonly owned: boolean
-  readonly approvals: readonly ApprovalView[]
+  readonly approvals: readonly AskedApproval[]
   readonly questions: readonly ServerQuestion[]
   /** Calls whose outcome only a person can state. */
   readonly uncertain: readonly PendingView[]
@@ -211,6 +218,8 @@ export interface ConversationMessage extends RunSteps {
 
 export interface ConversationText {
   readonly id: string
+  /** It has a process in the server, so that no other can continue it. */
+  readonly open: boolean
   readonly messages: readonly ConversationMessage[]
 }
 

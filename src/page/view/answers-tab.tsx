@@ -140,7 +140,7 @@ function TaskList({ tasks, version, now, onPlace }: TaskListProps): VNode {
           className="tasks"
           count={shown.length}
           rowHeight={30}
-          active={Math.min(active, shown.length - 1)}
+          active={active}
           onActive={setActive}
           onOpen={(index) => onPlace(shown[index]?.place ?? '')}
           renderRow={(index): GridRow => {

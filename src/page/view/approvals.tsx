@@ -2,8 +2,9 @@ import type { VNode } from 'preact'
 import { useMemo, useRef, useState } from 'preact/hooks'
 import { harmlessLines, harmlessName } from '../../base/terminal-text.ts'
 import { readDiff } from '../../event/hunks.ts'
+import { subjectOf } from '../data/format.ts'
 import { decide } from '../live/api.ts'
-import type { ApprovalView } from '../live/wire.ts'
+import type { AskedApproval } from '../live/wire.ts'
 import { ConfirmButton } from './confirm-button.tsx'
 import { DiffTable } from './diff-table.tsx'
 import { LongText } from './long-text.tsx'
@@ -12,7 +13,7 @@ import { useNotice } from './notice.tsx'
 
 interface ApprovalsProps {
   readonly run: string
-  readonly approvals: readonly ApprovalView[]
+  readonly approvals: readonly AskedApproval[]
   /** They are answered elsewhere, or not at all. */
   readonly isReadOnly: boolean
   /** Called after each decision with the number of calls that the run still waits for. */
@@ -83,7 +84,7 @@ export function Approvals({ run, approvals, isReadOnly, onDecided }: ApprovalsPr
 
 interface ApprovalCardProps {
   readonly run: string
-  readonly approval: ApprovalView
+  readonly approval: AskedApproval
   readonly isReadOnly: boolean
   readonly onDecided: (left: number) => void
   /** Runs work after what was started before. */
@@ -92,7 +93,7 @@ interface ApprovalCardProps {
 
 /** A call that waits for approval, with buttons to approve or reject it. */
 function ApprovalCard({ run, approval, isReadOnly, onDecided, inTurn }: ApprovalCardProps): VNode {
-  const { id, tool, input, diff, place, until, target, folder, commands = [], runs = [], unread } = approval
+  const { id, tool, input, diff, place, asker, until, target, folder, commands = [], runs = [], unread } = approval
   const { review, hunks: count = 0 } = approval
   const { head, hunks } = useMemo(() => (count === 0 ? { head: [], hunks: [] } : readDiff(diff ?? '')), [diff, count])
   const [rejected, setRejected] = useState<ReadonlyMap<number, string>>(new Map())
@@ -128,10 +129,10 @@ function ApprovalCard({ run, approval, isReadOnly, onDecided, inTurn }: Approval
             {review.number} of {review.count}{' '}
           </span>
         )}
-        <span class="tag">{harmlessName(tool)}</span> {harmlessName(aboutText(input))}
+        <span class="tag">{harmlessName(tool)}</span> {subjectOf(input)}
       </h2>
       <p class="about">
-        requested by <code>{harmlessName(place)}</code>
+        requested by <span title={harmlessName(place)}>{asker === '' ? 'the main agent' : asker}</span>
         {folder !== undefined && folder !== '.' && (
           <>
             , in the folder <code>{harmlessName(folder)}</code>
@@ -223,13 +224,4 @@ function ApprovalCard({ run, approval, isReadOnly, onDecided, inTurn }: Approval
 function toggled(rejected: ReadonlyMap<number, string>, hunk: number): ReadonlyMap<number, string> {
   const others = [...rejected].filter(([number]) => number !== hunk)
   return new Map(rejected.has(hunk) ? others : [...others, [hunk, '']])
-}
-
-/** The command, path or URL in an input, or its first text. */
-function aboutText(input: ApprovalView['input']): string {
-  if (typeof input === 'string') return input
-  if (typeof input !== 'object' || input === null) return ''
-  const named = Object.entries(input).filter(([name]) => ['command', 'path', 'url'].includes(name))
-  const first = [...named.map(([, value]) => value), ...Object.values(input)].find((value) => typeof value === 'string')
-  return typeof first === 'string' ? first.slice(0, 200) : ''
 }

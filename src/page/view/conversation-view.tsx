@@ -3,7 +3,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { isActive } from '../../journal/summary.ts'
 import { isModelCall, type Row } from '../data/row.ts'
 import { costText, countText, durationText, numberOf, whenText } from '../data/format.ts'
-import { fetchChanges, fetchConversation, sendPrompt } from '../live/api.ts'
+import { closeConversation, fetchChanges, fetchConversation, sendPrompt } from '../live/api.ts'
 import { useLoaded } from '../live/use-loaded.ts'
 import { useRun } from '../live/use-run.ts'
 import type { ConversationMessage, RunDetail, RunSummary } from '../live/wire.ts'
@@ -27,7 +27,7 @@ interface ConversationViewProps {
 export function ConversationView({ id, go }: ConversationViewProps): VNode {
   const [loaded, again] = useLoaded(id, () => fetchConversation(id))
   const [isSending, setSending] = useState(false)
-  const { complain } = useNotice()
+  const { say, complain } = useNotice()
   const content = useRef<HTMLDivElement>(null)
   const messages = loaded.kind === 'here' ? loaded.value.messages : []
   const isAnswering = messages.some(({ kind, run }) => kind !== 'background' && isActive(run.status))
@@ -44,6 +44,12 @@ export function ConversationView({ id, go }: ConversationViewProps): VNode {
     setSending(false)
   }
 
+  const close = (): void =>
+    void closeConversation(id).then(() => {
+      say(`Closed. To continue it in a terminal: baton chat --resume ${id}`)
+      again()
+    }, complain)
+
   return (
     <section class="view scroll" aria-label={`Conversation ${id}`}>
       <div ref={content}>
@@ -58,6 +64,15 @@ export function ConversationView({ id, go }: ConversationViewProps): VNode {
           </button>
           <h1>Conversation</h1>
           <code>{id}</code>
+          {loaded.kind === 'here' && loaded.value.open && !isAnswering && (
+            <button
+              type="button"
+              title="Ends its MCP servers and background commands, so that a terminal can continue it"
+              onClick={close}
+            >
+              Close conversation
+            </button>
+          )}
         </div>
         <Loading loaded={loaded}>
           {() => (

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact'
 import { isActive } from '../../journal/summary.ts'
-import { costText, countText, durationText, numberOf, splitPath, whenText } from '../data/format.ts'
+import { costText, countText, durationText, numberOf, splitPath, tasksText, whenText } from '../data/format.ts'
 import { cancelRun, resumeRun, undoRun } from '../live/api.ts'
 import type { BegunRun, RunDetail } from '../live/wire.ts'
 import { hashOf, type Route } from '../route.ts'
@@ -29,6 +29,7 @@ export function RunHeader({ detail, now, reload, follow, go }: RunHeaderProps): 
   const { folder, name } = splitPath(run.name ?? run.file)
   const page = pageOf(detail)
   const goesOn = isActive(run.status)
+  const { done, failed, skipped } = run.tasks
 
   const act = (what: string, begun: Promise<BegunRun>, then: (id: string) => void): void => {
     begun.then(({ id }) => {
@@ -98,7 +99,7 @@ export function RunHeader({ detail, now, reload, follow, go }: RunHeaderProps): 
           </time>
         </Fact>
         <Fact name="Model">{run.models.length === 0 ? '–' : run.models.join(', ')}</Fact>
-        <Fact name="Tasks">{tasksText(detail)}</Fact>
+        <Fact name="Tasks">{done + failed + skipped === 0 ? numberOf(0, 'task') : tasksText(run.tasks)}</Fact>
         <Fact name="Run">
           <code>{run.id}</code>
         </Fact>
@@ -120,15 +121,6 @@ function Fact({ name, children }: { readonly name: string; readonly children: VN
       <dd>{children}</dd>
     </div>
   )
-}
-
-function tasksText({ run: { tasks } }: RunDetail): string {
-  const parts = [
-    `${tasks.done} done`,
-    ...(tasks.failed > 0 ? [`${tasks.failed} failed`] : []),
-    ...(tasks.skipped > 0 ? [`${tasks.skipped} skipped`] : []),
-  ]
-  return tasks.done + tasks.failed + tasks.skipped === 0 ? numberOf(0, 'task') : parts.join(', ')
 }
 
 function placeText({ file, line, column }: NonNullable<RunDetail['run']['error_place']>): string {

@@ -1,7 +1,5 @@
 import type { VNode } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
-import { useInbox } from '../live/use-inbox.ts'
-import { useChange } from '../live/use-loaded.ts'
 import { useRun } from '../live/use-run.ts'
 import type { Route } from '../route.ts'
 import { isActive } from '../../journal/summary.ts'
@@ -29,11 +27,6 @@ export function RunView({ id, tab, go }: RunViewProps): VNode {
   const now = useNow(goesOn)
   const shown = useMemo(() => runTabs.filter(({ isShown }) => isShown === undefined || isShown(rows)), [version])
   const chosen = runTabs.find((one) => one.id === tab) ?? firstTab
-
-  // questions of servers are in no row
-  const { items } = useInbox()
-  const waits = items.find(({ run }) => run.id === id)?.questions ?? 0
-  useChange(waits, live.reload)
 
   if (detail === undefined) {
     return (

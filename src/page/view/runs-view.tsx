@@ -1,7 +1,7 @@
 import type { VNode } from 'preact'
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { isActive, type ShownStatus, shownStatuses } from '../../journal/summary.ts'
-import { costText, countText, durationText, splitPath, whenText } from '../data/format.ts'
+import { costText, countText, durationText, splitPath, tasksText, whenText } from '../data/format.ts'
 import type { ShownRun } from '../live/wire.ts'
 import type { Route } from '../route.ts'
 import { ConnectionBanner } from './connection-banner.tsx'
@@ -39,8 +39,8 @@ export function RunsView({ filter, onFilter, active, onActive, go }: RunsViewPro
     onActive(0)
     onFilter({ ...filter, ...changed })
   }
-  const onKey = (key: string): boolean => {
-    const run = runs[active]
+  const onKey = (key: string, index: number): boolean => {
+    const run = runs[index]
     if ((key !== ' ' && key !== 'c') || run === undefined) return false
     pick(run.id)
     return true
@@ -237,12 +237,7 @@ function TaskBar({ run: { tasks, planned, status } }: { readonly run: ShownRun }
   const over = done + failed + skipped
   const all = isActive(status) ? planned : over
   if ((all ?? over) < 2) return null
-  const words = [
-    `${done} done`,
-    ...(failed > 0 ? [`${failed} failed`] : []),
-    ...(skipped > 0 ? [`${skipped} skipped`] : []),
-  ]
-  const title = `${words.join(', ')}${all === undefined ? '' : ` of ${all}`}`
+  const title = `${tasksText(tasks)}${all === undefined ? '' : ` of ${all}`}`
   const share = (count: number): { readonly width: string } => ({ width: `${(100 * count) / (all ?? over)}%` })
   return (
     <span class="task-bar" title={title}>

@@ -6,7 +6,7 @@ import { fetchSteps } from '../live/api.ts'
 import { useLoaded } from '../live/use-loaded.ts'
 import { LiveText } from './live-text.tsx'
 import { harmlessLines, harmlessName } from '../../base/terminal-text.ts'
-import { numberOf } from '../data/format.ts'
+import { numberOf, subjectOf } from '../data/format.ts'
 import type { RunStep } from '../live/wire.ts'
 import { LongText } from './long-text.tsx'
 import { Markdown } from './markdown.tsx'
@@ -76,15 +76,4 @@ function ToolStep({ step, goesOn }: ToolStepProps): VNode {
       {result !== '' && <LongText text={harmlessLines(result)} />}
     </details>
   )
-}
-
-const telling = ['path', 'file_path', 'command', 'url', 'pattern', 'query', 'name']
-
-/** What a call is about: its most telling argument. */
-function subjectOf(input: unknown): string {
-  if (typeof input !== 'object' || input === null) return typeof input === 'string' ? harmlessName(input) : ''
-  const named = new Map(Object.entries(input))
-  const all = [...telling.map((name) => named.get(name)), ...named.values()]
-  const text = all.find((value): value is string => typeof value === 'string' && value !== '') ?? ''
-  return harmlessName(text.split('\n', 1)[0]?.slice(0, 200) ?? '')
 }

@@ -33,13 +33,13 @@ export function TreeTab({ tree, version, now, onPlace }: TreeTabProps): VNode {
       return { ...before, toggled: after }
     })
   }, [])
-  const onKey = (key: string): boolean => {
-    const line = lines[active]
+  const onKey = (key: string, at: number): boolean => {
+    const line = lines[at]
     if (line === undefined) return false
     if ((key === 'ArrowLeft' && line.shape === 'open') || (key === 'ArrowRight' && line.shape === 'closed'))
       toggle(line)
     else if (key === 'ArrowLeft' && line.depth > 0)
-      setActive(lines.findLastIndex(({ depth }, index) => index < active && depth < line.depth))
+      setActive(lines.findLastIndex(({ depth }, index) => index < at && depth < line.depth))
     else return false
     return true
   }
@@ -62,7 +62,7 @@ export function TreeTab({ tree, version, now, onPlace }: TreeTabProps): VNode {
         className="tree"
         count={lines.length}
         rowHeight={26}
-        active={Math.min(active, lines.length - 1)}
+        active={active}
         onActive={setActive}
         onOpen={(index) => onPlace(lines[index]?.row.place ?? '')}
         onKey={onKey}

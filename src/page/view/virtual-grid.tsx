@@ -10,11 +10,12 @@ export interface VirtualGridProps {
   readonly count: number
   readonly rowHeight: number
   readonly head?: VNode
+  /** The selected row; the last one if there are fewer now. */
   readonly active: number
   readonly onActive: (index: number) => void
   readonly onOpen: (index: number) => void
-  /** @returns whether the key was handled */
-  readonly onKey?: (key: string) => boolean
+  /** A key on the selected row. @returns whether it was handled */
+  readonly onKey?: (key: string, index: number) => boolean
   readonly onShown?: (first: number, end: number) => void
   readonly renderRow: (index: number) => GridRow
   /** Called when the last rows are about to become visible. */
@@ -37,8 +38,9 @@ const nearEnd = 30
 
 /** A long list that renders only the visible rows. The arrow keys move in it; Enter opens a row. */
 export function VirtualGrid(props: VirtualGridProps): VNode {
-  const { label, role, className, count, rowHeight, head, active, onActive, onOpen, onKey, renderRow } = props
+  const { label, role, className, count, rowHeight, head, onActive, onOpen, onKey, renderRow } = props
   const { onNearEnd, onShown, hasFocus = false } = props
+  const active = Math.min(props.active, count - 1)
   const box = useRef<HTMLDivElement>(null)
   const [view, setView] = useState<Viewport>({ top: 0, height: 600 })
   const id = useRef(`grid-${Math.random().toString(36).slice(2)}`).current
@@ -71,8 +73,8 @@ export function VirtualGrid(props: VirtualGridProps): VNode {
     if (next !== undefined) {
       onActive(next)
       box.current?.scrollTo({ top: topFor(next, shownOf(box.current), rowHeight) })
-    } else if (event.key === 'Enter' && active < count) onOpen(active)
-    else if (onKey?.(event.key) !== true) return
+    } else if (event.key === 'Enter' && active >= 0) onOpen(active)
+    else if (onKey?.(event.key, active) !== true) return
     event.preventDefault()
   }
 

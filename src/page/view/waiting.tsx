@@ -95,7 +95,7 @@ interface QuestionProps extends Pick<ServerQuestionsProps, 'run' | 'onAnswered'>
 }
 
 function Question({ run, question, onAnswered }: QuestionProps): VNode {
-  const { id, server, message, agent } = question
+  const { id, server, message, asker } = question
   const fields = useMemo(() => (question.kind === 'form' ? formFields(question.schema) : []), [question])
   const [values, setValues] = useState<ReadonlyMap<string, string>>(new Map())
   const [problems, setProblems] = useState<ReadonlyMap<string, string>>(new Map())
@@ -122,9 +122,7 @@ function Question({ run, question, onAnswered }: QuestionProps): VNode {
       <h2>
         <span class="tag">question</span> The MCP server {harmlessName(server)} asks
       </h2>
-      <p class="about">
-        during a call of <code>{harmlessName(agent)}</code>. The text is the server's.
-      </p>
+      <p class="about">during a call of {asker === '' ? 'the main agent' : asker}. The text is the server's.</p>
       <p class="said">{harmlessLines(message)}</p>
       <form
         onSubmit={(event) => {

@@ -64,7 +64,10 @@ export interface Conversations {
   readonly list: () => Promise<
     readonly { readonly id: string; readonly at: string; readonly messages: number; readonly text: string }[]
   >
-  readonly read: (id: string) => Promise<{ readonly id: string; readonly messages: readonly ConversationMessage[] }>
+  /** `open`: it has a process here, so that no other can continue it. */
+  readonly read: (
+    id: string,
+  ) => Promise<{ readonly id: string; readonly open: boolean; readonly messages: readonly ConversationMessage[] }>
   /** Ends its process, so that others can open it. Returns false if it is not open here. @throws Refusal 409 in a prompt */
   readonly close: (id: string) => boolean
   /** The number of the only call that a prompt waits for. @throws Refusal 409 if there is none, or more than one */
@@ -205,7 +208,7 @@ export function createConversations(
           return [{ ...said, run: asShown(run, held), steps, earlier, files: changed }]
         }),
       )
-      return { id, messages: messages.flat() }
+      return { id, open: open.has(id), messages: messages.flat() }
     },
     async onlyCall(promptId) {
       const [call, ...more] = await approvalsIn(folderOf(served, promptId))

@@ -3,6 +3,7 @@ import { WorkerLimitError, type WorkerLimits, runInWorker } from '../../base/wor
 import { displayPath } from '../../base/files.ts'
 import { safeJson } from '../../base/terminal-text.ts'
 import type { ApprovalView } from '../../event/action-view.ts'
+import { askerText } from '../../event/sub-agents.ts'
 import { type Answer, answersIn, answersOnly } from '../../history/answers.ts'
 import { type PlaceView, readPlace } from '../../history/node-view.ts'
 import { type RunSteps, stepsIn, stepsOnly } from '../../history/run-steps.ts'
@@ -57,14 +58,19 @@ export interface RunList {
   readonly total?: number
 }
 
+/** `asker`: who asks, in plain words; empty: the main agent. */
+interface AskedBy {
+  readonly asker: string
+}
+
 export interface RunDetail {
   readonly run: ShownRun
   readonly canResume: boolean
   /** Whether it runs in this server. */
   readonly owned: boolean
-  readonly approvals: readonly ApprovalView[]
+  readonly approvals: readonly (ApprovalView & AskedBy)[]
   /** Of MCP servers that work on a call. */
-  readonly questions: readonly HeldQuestion[]
+  readonly questions: readonly (HeldQuestion & AskedBy)[]
   /** Calls whose outcome only a person can state before the run is resumed. */
   readonly uncertain: readonly PendingView[]
   /** Whether it has changed files, and the changes were not undone yet. */
@@ -140,7 +146,7 @@ export async function readRunDetail(
     { ...answersOnly, keepsOpen: isOpen },
     (view) => ({
       ...answersIn(view, most),
-      approvals: pendingApprovals(view.open),
+      approvals: pendingApprovals(view.open).map((one) => ({ ...one, asker: askerText(one.place) })),
       // what a process works on is not uncertain yet
       uncertain: isActive(run.status) ? [] : choicesOf(pendingEffects(view.open)),
       again: startAgain(view, served),
@@ -154,7 +160,7 @@ export async function readRunDetail(
     canUndo: isOver && hasChanged && undoneBy(folder) === undefined,
     owned,
     approvals,
-    questions: held.questions(run.id),
+    questions: held.questions(run.id).map((one) => ({ ...one, asker: askerText(one.agent) })),
     uncertain,
     again,
     answers,

@@ -86,6 +86,8 @@ const approval = z
   })
   .meta({ id: 'Approval' })
 
+const asker = text.describe('Who asks, in plain words; empty: the main agent.')
+
 export const problem = z
   .object({
     error: z.object({
@@ -124,13 +126,14 @@ export const runDetail = z.object({
   run,
   canResume: z.boolean(),
   owned: z.boolean().describe('The run is active in this server.'),
-  approvals: z.array(approval).describe('The calls it waits for.'),
+  approvals: z.array(approval.extend({ asker })).describe('The calls it waits for.'),
   questions: z
     .array(
       z.object({
         id: text,
         server: text,
         agent: text,
+        asker,
         kind: z.enum(['form', 'url']),
         message: text,
         schema: z.optional(z.unknown()),
@@ -138,7 +141,7 @@ export const runDetail = z.object({
       }),
     )
     .describe(
-      'Questions of MCP servers, which it waits for. Everything but id, server, agent and kind is of the server.',
+      'Questions of MCP servers, which it waits for. Everything but id, server, agent, asker and kind is of the server.',
     ),
   uncertain: z
     .array(z.looseObject({ id: text, place: text, kind: text, text }))
@@ -423,6 +426,7 @@ export const conversationList = z.object({
 })
 export const conversation = z.object({
   id: text,
+  open: z.boolean().describe('It has a process in this server, so that no other can continue it.'),
   messages: z.array(
     z.object({
       kind: z.enum(['message', 'summary', 'background']),

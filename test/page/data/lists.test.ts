@@ -3,6 +3,7 @@ import type { RunSummary } from '../../../src/journal/summary.ts'
 import { axisValues, usageByAgent, usageOverTime } from '../../../src/page/data/chart-data.ts'
 import type { Row } from '../../../src/page/data/row.ts'
 import { formFields } from '../../../src/page/data/form-fields.ts'
+import { subjectOf } from '../../../src/page/data/format.ts'
 import { createRowStore } from '../../../src/page/data/row-store.ts'
 import { everyRun, queryOf, withOlder, withRun } from '../../../src/page/data/run-list.ts'
 import { rowAfterKey, rowsIn, topFor } from '../../../src/page/data/window.ts'
@@ -18,6 +19,14 @@ const row = (n: number, more: Partial<Row> = {}): Row => ({
   start: n,
   end: n + 1,
   ...more,
+})
+
+it('a call is about what decides what it does, of which the first line is shown', () => {
+  expect(subjectOf({ description: 'Look', path: 'a', command: 'ls' })).toBe('ls')
+  expect(subjectOf({ todos: [], note: 'x' })).toBe('x')
+  expect(subjectOf('echo one\nrm -r .\n')).toBe('echo one …')
+  expect(subjectOf({ command: 'x'.repeat(300) })).toBe(`${'x'.repeat(200)} …`)
+  expect([subjectOf({ todos: [] }), subjectOf(null), subjectOf(1)]).toEqual(['', '', ''])
 })
 
 it('a row that is sent again replaces the older one', () => {

@@ -92,7 +92,7 @@ describe('POST /prompt', () => {
   })
 
   it('has one process for all prompts of a conversation, until the conversation is closed', async () => {
-    const { ask, post } = await world([{ text: 'One.' }, { text: 'Two.' }, { text: 'Three.' }])
+    const { ask, get, post } = await world([{ text: 'One.' }, { text: 'Two.' }, { text: 'Three.' }])
     const before = workersOf(process.pid)
     const own = () => workersOf(process.pid).filter((pid) => !before.includes(pid))
     const { conversationId } = await ask({ input: 'First' })
@@ -100,10 +100,13 @@ describe('POST /prompt', () => {
     expect([worker, more]).toEqual([expect.any(Number), []])
     await ask({ input: 'Second', conversationId })
     expect(own()).toEqual([worker])
+    const isOpen = async () => (await get(`/api/conversations/${conversationId}`)).body['open']
     const close = () => post(`/api/conversations/${conversationId}/close`)
+    expect(await isOpen()).toBe(true)
     expect(await close()).toEqual({ status: 200, body: { closed: true } })
     await expect.poll(own, { timeout: 20_000 }).toEqual([])
     expect(await close()).toEqual({ status: 200, body: { closed: false } })
+    expect(await isOpen()).toBe(false)
     await ask({ input: 'Third', conversationId })
   })
 

@@ -55,7 +55,9 @@ describe('the inbox', () => {
     expect(await itemsOf(served)).toMatchObject([{ approvals: 0, questions: 1, run: { status: 'waiting' } }])
     expect(await detailOf(served, id)).toMatchObject({
       run: { status: 'waiting' },
-      questions: [{ id: '1', server: 'test', kind: 'form', message: 'Who are you?', schema: { required: ['name'] } }],
+      questions: [
+        { id: '1', server: 'test', asker: '', kind: 'form', message: 'Who are you?', schema: { required: ['name'] } },
+      ],
     })
     const answer = (body: unknown) => served.post(`/api/runs/${id}/questions/1`, body)
     expect(await answer({ action: 'accept', content: {} })).toMatchObject({
