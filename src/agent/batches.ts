@@ -1,7 +1,7 @@
 import { createPool, type Pool, unlessAborted } from '../base/concurrency.ts'
 import { BatonError, isBatonError } from '../base/error.ts'
 import { canonicalHash } from '../base/hash.ts'
-import { isObject, type Json, type JsonObject } from '../base/json.ts'
+import { isObject, type JsonObject } from '../base/json.ts'
 import type { Batches, BatchPiece } from '../event/batch.ts'
 import { emit, type RunContext, withScope } from '../event/context.ts'
 import type { Effects, EffectRequest, Granted } from '../event/effects.ts'
@@ -429,7 +429,7 @@ function createPiece(slots: Pool, expected: Set<OwnPiece>): OwnPiece {
 }
 
 /** What is recorded of a batch before it is sent. */
-interface BatchRequest {
+export interface BatchRequest {
   /** The model, as users see it. */
   readonly provider: string
   readonly mark: string
@@ -442,7 +442,7 @@ interface BatchRequest {
 /** `id`: null if it turned out that it was not sent. */
 type Created = { readonly id: string | null }
 
-function placeOfBatch(index: number): Place {
+export function placeOfBatch(index: number): Place {
   return [part('batch'), item(index)]
 }
 
@@ -467,7 +467,7 @@ function earlierBatches(effects: Effects): readonly { readonly at: Place; readon
   }
 }
 
-function isBatchRequest(value: Json): value is Json & BatchRequest {
+export function isBatchRequest(value: unknown): value is BatchRequest {
   return isObject(value) && Array.isArray(value['ids']) && typeof value['provider'] === 'string'
 }
 
@@ -551,7 +551,7 @@ function waitsFor(label: string): BatonError {
 function stillWaiting({ id, label, ids }: KnownBatch, cause?: unknown): BatonError {
   const why = isBatonError(cause) ? ` (${cause.message})` : ''
   return new BatonError('SUSPENDED', `the batch ${id} to ${label} with ${ids.length} calls has not ended yet${why}`, {
-    hint: 'The host goes on with it. Resume the run later, or raise timeouts.batch.',
+    hint: 'The host goes on with it. Resume the run later, or raise timeouts.batch; baton runs rm cancels it.',
   })
 }
 

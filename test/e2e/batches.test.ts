@@ -92,6 +92,52 @@ it('a run that may not wait exits with 5 and names the command that goes on; no 
   expect(Object.values(snapshot(home)).join('\n')).not.toContain('sk-secret')
 })
 
+it.each(['openai', 'anthropic'] as const)(
+  'a batch that nobody waits for any more is canceled with the record of its run, with the API of %s',
+  async (api) => {
+    const { server, run, ask } = await world(api, { held: true })
+    expect((await run([...ask, '-c', 'timeouts.batch=0s'])).code).toBe(5)
+    const planned = await run(['runs', 'rm', 'last', '--dry-run'])
+    expect(planned.stdout).toMatch(/^would remove \S+ and cancel the batch batch_1 to \S+ with 2 calls\n$/)
+    expect(server.canceled).toEqual([])
+    const removed = await run(['runs', 'rm', 'last'])
+    expect(removed).toMatchObject({ code: 0, stderr: '' })
+    expect(removed.stdout).toMatch(/^canceled the batch batch_1 to \S+ with 2 calls; .*\nremoved \S+\n$/)
+    expect(server.canceled).toEqual(['batch_1'])
+  },
+)
+
+it('a run whose batch cannot be canceled is removed, and it is said that the batch goes on', async () => {
+  const { server, run, ask } = await world('openai', { held: true })
+  expect((await run([...ask, '-c', 'timeouts.batch=0s'])).code).toBe(5)
+  await server.close()
+  const removed = await run(['runs', 'rm', 'last', '-q'])
+  expect(removed.code).toBe(0)
+  expect(removed.stderr).toMatch(
+    /^warning: the batch batch_1 to openai::gpt-test with 2 calls was not canceled: .*refused.*\n {2}The host may go on with it, and charge for it\. Cancel it in the console of the host\.\n$/,
+  )
+  expect((await run(['runs', '--ids'])).stdout).toBe('')
+})
+
+it('a batch whose id was lost is looked for before the record is removed, and one that has ended stays', async () => {
+  const { server, run, ask } = await world('anthropic', { held: true, creating: [-1] })
+  let kill: (signal: NodeJS.Signals) => void = () => undefined
+  const ended = run([...ask, '--json'], { onOutput: (_, stop) => (kill = stop) })
+  await expect.poll(() => server.batches.length, { timeout: 20_000 }).toBe(1)
+  kill('SIGKILL')
+  await ended
+  const removed = await run(['runs', 'rm', 'last', '--json'])
+  expect(jsonLines(removed.stdout)).toMatchObject([
+    { removed: true, batches: [{ id: 'batch_1', calls: 2, state: 'canceled' }] },
+  ])
+  expect(server.canceled).toEqual(['batch_1'])
+  expect((await run([...ask, '-c', 'timeouts.batch=0s'])).code).toBe(5)
+  server.end()
+  const [line] = jsonLines((await run(['runs', 'rm', 'last', '--json'])).stdout)
+  expect(line).toMatchObject({ removed: true, batches: [{ id: 'batch_2', state: 'ended' }] })
+  expect(server.canceled).toEqual(['batch_1'])
+})
+
 it('--batch does the same as batch = true', async () => {
   const { server, run } = await world('openai', {})
   const args = ['-p', 'Say it.', '-m', 'openai::gpt-test', '--batch']

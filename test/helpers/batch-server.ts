@@ -27,6 +27,8 @@ export interface BatchServer {
   /** The base URL with the version. */
   readonly url: string
   readonly batches: readonly { readonly id: string; readonly prompts: readonly string[]; readonly mark?: string }[]
+  /** The ids of the batches that were canceled. */
+  readonly canceled: readonly string[]
   /** The prompts of the calls that were made at once. */
   readonly live: readonly string[]
   /** Each request: method and path. */
@@ -71,6 +73,7 @@ interface Held {
 /** A server on loopback with the batch API of OpenAI or of Anthropic, and the calls that are made at once. */
 export async function startBatchServer(api: 'openai' | 'anthropic', script: BatchScript = {}): Promise<BatchServer> {
   const batches: Held[] = []
+  const canceled: string[] = []
   const live: string[] = []
   const asked: string[] = []
   const sent: { headers: IncomingMessage['headers']; body: string }[] = []
@@ -194,6 +197,14 @@ export async function startBatchServer(api: 'openai' | 'anthropic', script: Batc
       if (fault !== undefined) return fail(fault)
       const batch = batches.find(({ id }) => path.split(/[/_]/).join('_').includes(id))
       if (batch === undefined) return fail(404)
+      if (path.endsWith('/cancel')) {
+        if (method !== 'POST' || batch.hasEnded) return fail(409)
+        canceled.push(batch.id)
+        return json({
+          ...stateOf(batch),
+          ...(api === 'openai' ? { status: 'cancelling' } : { processing_status: 'canceling' }),
+        })
+      }
       const { lines = (all: readonly string[]) => all } = script
       const which = path.includes('errors_') ? 'errors' : path.includes('output_') ? 'answers' : 'all'
       if (which !== 'all' || path.endsWith('/results')) {
@@ -223,6 +234,7 @@ export async function startBatchServer(api: 'openai' | 'anthropic', script: Batc
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
     batches,
+    canceled,
     live,
     asked,
     sent,

@@ -9,12 +9,13 @@ import { compileGlobs } from '../../base/glob.ts'
 import { type ListOptions, listRuns, readRunSummary } from '../../history/run-list.ts'
 import { findAnyRun } from '../../journal/find-run.ts'
 import { foreignCheck } from '../../journal/own-run.ts'
-import { lastWork, removeRun } from '../../journal/prune.ts'
-import { isActive, type RunStatus, type RunSummary } from '../../journal/summary.ts'
+import { lastWork } from '../../journal/prune.ts'
+import { isActive, type RunSummary } from '../../journal/summary.ts'
 import { runTable } from '../../render/runs.ts'
 import type { Flags } from '../command-specs.ts'
 import { usageError } from '../command.ts'
 import { type CommandIo, jsonLine, openWorkplace, type Workplace } from '../io.ts'
+import type { Candidate } from './runs-rm.ts'
 import { movedRuns, type WorkspaceRuns, workspaceRuns } from '../runs-folder.ts'
 import { parseDuration } from '../../base/duration.ts'
 
@@ -181,30 +182,12 @@ async function exportRun(
   return 0
 }
 
-interface Candidate {
-  readonly folder: string
-  readonly status: RunStatus
-}
-
 /** Removes the named runs, or all that match every given flag; never one that is running. */
 async function removeRuns(flags: Flags<'runs'>, context: RunsContext): Promise<number> {
-  const { run: named, dryRun, level, json } = flags
-  const { io, print, note } = context
+  const { run: named } = flags
   const candidates = named.length > 0 ? await namedRuns(flags, context) : await matchingRuns(flags, context)
-  let kept = 0
-  for (const { folder, status } of candidates) {
-    io.signal.throwIfAborted()
-    const id = basename(folder)
-    if (!isActive(status) && (dryRun || (await removeRun(folder)))) {
-      const text = `${dryRun ? 'would remove' : 'removed'} ${id}\n`
-      print({ id, removed: !dryRun }, () => (level === 'quiet' ? '' : text))
-    } else {
-      kept += 1
-      if (json) io.out(jsonLine({ id, removed: false, reason: 'running' }))
-      else io.err(`${id} is running and was kept\n`)
-    }
-  }
-  if (candidates.length === 0) note('no matching run\n')
+  if (candidates.length === 0) context.note('no matching run\n')
+  const kept = await (await import('./runs-rm.ts')).removeAll(candidates, flags, context)
   // the command succeeds only if every named run is gone
   return named.length > 0 && kept > 0 ? 1 : 0
 }

@@ -63,6 +63,10 @@ export function anthropicBatches(client: BatchClient): BatchApi {
         throw error
       }
     },
+    async cancel(id, signal) {
+      const path = `${root}/${encodeURIComponent(id)}/cancel`
+      await ask({ method: 'POST', path, model: `batch ${id}` }, signal)
+    },
     async *results({ id }, signal) {
       const path = `${root}/${encodeURIComponent(id)}/results`
       for await (const line of lines({ method: 'GET', path, model: `batch ${id}` }, signal)) {

@@ -17,6 +17,8 @@ export interface BatchApi {
   /** A batch that was sent, and whose id was lost; undefined: there is none. */
   readonly find: (lost: LostBatch, signal: AbortSignal) => Promise<string | undefined>
   readonly look: (id: string, signal: AbortSignal) => Promise<BatchState>
+  /** Asks the host to do nothing more of a batch that has not ended. What is answered by then is charged. */
+  readonly cancel: (id: string, signal: AbortSignal) => Promise<void>
   /** The results of a batch that has ended, in any order. */
   readonly results: (state: EndedBatch, signal: AbortSignal) => AsyncIterable<BatchResult>
 }

@@ -70,6 +70,9 @@ export function openAiBatches(client: BatchClient): BatchApi {
       return undefined
     },
     look,
+    async cancel(id, signal) {
+      await ask({ method: 'POST', path: `/batches/${encodeURIComponent(id)}/cancel`, model: `batch ${id}` }, signal)
+    },
     async *results({ id, files }, signal) {
       for (const file of files) {
         const path = `/files/${encodeURIComponent(file)}/content`

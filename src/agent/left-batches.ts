@@ -1,0 +1,93 @@
+import { messageOf } from '../base/error.ts'
+import { isObject } from '../base/json.ts'
+import { placeText } from '../event/place.ts'
+import { lastWork } from '../journal/prune.ts'
+import { noMask } from '../journal/secrets.ts'
+import { openFileRecords } from '../journal/source.ts'
+import { modelFailureOf } from '../model/errors.ts'
+import { type BatchRequest, isBatchRequest, placeOfBatch } from './batches.ts'
+import type { ChosenModel } from './parts.ts'
+
+/** A batch that a run has sent, and that its host may still work on. */
+export interface LeftBatch {
+  /** The model, as users see it. */
+  readonly provider: string
+  /** How many. */
+  readonly calls: number
+  readonly request: BatchRequest
+  /** Undefined: the run was killed before the host had answered. */
+  readonly id: string | undefined
+}
+
+/** What became of it. `unknown`: the host may go on with it. */
+export type BatchEnd =
+  | { readonly state: 'canceled' | 'ended'; readonly id: string | undefined }
+  | { readonly state: 'unknown'; readonly id: string | undefined; readonly why: string }
+
+/** Hosts work on a batch for a day; their clocks may differ from ours. */
+const longestMs = 25 * 3_600_000
+/** How long a host is asked about one batch. */
+const patienceMs = 10_000
+
+/** The batches of the run in a folder that their hosts may still work on. `now`: milliseconds since 1970. */
+export async function leftBatches(folder: string, { now }: { readonly now: number }): Promise<readonly LeftBatch[]> {
+  if (lastWork(folder) < now - longestMs) return []
+  const requests = new Map<string, BatchRequest>()
+  const ids = new Map<string, unknown>()
+  const source = openFileRecords(folder, { mask: noMask })
+  try {
+    await source.scan((record) => {
+      if (!('p' in record) || (record.p !== placeText(placeOfBatch(requests.size)) && !requests.has(record.p))) return
+      if (record.k === 'started') {
+        const request = source.value(record.request)
+        if (isBatchRequest(request)) requests.set(record.p, request)
+      } else if (record.k === 'ended' && record.status === 'ok') {
+        const value = source.value(record.value)
+        if (isObject(value)) ids.set(record.p, value['id'])
+      }
+    })
+  } finally {
+    source.close()
+  }
+  return [...requests].flatMap(([place, request]) => {
+    const id = ids.get(place)
+    if (id === null || request.since < now - longestMs) return []
+    return {
+      provider: request.provider,
+      calls: request.ids.length,
+      request,
+      id: typeof id === 'string' ? id : undefined,
+    }
+  })
+}
+
+/** Asks the host to do nothing more of a batch, once and for a short time. Rejects only if `signal` aborts. */
+export async function cancelBatch(
+  { request, id: known }: LeftBatch,
+  {
+    chooseModel,
+    signal,
+  }: { readonly chooseModel: (name: string) => Promise<ChosenModel>; readonly signal: AbortSignal },
+): Promise<BatchEnd> {
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)])
+  let id = known
+  try {
+    const { provider, model } = await chooseModel(request.provider)
+    if (provider.openBatches === undefined) return { state: 'unknown', id, why: 'no batch API is known for it' }
+    const api = await provider.openBatches()
+    id ??= await api.find({ ...request, model }, limit)
+    if (id === undefined || (await api.look(id, limit)).kind !== 'working') return { state: 'ended', id }
+    try {
+      await api.cancel(id, limit)
+    } catch (error) {
+      // it has ended just now
+      if (modelFailureOf(error)?.retryable !== false || (await api.look(id, limit)).kind === 'working') throw error
+      return { state: 'ended', id }
+    }
+    return { state: 'canceled', id }
+  } catch (error) {
+    signal.throwIfAborted()
+    const why = limit.aborted ? `the host has not answered in ${patienceMs / 1000} s` : messageOf(error)
+    return { state: 'unknown', id, why }
+  }
+}
