@@ -66,14 +66,15 @@ export function findingsIn(view: RunView, run: RunSummary, hint: string | null):
   const nodes = new Map([...nodesIn(view.root)].map((node) => [node.place, node]))
   const parts = viewBelow(view.root, view)
   const isOpen = isUnfinished(run.status)
-  const all = parts.flatMap((part) => rowsOf(part, { depth: 0, nodes, view }))
+  const stopped = run.status === 'cancelled' ? (run.error ?? undefined) : undefined
+  const all = parts.flatMap((part) => rowsOf(part, { depth: 0, nodes, view, stopped }))
   const isIterated = all.some(({ kind }) => kind === 'iteration')
   const rows = isIterated ? all.filter(({ kind }) => kind === 'iteration') : all
   return {
     run,
     rows,
     scores: scoresIn(rows, view),
-    failures: failuresIn(parts, { nodes, view, run, hint }),
+    failures: failuresIn(parts, { nodes, view, stopped, run, hint }),
     waiting: isOpen ? pendingApprovals(view.open) : [],
     uncertain: isOpen ? pendingEffects(view.open).filter(({ kind }) => kind !== 'approval') : [],
     damages: view.damages,
@@ -83,10 +84,12 @@ export function findingsIn(view: RunView, run: RunSummary, hint: string | null):
 interface Around {
   readonly nodes: ReadonlyMap<string, RunNode>
   readonly view: RunView
+  /** The error of work that was stopped because the run was; undefined if it was not. */
+  readonly stopped: string | undefined
 }
 
 function rowsOf(part: PartView, around: Around & { readonly depth: number }): readonly ReportRow[] {
-  const { nodes, view, depth } = around
+  const { nodes, view, stopped, depth } = around
   const { place, status, duration_ms, calls, cost_usd } = part
   const kind = rowKind(part)
   const inside = (below: number): readonly ReportRow[] =>
@@ -101,7 +104,7 @@ function rowsOf(part: PartView, around: Around & { readonly depth: number }): re
     depth,
     kind,
     label: rowLabel({ place, kind, text }),
-    status,
+    status: status === 'failed' && wasOnlyStopped(part, stopped) ? 'unfinished' : status,
     duration_ms,
     calls,
     cost_usd,
@@ -154,6 +157,7 @@ function failuresIn(
 ): readonly ReportFailure[] {
   const last = parts.findLast(({ kind }) => kind === 'iteration')?.place
   const found = parts.flatMap((part) => failuresOf(part, { ...around, last }))
+  if (around.stopped !== undefined) return found.filter(({ message }) => message !== around.stopped)
   // what a run waits for is listed beside the failures
   if (run.error === null || run.status === 'waiting_for_approval' || run.status === 'suspended') return found
   const { error } = run
@@ -174,7 +178,15 @@ function failuresOf(part: PartView, around: Around & { readonly last: string | u
   const own =
     part.error === null ? [] : [{ place: part.place, label: part.text, ...messageAndLast(part.error), hint: null }]
   if (part.status === 'done' && part.kind !== 'task' && part.kind !== 'step') return own
-  return [...own, ...part.parts.flatMap((one) => failuresOf(one, around))]
+  // an error that is passed on says what it was below
+  const below = part.parts.flatMap((one) => failuresOf(one, around))
+  return [...own, ...below.filter(({ message, last }) => part.error?.includes([message, ...last].join('\n')) !== true)]
+}
+
+/** Whether nothing in a part failed but by the end of the run. */
+function wasOnlyStopped({ error, parts }: PartView, stopped: string | undefined): boolean {
+  if (stopped === undefined || (error !== null && error !== stopped)) return false
+  return parts.every((one) => one.status !== 'failed' || wasOnlyStopped(one, stopped))
 }
 
 /** Of an iteration, also one that only has not met its condition. */

@@ -1,3 +1,4 @@
+import { parsePlace, placeText } from '../event/place.ts'
 import type { Grant } from '../event/permission.ts'
 import { valueAt } from './blobs.ts'
 import { damagedRun, damagedValue } from './damage.ts'
@@ -44,6 +45,8 @@ export interface RunIndex {
   readonly records: <K extends RunRecord['k']>(kind: K) => readonly Extract<RunRecord, { readonly k: K }>[]
   /** Every model call that was ever started, ended ones first; read lazily. */
   readonly modelCalls: () => Iterable<PaidCall>
+  /** The places of finished ensembles that lack a member; read lazily. */
+  readonly degraded: () => Iterable<string>
   /** The records with the requests of these; read lazily. */
   readonly modelStarts: () => Iterable<RecordOf<'started'>>
   /** The events that were shown at and below a place. */
@@ -94,6 +97,7 @@ export function createRunIndex(source: RecordSource, options: IndexOptions): Gro
   const shownBy = new WeakMap<PlaceNode, number>()
   const files = createChangedFiles()
   const questions = new Set<string>()
+  const members = createMemberEnds()
   const grants: Grant[] = []
   const processes = createProcessList()
   let agentRuns = 0
@@ -141,6 +145,7 @@ export function createRunIndex(source: RecordSource, options: IndexOptions): Gro
         return tree.reopen(record.p)
       case 'obs':
         if (record.name === 'run.number') agentRuns += 1
+        members.add(record, location)
         return observe === undefined ? tree.setAnswer(record.p, location) : undefined
       case 'call':
         return observe === undefined ? tree.setReturned(record.p, location) : undefined
@@ -225,9 +230,35 @@ export function createRunIndex(source: RecordSource, options: IndexOptions): Gro
         approvals: { places: [...questions], grants },
         records: (kind) => (marks.get(kind) ?? []).map((location) => source.at(location) as RecordOf<typeof kind>),
         modelCalls: () => calls.read(source),
+        degraded: () => members.missing(tree, source),
         modelStarts: () => calls.starts(source),
         shows: (node) => showsBelow(node).map((location) => source.at(location)),
         processes: () => processes.read(source),
+      }
+    },
+  }
+}
+
+/** How the members of ensembles ended. */
+interface MemberEnds {
+  readonly add: (record: RecordOf<'obs'>, location: Location) => void
+  /** The places of finished ensembles of which one has not answered. */
+  readonly missing: (tree: PlaceTree, source: RecordSource) => Iterable<string>
+}
+
+function createMemberEnds(): MemberEnds {
+  /** By the place of the record, `ENSEMBLE/ends/MEMBER`; the last one counts. */
+  const ends = new Map<string, Location>()
+  return {
+    add({ name, p }, location) {
+      if (name === 'ensemble.member') ends.set(p, location)
+    },
+    *missing(tree, source) {
+      for (const [place, location] of ends) {
+        const record = isFinished(tree, place) ? source.at(location) : undefined
+        const end: unknown = record?.k === 'obs' && record.status === 'ok' ? source.value(record.value) : undefined
+        const isMissing = isObject(end) && (end['status'] === 'failed' || end['status'] === 'timed_out')
+        if (isMissing) yield placeText(parsePlace(place).slice(0, -2))
       }
     },
   }

@@ -6,6 +6,8 @@ export interface Tally {
   readonly add: (event: RunEvent) => void
   /** Adds a model that an earlier process of the run called. */
   readonly addModel: (model: string) => void
+  /** Adds an ensemble that lacked a member in an earlier process, by its place. */
+  readonly addDegraded: (place: string) => void
   /** Undefined before the last event of the run. */
   readonly result: () => RunResult | undefined
 }
@@ -29,7 +31,8 @@ export function createTally({ target: given }: { readonly target?: RunResult['ta
   const tasks = new Map<number, 'done' | 'failed' | 'skipped'>()
   let target = given ?? 'prompt'
   let round = ''
-  let isDegraded = false
+  /** The places of ensembles that lack a member. */
+  const degraded = new Set<string>()
   let hasPlanned = false
   let end: Extract<RunEvent, { readonly type: 'run.completed' | 'run.failed' }> | undefined
 
@@ -49,15 +52,18 @@ export function createTally({ target: given }: { readonly target?: RunResult['ta
     add(event) {
       if (event.type === 'run.started') target = given ?? event.target
       else if (event.type === 'usage') models.add(event.model)
-      else if (event.type === 'ensemble.completed' && event.degraded) isDegraded = true
-      else if (event.type === 'redo' && event.agent === '') {
+      else if (event.type === 'ensemble.completed') {
+        if (event.degraded) degraded.add(event.agent)
+        else degraded.delete(event.agent)
+      } else if (event.type === 'redo' && event.agent === '') {
         tasks.clear()
-        isDegraded = false
+        for (const place of degraded) if (!place.startsWith(`redo/${event.count}/`)) degraded.delete(place)
       } else if (event.type === 'changes.planned') hasPlanned ||= event.items.some(({ success }) => success)
       else if (isTaskEnd(event)) addTask(event)
       else if (event.type === 'run.completed' || event.type === 'run.failed') end = event
     },
     addModel: (model) => void models.add(model),
+    addDegraded: (place) => void degraded.add(place),
     result() {
       if (end === undefined) return undefined
       const { run_id: id, stop_reason: stop, exit_code: exit, usage, cost_usd, repeated, error } = end
@@ -72,7 +78,7 @@ export function createTally({ target: given }: { readonly target?: RunResult['ta
         cost_usd,
         models: [...models],
         repeated: repeated.length,
-        ...(isDegraded ? { degraded: true } : {}),
+        ...(degraded.size > 0 ? { degraded: true as const } : {}),
         ...(hasPlanned && { not_applied: true as const }),
         ...(error === undefined ? {} : errorView(error.message, error)),
       }

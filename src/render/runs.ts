@@ -93,7 +93,8 @@ function cellsOf(run: RunSummary, workspace: string): readonly string[] {
   ]
 }
 
-function statusText({ status, begun, degraded, not_applied: isPlanned }: RunSummary): string {
+/** How a run ended, or what it does. */
+export function statusText({ status, begun, degraded, not_applied: isPlanned }: RunSummary): string {
   if (isPlanned === true && status === 'done') return 'not applied'
   if (begun === false) return 'never begun'
   return degraded === true ? `${status}, degraded` : status

@@ -1,6 +1,7 @@
 import { escapeMarkup } from '../base/markup.ts'
 import { harmless } from '../base/terminal-text.ts'
 import { countOf, formatDuration } from '../render/format.ts'
+import { statusText } from '../render/runs.ts'
 import { chartSvg, scoreSummary } from './chart.ts'
 import {
   changeCounts,
@@ -64,7 +65,7 @@ export function htmlReport(report: Report): string {
   const table = tableOf(report, mostRows)
   const columns = usedColumns(table)
   const body = [
-    `<h1>${file}: <span class="${tone(run.status)}">${shown(run.status.replaceAll('_', ' '))}</span>${exit}</h1>`,
+    `<h1>${file}: <span class="${tone(run.status)}">${shown(statusText(run).replaceAll('_', ' '))}</span>${exit}</h1>`,
     `<dl>${facts.map(([name, text]) => `<dt>${name}</dt><dd>${text}</dd>`).join('')}</dl>`,
     ...(table.length === 0
       ? []
@@ -129,7 +130,7 @@ export function htmlReport(report: Report): string {
     '<meta charset="utf-8">',
     '<meta name="viewport" content="width=device-width, initial-scale=1">',
     `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">`,
-    `<title>${file}: ${shown(run.status)}</title>`,
+    `<title>${file}: ${shown(statusText(run).replaceAll('_', ' '))}</title>`,
     `<style>${style}</style>`,
     '</head>',
     '<body>',

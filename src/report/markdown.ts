@@ -1,5 +1,6 @@
 import { harmless } from '../base/terminal-text.ts'
 import { countOf, formatDuration, oneLine } from '../render/format.ts'
+import { statusText } from '../render/runs.ts'
 import { chartLines, scoreSummary } from './chart.ts'
 import {
   changeCounts,
@@ -34,7 +35,7 @@ export function markdownReport(report: Report): string {
   const table = tableOf(report, mostRows)
   const columns = usedColumns(table)
   const blocks = [
-    `## ${quoted(fileName(report))}: ${run.status.replaceAll('_', ' ')}${exit}`,
+    `## ${quoted(fileName(report))}: ${statusText(run).replaceAll('_', ' ')}${exit}`,
     facts.map(([name, text]) => `- ${name}: ${text}`).join('\n'),
     ...(table.length === 0
       ? []

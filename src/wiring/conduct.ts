@@ -176,6 +176,8 @@ interface Run {
   readonly onOpen: (run: KeptRun) => void
   readonly onWaiting: EffectParts['onWaiting'] & {}
   readonly onCallBefore: (call: Spent) => void
+  /** Called with the place of each ensemble that lacked a member in an earlier process. */
+  readonly onDegradedBefore: (place: string) => void
   /** Called at the end, with how long the process was stopped or the machine slept. */
   readonly onSlept: (ms: number) => void
   readonly notifier: Notifier | undefined
@@ -240,6 +242,7 @@ export async function conduct(plan: RunPlan, around: Surroundings, listener: Lis
     gone?.tell()
     const onOpen: Run['onOpen'] = (run) => (kept = run)
     const onCallBefore: Run['onCallBefore'] = ({ model }) => tally.addModel(model)
+    const onDegradedBefore: Run['onDegradedBefore'] = tally.addDegraded
     const parts = {
       plan,
       surroundings,
@@ -256,7 +259,7 @@ export async function conduct(plan: RunPlan, around: Surroundings, listener: Lis
     const onPeriod: Run['onPeriod'] = (opened) => void (period = opened)
     const onWaiting: Run['onWaiting'] = (view) => void approvals.push(view)
     const onSlept: Run['onSlept'] = (ms) => (asleepMs = ms)
-    const told = { onEffect, onOpen, onCallBefore, onWaiting, onSlept, onPeriod }
+    const told = { onEffect, onOpen, onCallBefore, onDegradedBefore, onWaiting, onSlept, onPeriod }
     ending = await runRecorded(target, { ...parts, ...told, notifier })
   } catch (error) {
     if (!bus.hasSent()) await sendStart(plan, undefined, { ...surroundings, bus })
@@ -354,7 +357,7 @@ async function removeLeftWorktrees({ folder, workspace }: KeptRun, bus: Bus): Pr
 }
 
 async function runRecorded(loaded: Target, run: Run): Promise<Ending> {
-  const { plan, surroundings, bus, mask, meter, finished, onOpen, onCallBefore, onSlept } = run
+  const { plan, surroundings, bus, mask, meter, finished, onOpen, onCallBefore, onDegradedBefore, onSlept } = run
   const { signal, home, openBudget = createBudget, reuse, hooks = [] } = surroundings
   const { cwd, dry, patienceMs, rounds } = plan.invocation
   const target = plan.invocation.chat === undefined ? loaded : await inChat(loaded, run)
@@ -384,6 +387,7 @@ async function runRecorded(loaded: Target, run: Run): Promise<Ending> {
         onCallBefore(call)
       }
     }
+    for (const place of past?.index.degraded() ?? []) onDegradedBefore(place)
     const { toTokens } = createPathTokens(
       runFolders({ workspace: target.workspace, home, run: folder ?? replay?.folder }),
     )

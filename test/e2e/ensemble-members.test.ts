@@ -118,3 +118,24 @@ it('a known program is a member by its name, read-only, with its usage', async (
     cost_usd: expect.closeTo(0.00248, 7) as unknown,
   })
 })
+
+it('a run that goes on without a member says so, also if it was interrupted afterwards', async () => {
+  const two = members.split('[[').slice(0, 3).join('[[')
+  const file = `+++\nmodel = "main"\ninput_concurrency = 1\ntemplate = true\n[ensemble]\nquorum = 1\n${two}+++\nAbout {{input}}\n`
+  let mainCalls = 0
+  const { cwd, env, run } = await world({ 'ask.md': file }, (model) => {
+    if (model === 'b') return { status: 400, body: { error: { message: 'no' } } }
+    if (model === 'main') mainCalls += 1
+    return model === 'main' && mainCalls === 2 ? { text: 'cut off', stallAfter: 1 } : { text: `${model} says so` }
+  })
+  const killed = await baton(['ask.md', '-i', 'one', '-i', 'two', '--json'], {
+    cwd,
+    env,
+    onOutput: (text, kill) => void (mainCalls === 2 && text.includes('item.delta') && kill('SIGKILL')),
+  })
+  expect(killed.code).toBeNull()
+  const resumed = await run('resume', '--last', '-q')
+  expect(resumed.code).toBe(0)
+  expect((await run('runs')).stdout).toContain('done, degraded')
+  expect((await run('report')).stdout).toContain('done, degraded')
+})

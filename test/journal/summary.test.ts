@@ -7,9 +7,13 @@ import { placeAt } from '../helpers/effects.ts'
 
 const usage = { calls: 1, input: 10, output: 2, cached: 3, reasoning: 0 }
 
-function tallyOf(events: readonly (readonly [place: string, event: EventBody])[]): RunResult | undefined {
+function tallyOf(
+  events: readonly (readonly [place: string, event: EventBody])[],
+  degradedBefore: readonly string[] = [],
+): RunResult | undefined {
   const bus = createBus({ runId: 'run', now: () => new Date(0) })
   const tally = createTally()
+  for (const place of degradedBefore) tally.addDegraded(place)
   bus.subscribe(tally.add)
   for (const [place, event] of events) bus.send(placeAt(place), event)
   return tally.result()
@@ -104,6 +108,17 @@ describe('the tally of a run', () => {
       ['', failed],
     ])
     expect(redone).not.toHaveProperty('degraded')
+    const inEarlierProcess = (place: string) =>
+      tallyOf(
+        [
+          ['', started],
+          ['', { type: 'redo', count: 1 }],
+          ['', failed],
+        ],
+        [place],
+      )
+    expect(inEarlierProcess('task/0')).not.toHaveProperty('degraded')
+    expect(inEarlierProcess('redo/1/task/0')).toMatchObject({ degraded: true })
   })
 
   it('counts the tasks of the last iteration only', () => {
