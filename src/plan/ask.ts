@@ -31,7 +31,8 @@ interface AskOptions {
   readonly isEndless?: boolean
   readonly drift: Drift
   /**
-   * The requests that the code or the format of the answer may add, each as its input tokens in addition to the first.
+   * The requests that the code or the format of the answer may add, each as its input tokens in addition to the first,
+   * other than those after an answer that is none.
    */
   readonly followUps: (figures: Figures) => readonly number[]
   /** Tries of one request (`retry.max_attempts`). */
@@ -62,17 +63,22 @@ export function figuresOf({ agent, messages }: ModelAsk): Figures {
 export async function planAsk(request: ModelAsk, options: AskOptions, models: ModelPlanner): Promise<readonly Ask[]> {
   const figures = figuresOf(request)
   const { agent } = request
+  const further = allFollowUps(figures, options, agent)
   const asks: Ask[] = []
   for (const [index, name] of [agent.settings.model, ...(agent.fallbackModels ?? [])].entries()) {
     const model = await models.chooseOrNote(name)
-    const once = tokensOf(figures, options)
+    const once = tokensOf(figures, options, further)
     // how often it calls tools, and what they return, is its own choice
     const all =
       options.isEndless !== true && (agent.tools === undefined || agent.tools.length === 0)
         ? once
         : mapTokens(once, (range) => ({ ...range, at_most: null }))
     const tokens = index === 0 ? all : instead(all)
-    const usd = await usdOf(tokens, { model, figures, options }, models)
+    const usd = await usdOf(
+      tokens,
+      { model, longest: figures.input + options.drift.more + Math.max(0, ...further), figures },
+      models,
+    )
     asks.push({
       model: model.label,
       model_kind: model.kind,
@@ -99,9 +105,35 @@ function batchUsd({ batch_usd: usd }: Ask, change: (range: Range) => Range): Pic
 
 type Tokens = Pick<Ask, 'requests' | 'input_tokens' | 'output_tokens'>
 
-function tokensOf(figures: Figures, { drift, followUps, tries }: AskOptions): Tokens {
+/** More than the note has, in tokens, with which a model is asked again. */
+const noteTokens = 100
+
+/**
+ * The requests that may follow the first one, each as its input tokens in addition to it. After it, and after each
+ * follow-up, there may be one after an answer that is a tool call written as text, and one after an empty answer.
+ */
+function allFollowUps(
+  figures: Figures,
+  { followUps }: AskOptions,
+  { acceptsEmpty, maxRounds = Infinity }: ModelAsk['agent'],
+): readonly number[] {
+  const repeats = [noteTokens + figures.output, ...(acceptsEmpty === true ? [] : [noteTokens])]
+  const each = repeats.slice(0, Math.max(0, maxRounds - 1))
+  const added: number[] = []
+  let before = 0
+  for (const extra of [0, ...followUps(figures)]) {
+    added.push(extra + before)
+    for (const more of each) {
+      before += more
+      added.push(extra + before)
+    }
+  }
+  return added.slice(1)
+}
+
+function tokensOf(figures: Figures, { drift, tries }: AskOptions, further: readonly number[]): Tokens {
   const { input, output } = figures
-  const most = [0, ...followUps(figures)].map((extra) => (input + drift.more + extra) * tries)
+  const most = [0, ...further].map((extra) => (input + drift.more + extra) * tries)
   const tokens: Tokens = {
     requests: { at_least: 1, as_written: 1, at_most: most.length * tries },
     input_tokens: {
@@ -132,22 +164,20 @@ function mapTokens(tokens: Tokens, change: (range: Range, name: keyof Tokens) =>
 interface Pricing {
   readonly model: PlannedModel
   readonly figures: Figures
-  readonly options: AskOptions
+  /** The input tokens of the longest request. */
+  readonly longest: number
 }
 
 async function usdOf(
   { requests, input_tokens: input, output_tokens: output }: Tokens,
-  { model: { priced }, figures, options }: Pricing,
+  { model: { priced }, figures, longest }: Pricing,
   models: ModelPlanner,
 ): Promise<Range | null> {
   if (priced === undefined) return null
   if (priced.isFree) return { at_least: 0, as_written: 0, at_most: 0 }
   const prices = await models.prices()
   const rate = prices.perToken(priced, figures.input)
-  const dearest = prices.perToken(
-    priced,
-    figures.input + options.drift.more + Math.max(0, ...options.followUps(figures)),
-  )
+  const dearest = prices.perToken(priced, longest)
   if (rate === undefined || dearest === undefined) return null
   const cost = ({ input: forInput, output: forOutput }: TokenPrices, asked: number, answered: number): number =>
     asked * forInput + answered * forOutput

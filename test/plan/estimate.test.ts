@@ -112,7 +112,7 @@ describe('the estimate of a plan', () => {
   it('includes the schema of [output], and up to two corrections of the answer', async () => {
     const folder = workspaceOf({
       'ask.md':
-        '+++\nmodel = "offline::extractive"\n[output.schema]\ntype = "object"\nproperties = { name = { type = "string" } }\n+++\nHi\n',
+        '+++\nmodel = "offline::extractive"\nmax_rounds = 1\n[output.schema]\ntype = "object"\nproperties = { name = { type = "string" } }\n+++\nHi\n',
     })
     const { total } = await planIn(folder, { overrides: ['retry.max_attempts=1'] })
     const [first] = await estimatesOfRun(folder, {})

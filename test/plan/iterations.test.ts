@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { planIn, planPromptIn, workspaceOf } from './helpers.ts'
 
 const iterated = (iterate: string, front = ''): string =>
-  `+++\nmodel = "offline::extractive"\nmax_tokens = 100\nretry.max_attempts = 1\n${front}\n[iterate]\n${iterate}\n+++\nExplain.\n`
+  `+++\nmodel = "offline::extractive"\nmax_tokens = 100\nmax_rounds = 1\nretry.max_attempts = 1\n${front}\n[iterate]\n${iterate}\n+++\nExplain.\n`
 
 async function requestsOf(files: { readonly [path: string]: string }, call: Parameters<typeof planIn>[1] = {}) {
   const { total } = await planIn(workspaceOf(files), call)
@@ -33,16 +33,16 @@ describe('the plan of iterations', () => {
     const files = { 'ask.md': iterated('condition = "3"\nsummarizer = "llm"', 'fallback_models = ["ollama::x"]') }
     const { target, asks } = await planPromptIn(workspaceOf(files))
     expect(target.summaries).toMatchObject({ at: 'iteration/*/summary', agent: null })
-    expect(target.summaries?.asks.map(({ requests }) => requests.at_most)).toEqual([3, 3])
+    expect(target.summaries?.asks.map(({ requests }) => requests.at_most)).toEqual([9, 9])
     expect(asks.map(({ model, requests }) => [model, requests.at_most])).toEqual([
-      ['offline::extractive', 6],
-      ['ollama::x', 6],
+      ['offline::extractive', 12],
+      ['ollama::x', 12],
     ])
   })
 
   it('includes the calls of an agent that writes the summaries', async () => {
     const ask = iterated('condition = "3"\nsummarizer = "sum.md"')
-    const sum = '+++\nmodel = "offline::extractive"\nretry.max_attempts = 1\n+++\nSum it up.\n'
+    const sum = '+++\nmodel = "offline::extractive"\nmax_rounds = 1\nretry.max_attempts = 1\n+++\nSum it up.\n'
     expect(await requestsOf({ 'ask.md': ask, 'sum.md': sum })).toEqual([6, 6, 6])
     const lua = iterated('condition = "3"\nsummarizer = "sum.lua"')
     expect(await requestsOf({ 'ask.md': lua, 'sum.lua': 'return "did it"\n' })).toEqual([3, 3, 3])

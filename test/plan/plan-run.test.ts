@@ -9,20 +9,23 @@ const prompt = (front: string, text = 'Explain.'): string => `+++\n${front}\n+++
 const lua = 'return { agent_result = 1 }\n'
 
 describe('the minimum and the maximum of a plan', () => {
-  it('are complete without a script: retries and repeated questions count in the maximum', async () => {
+  it('are complete without a script: tries, corrections and questions after no answer count in the maximum', async () => {
     const folder = workspaceOf({
       'ask.md': prompt(`${offline}write_mode = true\nmax_tokens = 100\n[retry]\nmax_attempts = 2`),
     })
     const { total, open } = await planIn(folder)
     const input = total.input_tokens.as_written
     expect(open).toEqual([])
-    expect(total.requests).toEqual({ at_least: 1, as_written: 1, at_most: 4 })
-    expect(total.output_tokens).toEqual({ at_least: 0, as_written: 100, at_most: 400 })
+    expect(total.requests).toEqual({ at_least: 1, as_written: 1, at_most: 2 * 2 * 3 })
+    expect(total.output_tokens).toEqual({ at_least: 0, as_written: 100, at_most: 1200 })
     expect(total.input_tokens).toEqual({
       at_least: input,
       as_written: input,
-      at_most: 2 * (input + input + input + 100),
+      // a correction has the answer and the files; a note of 100 tokens follows an answer that is none
+      at_most: 2 * (3 * input + 200 + 300 + 3 * (input + input + 100) + 300 + 500 + 600),
     })
+    const once = await planIn(workspaceOf({ 'ask.md': prompt(`${offline}max_rounds = 1\n[retry]\nmax_attempts = 1`) }))
+    expect(once.total.requests.at_most).toBe(1)
   })
 
   it('are priced per model, from cached input to the most expensive rate', async () => {
@@ -36,7 +39,8 @@ describe('the minimum and the maximum of a plan', () => {
       total.input_tokens.as_written * (rate?.input ?? 0) + 1000 * (rate?.output ?? 0),
       12,
     )
-    expect(total.usd.at_most).toBeCloseTo(3 * total.usd.as_written, 12)
+    const notes = 1100 + 1200
+    expect(total.usd.at_most).toBeCloseTo(9 * total.usd.as_written + 3 * notes * (rate?.input ?? 0), 12)
     expect(total.usd.at_least).toBeGreaterThan(0)
     expect(total.usd.at_least).toBeLessThan(total.usd.as_written)
   })
@@ -69,7 +73,9 @@ describe('the minimum and the maximum of a plan', () => {
     const plan = (as: string): Promise<Awaited<ReturnType<typeof planPromptIn>>> =>
       planPromptIn(
         workspaceOf({
-          'ask.md': prompt(`${offline}sub_agents = [{ name = "./p.md", as = "${as}" }]\n[retry]\nmax_attempts = 1`),
+          'ask.md': prompt(
+            `${offline}sub_agents = [{ name = "./p.md", as = "${as}" }]\nmax_rounds = 1\n[retry]\nmax_attempts = 1`,
+          ),
           'p.md': prompt(`${offline}max_tokens = 70`, 'Plan.'),
         }),
       )
@@ -94,8 +100,8 @@ describe('the minimum and the maximum of a plan', () => {
     const folder = workspaceOf({ 'ask.md': prompt(`${offline}fallback_models = ["ollama::x"]`) })
     const { asks } = await planIn(folder)
     expect(asks.map(({ model, requests }) => [model, requests])).toEqual([
-      ['offline::extractive', { at_least: 1, as_written: 1, at_most: 3 }],
-      ['ollama::x', { at_least: 0, as_written: 0, at_most: 3 }],
+      ['offline::extractive', { at_least: 1, as_written: 1, at_most: 9 }],
+      ['ollama::x', { at_least: 0, as_written: 0, at_most: 9 }],
     ])
   })
 })
