@@ -93,6 +93,16 @@ async function notifyNow(around: Parameters<typeof readConfigFiles>[0]): Promise
 const answeredMs = 2_000
 const budgetShare = 0.8
 
+/** A limit of which 80 % are used. */
+function reachedIn({ limits, spent }: Parameters<Notifier['watch']>[0]): Notice['budget'] {
+  const now = spent()
+  for (const limit of ['usd', 'tokens', 'calls'] as const) {
+    const { [limit]: of = 0 } = limits
+    if (of > 0 && now[limit] >= of * budgetShare) return { limit, used: now[limit], of }
+  }
+  return undefined
+}
+
 /** Sends what `on` asks for. Nothing that goes wrong here reaches the run: it is a warning. */
 export function openNotifier(settings: NotifySettings, options: NotifierOptions): Notifier {
   const { run, workspace, hide, warn, isChat, mayAnswer } = options
@@ -143,21 +153,12 @@ export function openNotifier(settings: NotifySettings, options: NotifierOptions)
 
   /** After the call that has just reported its usage is settled. */
   function checkBudget(): void {
-    if (budget === undefined || hasToldBudget) return
-    const { limits, spent } = budget
-    const now = spent()
-    for (const limit of ['usd', 'tokens', 'calls'] as const) {
-      const of = limits[limit]
-      if (of === undefined || of === 0 || now[limit] < of * budgetShare) continue
-      hasToldBudget = true
-      const used = now[limit]
-      const shown = limit === 'usd' ? `$${used.toFixed(2)} of $${of.toFixed(2)}` : `${used} of ${of} ${limit}`
-      return send('budget', {
-        text: `${name} has used ${shown} of its budget`,
-        budget: { limit, used, of },
-        status: 'running',
-      })
-    }
+    const reached = hasToldBudget || budget === undefined ? undefined : reachedIn(budget)
+    if (reached === undefined) return
+    hasToldBudget = true
+    const { limit, used, of } = reached
+    const shown = limit === 'usd' ? `$${used.toFixed(2)} of $${of.toFixed(2)}` : `${used} of ${of} ${limit}`
+    send('budget', { text: `${name} has used ${shown} of its budget`, budget: reached, status: 'running' })
   }
 
   function end(event: Extract<RunEvent, { readonly type: 'run.completed' | 'run.failed' }>): void {
@@ -204,7 +205,11 @@ export function openNotifier(settings: NotifySettings, options: NotifierOptions)
         end(event)
       }
     },
-    watch: (given) => void (budget = given),
+    watch(given) {
+      budget = given
+      // told by an earlier process of the run, or an earlier run of the session
+      hasToldBudget = reachedIn(given) !== undefined
+    },
     async close() {
       while (sending.size > 0) await Promise.all(sending)
       return late
