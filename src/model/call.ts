@@ -45,17 +45,20 @@ export interface Call {
   read(body: BodyReader, limit: TimeLimit): Promise<Uint8Array | undefined>
   /** Replaces the limit of the current wait; the new one starts now. Does nothing if there is no wait. */
   limit(limit: TimeLimit): void
+  /** Tells whether the name of the host is being looked up: a limit that expires then is that of the lookup. */
+  resolves(isResolving: boolean): void
   /** Ends the exchange and closes the connection if it is still in use. */
   close(): void
 }
 
 /** Opens a call under the caller's signal. The caller must close it. */
 export function openCall(signal: AbortSignal, { requestMs }: Pick<ModelTimeouts, 'requestMs'>): Call {
-  const alarm = createAlarm(({ ms, fault }) => stop(fault(ms)))
+  const alarm = createAlarm(({ ms, fault }) => stop(isResolving ? lookupTimeout(ms) : fault(ms)))
   const whole = requestMs === undefined ? undefined : createAlarm(({ ms, fault }) => stop(fault(ms)))
   let found: ModelFault | undefined
   let interrupt: (() => void) | undefined
   let isOver = false
+  let isResolving = false
   const ends: (() => void)[] = []
 
   function endAll(): void {
@@ -127,6 +130,7 @@ export function openCall(signal: AbortSignal, { requestMs }: Pick<ModelTimeouts,
     limit(limit) {
       if (alarm.isSet()) alarm.set(limit)
     },
+    resolves: (is) => void (isResolving = is),
     close() {
       whole?.clear()
       alarm.clear()
@@ -147,6 +151,8 @@ export interface TimeLimit {
 }
 
 export const connectTimeout: TimeLimit['fault'] = (ms) => ({ ...slowToConnect(ms), isUnreached: true })
+const lookupTimeout: TimeLimit['fault'] = (ms) => ({ ...slowToResolve(ms), isUnreached: true })
+const slowToResolve = timeout('connect', (time) => `could not be resolved within ${time}: DNS gave no answer`)
 const slowToConnect = timeout('connect', (time) => `did not accept a connection within ${time}`)
 export const headersTimeout = timeout('headers', (time) => `did not start to answer within ${time}`)
 export const idleTimeout = timeout('stream_idle', (time) => `sent nothing for ${time} during the answer`)

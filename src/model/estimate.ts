@@ -89,7 +89,8 @@ const uncharged: ReadonlySet<FailureClass> = new Set<FailureClass>([
  */
 export function usageOfFailedCall(error: unknown, request: ModelRequest, came: string): Usage {
   const failure = modelFailureOf(error)
-  const isFree = failure === undefined || uncharged.has(failure.class) || (failure.class === 'network' && came === '')
+  const isUnreached = failure?.class === 'network' || failure?.isUnreached === true
+  const isFree = failure === undefined || uncharged.has(failure.class) || (isUnreached && came === '')
   return isFree ? { ...noUsage, calls: 1 } : estimatedUsage(request, came)
 }
 

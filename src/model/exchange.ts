@@ -6,6 +6,7 @@ import type {
   IncomingMessage,
   RequestOptions,
 } from 'node:http'
+import { isIP } from 'node:net'
 import type { Readable } from 'node:stream'
 import { constants, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import { type Proxy, proxyAgent, proxyFailure, refuseProxyAnswer } from '../base/proxy.ts'
@@ -21,6 +22,8 @@ export interface HttpQuestion {
   readonly headers: Readonly<Record<string, string>>
   readonly body: readonly Uint8Array[]
   readonly proxy?: Proxy | undefined
+  /** Called as the lookup of the host's name begins and ends, if it has one and a new connection is opened. */
+  readonly onResolving?: (isResolving: boolean) => void
   /**
    * Called when the request is sent on an established connection, including TLS; called again if it is sent a second
    * time.
@@ -82,7 +85,7 @@ interface Asked {
 }
 
 function ask(
-  { url, method = 'POST', headers, body, proxy, onConnected, onOpened }: HttpQuestion,
+  { url, method = 'POST', headers, body, proxy, onResolving, onConnected, onOpened }: HttpQuestion,
   client: Client,
   agent: Agent,
 ): Asked {
@@ -98,6 +101,11 @@ function ask(
   })
   if (proxy !== undefined) refuseProxyAnswer(request, proxy, (error) => request.destroy(error))
   request.once('socket', (socket) => {
+    const { hostname } = new URL(url)
+    if (socket.connecting && onResolving && proxy === undefined && isIP(hostname.replace(/^\[|\]$/g, '')) === 0) {
+      onResolving(true)
+      socket.once('lookup', () => onResolving(false))
+    }
     if (socket.connecting) socket.once('encrypted' in socket ? 'secureConnect' : 'connect', onConnected)
     else onConnected()
   })

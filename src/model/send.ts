@@ -91,6 +91,7 @@ export async function post(
     headers,
     body,
     proxy: proxyOf(new URL(url), env),
+    onResolving: (is) => call.resolves(is),
     onConnected: () => call.limit(whenConnected),
     onOpened: (close) => call.onEnd(close),
   })

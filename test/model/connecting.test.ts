@@ -3,6 +3,8 @@ import { Worker } from 'node:worker_threads'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { defaultTimeouts } from '../../src/model/call.ts'
 import { modelFailureOf } from '../../src/model/errors.ts'
+import { usageOfFailedCall } from '../../src/model/estimate.ts'
+import { textMessage } from '../../src/event/message.ts'
 import { collectModelEvents, textOf } from '../contract/model-provider.ts'
 import { chatProvider } from '../helpers/chat-provider.ts'
 import { failing, failingReply, openServer } from '../helpers/failing-call.ts'
@@ -59,6 +61,19 @@ describe('a server that takes too long', () => {
     const { error } = await failing(`http://${await openFull()}/v1`, { timeouts: limits })
     expect(error.message).toContain('did not accept a connection within 0.06 s')
     expect(modelFailureOf(error)).toMatchObject({ class: 'timeout', retryable: true })
+  })
+
+  it('to be resolved is a timeout of its own, after which nothing was sent', async () => {
+    const dns = process.getBuiltinModule('node:dns')
+    const { lookup } = dns
+    onTestFinished(() => void (dns.lookup = lookup))
+    dns.lookup = (() => undefined) as unknown as typeof lookup
+    const limits = { ...defaultTimeouts, connectMs: 60 }
+    const { error } = await failing('https://models.example/v1', { timeouts: limits })
+    expect(error.message).toContain('could not be resolved within 0.06 s: DNS gave no answer')
+    expect(modelFailureOf(error)).toMatchObject({ class: 'timeout', retryable: true, isUnreached: true })
+    const usage = usageOfFailedCall(error, { model: 'm1', messages: [textMessage('user', 'Hi')] }, '')
+    expect(usage).toMatchObject({ calls: 1, input: 0, output: 0 })
   })
 
   it('to answer on its connection has the limit of the headers, not that of connecting', async () => {
