@@ -186,6 +186,8 @@ type RecordBody<Value> =
       readonly asleep_ms?: number
       /** The sum of the gaps in earlier processes that ended without such a record. Omitted: none. */
       readonly gaps_before_ms?: number
+      /** What of them was sleep: clocks that were set back are not. */
+      readonly asleep_before_ms?: number
     }
 
 /** What a writer receives. Number, epoch and time are added by the journal. */

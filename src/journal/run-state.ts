@@ -53,7 +53,8 @@ export async function readRunState(
   const claim = end === undefined && owner?.k === 'seg' ? { folder, epoch: newest, owner } : undefined
   const isRunning = claim !== undefined && (await lifeOf(claim, { files, owners, now: Date.now })) !== false
   const start = await readStart(segmentFile(folder, oldest), files)
-  const times = timesOf(spans, { start, epochs: epochs.length, gapsMs: end?.gaps_before_ms ?? 0 })
+  const { gaps_before_ms: gapsMs = 0, asleep_before_ms: asleepMs = 0 } = end ?? {}
+  const times = timesOf(spans, { start, epochs: epochs.length, gapsMs, asleepMs })
   return { start, end, times, isRunning, ...(owner?.k === 'seg' ? { owner } : {}) }
 }
 
@@ -66,7 +67,8 @@ interface Span {
 }
 
 /**
- * `gapsMs`: those of processes that were killed before they could record how long they had worked. The clock may have
+ * `gapsMs`: those of processes that were killed before they could record how long they had worked; `asleepMs`: what of
+ * them was sleep. The clock may have
  * been set back unnoticed: no time is negative. The header is written together with the first record.
  */
 function timesOf(
@@ -75,7 +77,13 @@ function timesOf(
     start,
     epochs,
     gapsMs,
-  }: { readonly start: RecordOf<'run.start'> | undefined; readonly epochs: number; readonly gapsMs: number },
+    asleepMs,
+  }: {
+    readonly start: RecordOf<'run.start'> | undefined
+    readonly epochs: number
+    readonly gapsMs: number
+    readonly asleepMs: number
+  },
 ): RunTimes {
   const started = start?.t ?? spans[0]?.from ?? 0
   let [measured, unmeasured] = [0, -gapsMs]
@@ -84,7 +92,7 @@ function timesOf(
     else measured += worked
   }
   const worked = measured + Math.max(0, unmeasured)
-  const asleep = spans.reduce((sum, span) => sum + span.asleep, 0)
+  const asleep = spans.reduce((sum, span) => sum + span.asleep, asleepMs)
   return { started, ended: spans.at(-1)?.to ?? started, worked, epochs, ...(asleep > 0 ? { asleep } : {}) }
 }
 

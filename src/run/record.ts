@@ -65,13 +65,15 @@ interface RecordedTimes {
   readonly asleepMs: number
   /** The gaps in earlier processes that have not recorded how long they worked. */
   readonly gapsBeforeMs: number
+  /** What of them was sleep. */
+  readonly asleepBeforeMs: number
 }
 
 /** Ends the journal of a run, unless the journal itself failed. */
 export function recordEnd(
   journal: RunJournal,
   ending: Ending,
-  { facts, workedMs, asleepMs, gapsBeforeMs }: { readonly facts?: JsonObject } & RecordedTimes,
+  { facts, workedMs, asleepMs, gapsBeforeMs, asleepBeforeMs }: { readonly facts?: JsonObject } & RecordedTimes,
 ): void {
   if (journal.failure.aborted) return
   const error = ending.error === undefined ? undefined : recordedError(ending.error)
@@ -79,6 +81,7 @@ export function recordEnd(
   const lost = {
     ...(asleepMs > 0 ? { asleep_ms: Math.round(asleepMs) } : {}),
     ...(gapsBeforeMs === 0 ? {} : { gaps_before_ms: gapsBeforeMs }),
+    ...(asleepBeforeMs > 0 ? { asleep_before_ms: asleepBeforeMs } : {}),
   }
   journal.note({ k: 'run.end', ...end, worked_ms: Math.round(workedMs), ...lost })
 }

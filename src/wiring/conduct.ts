@@ -371,8 +371,9 @@ async function runRecorded(loaded: Target, run: Run): Promise<Ending> {
   const time = startStopwatch(systemTime, gaps.add)
   // what an event reports has its time before the next tick
   bus.subscribe(withoutPieces(() => void time.elapsedMs()))
-  const gapsBeforeMs = past === undefined ? 0 : unmeasuredGaps(past.index)
-  const times = () => ({ workedMs: time.elapsedMs(), asleepMs: gaps.asleepMs(), gapsBeforeMs })
+  const gapsBefore = past === undefined ? [] : unmeasuredGaps(past.index)
+  const before = { gapsBeforeMs: sum(gapsBefore), asleepBeforeMs: sum(gapsBefore.filter((ms) => ms > 0)) }
+  const times = () => ({ workedMs: time.elapsedMs(), asleepMs: gaps.asleepMs(), ...before })
   let servers: RunServers | undefined
   try {
     const reads = bothReads(surroundings.log, plan.sources.reads)
@@ -500,9 +501,13 @@ function noConversation(): BatonError {
 }
 
 /** The gaps of processes that have not recorded how long they worked. */
-function unmeasuredGaps({ records }: Pick<RunIndex, 'records'>): number {
+function unmeasuredGaps({ records }: Pick<RunIndex, 'records'>): readonly number[] {
   const measured = new Set(records('run.end').map(({ e }) => e))
-  return records('gap').reduce((sum, { e, ms }) => (measured.has(e) ? sum : sum + ms), 0)
+  return records('gap').flatMap(({ e, ms }) => (measured.has(e) ? [] : [ms]))
+}
+
+function sum(all: readonly number[]): number {
+  return all.reduce((total, one) => total + one, 0)
 }
 
 /** A shorter gap may also be a machine that is busy with something else. */

@@ -61,6 +61,8 @@ describe('a night of iterations with outages, sleep, a clock that is set, and ki
     expect(report).toContain(`${lines.length} of ${lines.length} iterations done`)
     const sum = (times: readonly { readonly ms: number }[]): number => times.reduce((all, { ms }) => all + ms, 0)
     const slept = sum(night.events.filter(({ kind }) => kind === 'sleep'))
+    // however the process ended in which the machine slept
+    expect(report).toMatch(/, asleep for \d/)
     const lost = sum(night.full.map(([from, to]) => ({ ms: to - from })))
     const worked = Number(last['duration_ms'])
     const most = elapsedMs - slept
