@@ -145,7 +145,7 @@ export function runHeader(run: RunSummary, { paint, workspace }: RunsOptions): s
     ['error', run.error === null ? '' : errorText(run, workspace)],
     ['repeated', repeated === 0 ? '' : `${countOf(repeated, 'effect')} with an unknown outcome`],
   ]
-  const title = `${paint('bold', id)}  ${paint(statusFormats[status], statusText(run))}${exit === null ? '' : `, exit code ${exit}`}`
+  const title = `${paint('bold', id)}  ${paint(statusFormats[status], statusText(run).replaceAll('_', ' '))}${exit === null ? '' : `, exit code ${exit}`}`
   const lines = facts
     .filter(([, text]) => text !== '')
     .map(([name, text]) => `  ${paint('dim', name.padEnd(8))} ${text}`)

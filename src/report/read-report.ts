@@ -10,7 +10,8 @@ import { chatPlaceOf } from '../journal/chat-place.ts'
 import { readRunState } from '../journal/run-state.ts'
 import { noMask } from '../journal/secrets.ts'
 import { openFileRecords } from '../journal/source.ts'
-import { isUnfinished } from '../journal/summary.ts'
+import { plannedDiffs } from '../journal/planned-changes.ts'
+import { isUnfinished, type RunSummary } from '../journal/summary.ts'
 import { isResumed } from '../render/runs.ts'
 import { fileDiffs } from '../undo/diff.ts'
 import { openChanges } from '../undo/open-changes.ts'
@@ -31,7 +32,7 @@ export async function readRunReport(folder: string, { workspace, command }: Repo
   const seen = await readRunState(folder)
   const hint = hintOf(folder, seen?.end)
   const findings = await withView(folder, reportOptions, (view) => findingsIn(view, run, hint))
-  const changes = await changesOf(folder)
+  const changes = await changesOf(folder, run)
   const chat = chatPlaceOf(seen?.start?.facts)
   const next = nextSteps({ ...findings, changes, chat: chat?.id }).map(({ what, command: words }) => ({
     what,
@@ -55,7 +56,10 @@ function hintOf(
 }
 
 /** The net changes with their line counts. A run whose contents cannot be read has none. */
-async function changesOf(folder: string): Promise<readonly ReportChange[]> {
+async function changesOf(
+  folder: string,
+  { not_applied: isPlanned }: Pick<RunSummary, 'not_applied'>,
+): Promise<readonly ReportChange[]> {
   const made: ReportChange[] = []
   try {
     const { changes, contents } = await openChanges(folder, noMask)
@@ -66,7 +70,8 @@ async function changesOf(folder: string): Promise<readonly ReportChange[]> {
     // a damaged record is counted in the report
     if (!(error instanceof BatonError)) throw error
   }
-  for (const { diff } of await readLeftOut(folder, noMask)) {
+  const leftOut = (await readLeftOut(folder, noMask)).map(({ diff }) => diff)
+  for (const diff of isPlanned === true ? await plannedDiffs(folder) : leftOut) {
     for (const part of diff.split(/^(?=diff --git )/m)) {
       const path = /^diff --git a\/.* b\/(.*)$/m.exec(part)?.[1]
       if (path !== undefined) made.push({ path, kind: 'not applied', ...countLines(part) })
@@ -101,6 +106,10 @@ function nextSteps(
   else if (isUnfinished(status) && isResumed(run)) {
     const choices = uncertain.filter(({ resume }) => resume === 'choice').map((one) => ` --uncertain ${one.id}=redo`)
     add('resume', `resume ${id}${choices.join('')}`)
+  }
+  if (run.not_applied === true) {
+    add('see the changes', `runs show ${id} --diff`)
+    add('apply', `apply ${id}`)
   }
   const failed = failures.find(({ place }) => place !== '')
   if (failed !== undefined) add('see the failure', `runs show ${id} --place ${shellWord(failed.place)}`)

@@ -175,3 +175,12 @@ it('finds a report that cannot be written before anything is paid, and keeps --r
   expect((await run(['resume', '--last', '-q'])).code).toBe(0)
   expect(status()).toBe('done')
 })
+
+it('reports what a dry run has planned, and how to apply it', async () => {
+  const { run } = await world({ 'ask.md': '+++\nmodel = "gpt-5"\nwrite_mode = true\n+++\nMake a file.\n' }, makes)
+  expect((await run(['ask.md', '-q', '--dry', 'changes'])).code).toBe(0)
+  const { stdout } = await run(['report'])
+  expect(stdout).toMatch(/^\S+ {2}not applied, exit code 0\n/)
+  expect(stdout).toContain('\n1 file, +1 −0\n  +1 −0      not applied made/0.txt\n')
+  expect(stdout).toMatch(/\nsee the changes: baton runs show \S+ --diff\napply: baton apply \S+\n$/)
+})
