@@ -62,6 +62,13 @@ export function problemOf(error: unknown): { readonly status: number; readonly b
   return problem(statusFor(code), { code, message: placed(error, message), hint })
 }
 
+/** The message of a thrown error with its hint, as a sentence each. Unexpected errors reveal no details. */
+export function problemText(error: unknown): string {
+  const { body } = problemOf(error)
+  const { error: said } = body as { readonly error: { readonly message: string; readonly hint?: string } }
+  return said.hint === undefined ? said.message : `${said.message}. ${said.hint}`
+}
+
 export function refusalAnswer(error: unknown): Response {
   const { status, body } = problemOf(error)
   return Response.json(body, { status, ...(status === 503 && { headers: { 'retry-after': '5' } }) })

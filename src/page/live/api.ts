@@ -24,7 +24,7 @@ import type {
   SentInbox,
   SentTeams,
   StartAsked,
-  TriggerState,
+  SentTriggers,
 } from './wire.ts'
 
 /** An error reported by the server. */
@@ -120,9 +120,8 @@ export async function fetchFileRuns(path: string): Promise<readonly FileRun[]> {
   return runs
 }
 
-export async function fetchTriggers(): Promise<readonly TriggerState[]> {
-  const { triggers } = await get<{ readonly triggers: readonly TriggerState[] }>('/api/triggers')
-  return triggers
+export async function fetchTriggers(): Promise<SentTriggers> {
+  return get('/api/triggers')
 }
 
 export async function startTrigger(name: string): Promise<FiredTrigger> {
