@@ -14,7 +14,7 @@ import type { Plan } from '../../plan/plan.ts'
 import { strategies } from '../../strategies/strategies.ts'
 import { loadTests } from '../../testing/load-tests.ts'
 import { type KeptResult, readResults, testedHash } from '../../testing/test-results.ts'
-import { Refusal } from '../refusal.ts'
+import { problemText, Refusal } from '../refusal.ts'
 import { get, type Route } from './route.ts'
 import * as schemas from './schemas.ts'
 import type { ServedWorkspace } from './served-workspace.ts'
@@ -108,7 +108,7 @@ async function readPlan(served: ServedWorkspace, file: string, signal: AbortSign
     const { hide } = createMask(env, secrets)
     return { plan: JSON.parse(hide(JSON.stringify(plan))) as Plan, problem: null }
   } catch (error) {
-    return { plan: null, problem: problemText(error) }
+    return { plan: null, problem: fileProblem(error) }
   }
 }
 
@@ -127,7 +127,7 @@ async function readTests(served: ServedWorkspace, path: string): Promise<FileTes
       }),
     }
   } catch (error) {
-    return { tests: [], problem: problemText(error) }
+    return { tests: [], problem: fileProblem(error) }
   }
 }
 
@@ -156,7 +156,7 @@ async function bestScore(folder: string, run: RunSummary): Promise<number | null
 }
 
 /** @throws what is no error of the file */
-function problemText(error: unknown): string {
+function fileProblem(error: unknown): string {
   if (!isBatonError(error)) throw error
-  return error.hint === undefined ? error.message : `${error.message}. ${error.hint}`
+  return problemText(error)
 }
