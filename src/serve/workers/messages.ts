@@ -26,6 +26,9 @@ interface StartJob {
 /** What happens if a call needs approval, instead of waiting in the server for an answer. */
 export type OnAsk = 'suspend' | 'deny'
 
+/** How long the other work of a run that waits for approval may take when the server ends, in milliseconds. */
+export const suspendMs = 2_000
+
 interface ResumeJob {
   readonly kind: 'resume'
   /** Of the run. */
