@@ -14,14 +14,14 @@ import { createInterface } from 'node:readline'
 import { parseArgs, promisify } from 'node:util'
 import { chromium } from 'playwright-core'
 import { register } from 'tsx/esm/api'
-import { files, reply } from './screenshots-world.mjs'
+import { config, files, reply, secrets } from './screenshots-world.mjs'
 
 /**
  * The pictures: where the page is opened, and what is done until it shows what is wanted. To add one, add a row, and to
  * the workspace what it shows; a picture has at most 60 kB.
  */
 const pictures = {
-  runs: { show: (page) => page.getByRole('row').filter({ hasText: 'improve.md' }).waitFor() },
+  runs: { show: (page) => page.getByRole('row').filter({ hasText: 'improve.md' }).first().waitFor() },
   run: {
     at: ({ agent }) => `#/runs/${agent}`,
     show: (page) => page.locator('.markdown').first().waitFor(),
@@ -34,6 +34,37 @@ const pictures = {
   compare: {
     at: ({ before, after }) => `#/compare/${before}/${after}`,
     show: (page) => page.locator('.difference').first().waitFor(),
+  },
+  inbox: {
+    at: () => '#/inbox',
+    show: (page) => page.locator('.approval .diff').first().waitFor(),
+  },
+  form: {
+    at: () => '#/new/translate.md',
+    async show(page) {
+      await page.getByLabel('file').fill('src/cart.ts')
+      await page.getByLabel('words').fill('many')
+      await page.getByRole('button', { name: 'Run', exact: true }).click()
+      await page.getByText('is required').first().waitFor()
+    },
+  },
+  triggers: {
+    at: () => '#/triggers',
+    show: (page) => page.getByRole('listitem', { name: 'Trigger discount' }).getByText('waiting').first().waitFor(),
+  },
+  file: {
+    at: () => '#/files/improve.md',
+    async show(page) {
+      await page.getByRole('img', { name: /^Score of/ }).waitFor()
+      await page.getByRole('row', { name: /^as written/ }).waitFor()
+    },
+  },
+  tests: {
+    at: () => '#/files/count.md',
+    async show(page) {
+      await page.getByText('no notes').first().waitFor()
+      await page.getByRole('button', { name: 'Run the tests' }).scrollIntoViewIfNeeded()
+    },
   },
   approval: {
     at: ({ waiting }) => `#/runs/${waiting}`,
@@ -76,10 +107,10 @@ const env = {
   BATON_HOME: join(folder, 'home'),
   BATON_GATEWAY_URL: model.url,
   BATON_LOCAL_SERVERS: 'off',
+  ...secrets,
 }
 writeTree(workspace, files())
-// a gateway has no known prices
-writeTree(folder, { 'home/config/config.toml': '[prices]\n"gpt-5-mini" = { input = 2.5, output = 20 }\n' })
+writeTree(folder, { 'home/config/config.toml': config })
 let server
 try {
   await git('init', '-q', '-b', 'main')
@@ -109,8 +140,8 @@ async function git(...args) {
 async function baton(...args) {
   const run = promisify(execFile)(process.execPath, [command, ...args], { cwd: workspace, env })
   await run.catch(({ code, stderr }) => {
-    // a failed task of a run is part of a picture
-    if (code !== 1) throw new Error(stderr)
+    // a failed task or test is part of a picture
+    if (code !== 1 && code !== 100) throw new Error(stderr)
   })
 }
 
@@ -175,6 +206,11 @@ async function fill() {
   const inputs = ['src/cart.ts', 'src/item.ts', 'src/price.ts', 'src/user.ts']
   const tasks = await started({ file: 'review.md', inputs })
   const waiting = await started({ file: 'discount.md' })
+  writeFileSync(join(workspace, 'notes.txt'), files()['notes.txt'])
+  await baton('run', 'improve.md', '--iter', '2')
+  await baton('test', 'count.md')
+  for (const name of ['nightly-review', 'notes', 'discount'])
+    await ended((await server.ask(`/api/triggers/${name}/start`, {})).id)
   return { before, after, conversation, agent, tasks, waiting }
 }
 

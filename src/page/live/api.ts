@@ -114,6 +114,11 @@ export async function fetchFileTests(path: string): Promise<FileTests> {
   return get(`/api/file/tests?path=${encodeURIComponent(path)}`)
 }
 
+/** Runs the tests of a file, which may take minutes. They call no model. */
+export async function runFileTests(path: string): Promise<FileTests> {
+  return post('/api/file/tests', { path })
+}
+
 /** The last runs of a file, newest first. */
 export async function fetchFileRuns(path: string): Promise<readonly FileRun[]> {
   const { runs } = await get<{ readonly runs: readonly FileRun[] }>(`/api/file/runs?path=${encodeURIComponent(path)}`)

@@ -15,7 +15,8 @@ import { strategies } from '../../strategies/strategies.ts'
 import { loadTests } from '../../testing/load-tests.ts'
 import { type KeptResult, readResults, testedHash } from '../../testing/test-results.ts'
 import { problemText, Refusal } from '../refusal.ts'
-import { get, type Route } from './route.ts'
+import { get, post, type Route } from './route.ts'
+import { runTests } from './run-tests.ts'
 import * as schemas from './schemas.ts'
 import type { ServedWorkspace } from './served-workspace.ts'
 
@@ -51,6 +52,7 @@ export function fileRoutes(served: ServedWorkspace): readonly Route[] {
   const { workspace } = served
   // they read many files, and nothing else should wait for them
   const turns = createPool(1)
+  const testing = createPool(1)
 
   async function absolute(path: string, signal: AbortSignal): Promise<string> {
     if ((await filesInFolder(workspace, served, signal)).includes(path)) return resolve(workspace, path)
@@ -77,6 +79,20 @@ export function fileRoutes(served: ServedWorkspace): readonly Route[] {
       },
       ({ query: { path }, request: { signal } }) =>
         turns.run(async () => readTests(served, await absolute(path, signal)), signal),
+    ),
+    post(
+      {
+        path: '/api/file/tests',
+        summary: 'Runs the tests of a prompt file, as baton test does, and gives their results',
+        body: schemas.fileBody,
+        gives: schemas.fileTests,
+        status: 200,
+      },
+      async ({ body: { path }, request: { signal } }) => {
+        const file = await absolute(path, signal)
+        await testing.run(() => runTests(served, file, signal), signal)
+        return readTests(served, file)
+      },
     ),
     get(
       {

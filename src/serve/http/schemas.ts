@@ -324,6 +324,7 @@ export const cursorQuery = z.object({
 export const placeQuery = z.object({ place: z.string().min(1).max(4096) })
 export const compareQuery = z.object({ a: z.string().max(100), b: z.string().max(100) })
 export const fileQuery = z.object({ path })
+export const fileBody = z.strictObject({ path })
 export const noQuery = z.object({})
 
 const json = z.json()
