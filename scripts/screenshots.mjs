@@ -5,6 +5,7 @@
 //   npm run screenshots -- --to FOLDER           elsewhere
 //   npm run screenshots -- --package FOLDER      of another build, the folder that has its dist/
 //   npm run screenshots -- --png                 as PNG, to be looked at where WebP is not shown
+//   npm run screenshots -- --narrow --dark       of a narrow screen, or in dark colors, to be looked at
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -42,9 +43,9 @@ const pictures = {
   form: {
     at: () => '#/new/translate.md',
     async show(page) {
-      await page.getByLabel('file').fill('src/cart.ts')
+      await page.getByRole('textbox', { name: 'file (required)' }).fill('src/cart.ts')
       await page.getByLabel('words').fill('many')
-      await page.getByRole('button', { name: 'Run', exact: true }).click()
+      await page.getByRole('button', { name: 'Start' }).click()
       await page.getByText('is required').first().waitFor()
     },
   },
@@ -84,7 +85,13 @@ const pictures = {
 
 const root = join(import.meta.dirname, '..')
 const { values, positionals } = parseArgs({
-  options: { to: { type: 'string' }, package: { type: 'string' }, png: { type: 'boolean' } },
+  options: {
+    to: { type: 'string' },
+    package: { type: 'string' },
+    png: { type: 'boolean' },
+    narrow: { type: 'boolean' },
+    dark: { type: 'boolean' },
+  },
   allowPositionals: true,
 })
 const target = resolve(values.to ?? join(root, 'docs/images'))
@@ -227,7 +234,7 @@ async function take(runs) {
     await first.getByRole('navigation').waitFor()
     for (const [name, picture] of Object.entries(pictures)) {
       if (positionals.length > 0 && !positionals.includes(name)) continue
-      const { at = () => '#/', narrow = false, dark = false, show } = picture
+      const { at = () => '#/', narrow = values.narrow ?? false, dark = values.dark ?? false, show } = picture
       const page = await context.newPage()
       await page.emulateMedia({ colorScheme: dark ? 'dark' : 'light', reducedMotion: 'reduce' })
       await page.setViewportSize(narrow ? { width: 375, height: 760 } : { width: 1160, height: 700 })

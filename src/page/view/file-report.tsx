@@ -56,7 +56,11 @@ function Runs({ runs }: { readonly runs: readonly FileRun[] }): VNode {
           <tr>
             <th scope="col">Run</th>
             <th scope="col">State</th>
-            {runs.some(({ score }) => score !== null) && <th scope="col">Score</th>}
+            {runs.some(({ score }) => score !== null) && (
+              <th scope="col" class="number">
+                Score
+              </th>
+            )}
             <th scope="col" class="number">
               Cost
             </th>
@@ -127,9 +131,10 @@ function Chart({ runs, name, valueOf, textOf }: ChartProps): VNode | null {
           ))}
         </svg>
         <figcaption>
-          <span>{textOf(least)}</span>
-          <span>up to {textOf(most)}</span>
-          <strong>{textOf(last)}</strong>
+          <span>
+            last <strong>{textOf(last)}</strong>
+          </span>
+          <span>highest {textOf(most)}</span>
         </figcaption>
       </figure>
     </section>

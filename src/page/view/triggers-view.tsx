@@ -70,7 +70,7 @@ export function TriggersView({ go }: TriggersViewProps): VNode {
 const kinds = { cron: 'at', files: 'files', webhook: 'webhook' } as const
 
 function Trigger({ trigger, onStart }: { readonly trigger: TriggerState; readonly onStart: () => void }): VNode {
-  const { name, file, kind, when, state, problem, next, waiting, running, overlap, origin } = trigger
+  const { name, file, kind, when, state, problem, next, waiting, running, last, overlap, origin } = trigger
   return (
     <li aria-label={`Trigger ${name}`}>
       <div class="trigger-title">
@@ -104,7 +104,7 @@ function Trigger({ trigger, onStart }: { readonly trigger: TriggerState; readonl
             <LastStart trigger={trigger} />
           </dd>
         </div>
-        {running.length > 0 && (
+        {running.some((id) => id !== last?.run) && (
           <div>
             <dt>{state === 'waiting' ? 'Waits for you' : `${numberOf(running.length, 'run')} in progress`}</dt>
             <dd>
