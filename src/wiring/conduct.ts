@@ -23,6 +23,7 @@ import { finishHistory } from '../journal/index-file.ts'
 import { pruneRuns } from '../journal/prune.ts'
 import { createPathTokens } from '../journal/portable.ts'
 import type { PeriodBudget, PeriodLimits } from '../journal/period-budget.ts'
+import { tellTexts } from '../journal/told-texts.ts'
 import { runsFolder, stateFolder, triggersFolder, triggersOwner } from '../journal/run-id.ts'
 import { removeEndedWorktrees, removeRunWorktrees } from '../journal/worktrees.ts'
 import { createTally, type Tally } from '../journal/tally.ts'
@@ -370,6 +371,9 @@ async function runRecorded(loaded: Target, run: Run): Promise<Ending> {
   bus.subscribe(withoutPieces(() => void time.elapsedMs()))
   const gapsBeforeMs = past === undefined ? 0 : unmeasuredGaps(past.index)
   const times = () => ({ workedMs: time.elapsedMs(), asleepMs: gaps.asleepMs(), gapsBeforeMs })
+  // read by a server that shows the run
+  const telling = folder === undefined || replay !== undefined ? undefined : tellTexts(folder)
+  if (telling !== undefined) bus.subscribe((event) => telling.add(event))
   let servers: RunServers | undefined
   try {
     const reads = bothReads(surroundings.log, plan.sources.reads)
@@ -444,6 +448,7 @@ async function runRecorded(loaded: Target, run: Run): Promise<Ending> {
     throw reason
   } finally {
     time.end()
+    telling?.close()
     onSlept(gaps.asleepMs())
     deadline.close()
     await servers?.close()

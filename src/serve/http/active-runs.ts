@@ -6,7 +6,7 @@ import type { ApprovalAnswer } from '../../library/approvals.ts'
 import type { ServerAnswer } from '../../library/server-questions.ts'
 import { Refusal } from '../refusal.ts'
 import type { Broker } from '../workers/broker.ts'
-import { createToldTexts, type LiveTexts, noLiveTexts, type ReceivedTexts } from '../workers/live-texts.ts'
+import { createToldTexts, type LiveTexts, noLiveTexts, type ReceivedTexts } from '../../journal/live-texts.ts'
 import { type AskedApproval, errorOf, type HeldQuestion, type Job, suspendMs } from '../workers/messages.ts'
 import type { RunWorker, WorkerPool } from '../workers/pool.ts'
 

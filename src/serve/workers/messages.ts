@@ -3,7 +3,7 @@ import type { JsonObject } from '../../base/json.ts'
 import type { ApprovalAnswer, ApprovalRequest } from '../../library/approvals.ts'
 import type { RunOptions } from '../../library/options.ts'
 import type { ServerAnswer, ServerQuestion } from '../../library/server-questions.ts'
-import type { ToldTexts } from './live-texts.ts'
+import type { ToldTexts } from '../../journal/live-texts.ts'
 import { Refusal, type RefusalStatus } from '../refusal.ts'
 
 /*

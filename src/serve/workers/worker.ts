@@ -13,7 +13,7 @@ import type { Calling } from '../../wiring/conduct.ts'
 import type { Target } from '../../load/target.ts'
 import { Refusal } from '../refusal.ts'
 import { createSharedCalling } from './calling.ts'
-import { createLiveTexts, createTextTeller } from './live-texts.ts'
+import { createLiveTexts, createTextTeller } from '../../journal/live-texts.ts'
 import {
   type ContinueJob,
   type FromWorker,
