@@ -32,8 +32,43 @@ export function files() {
     'improve.md':
       '+++\nwrite_mode = true\ncontext_globs = ["notes.txt"]\n[iterate]\ncondition = "3"\nscore = "wc -l < notes.txt"\n+++\nImprove the notes by one fact.\n',
     'notes.txt': 'A cart has items.\n',
+    'count.lua':
+      'local text = aip.file.load("notes.txt").content\nlocal _, count = text:gsub("\\n", "")\nreturn count .. " notes"\n',
+    'count.md':
+      '+++\nagent = "count.lua"\n\n[[test]]\nname = "counts each line"\nfiles = { "notes.txt" = "a\\nb\\n" }\nexpect = [{ answer_contains = "2 notes" }]\n\n[[test]]\nname = "finds none in an empty file"\nfiles = { "notes.txt" = "" }\nexpect = [{ answer_contains = "no notes" }]\n+++\nCount the notes.\n',
+    'translate.md':
+      '+++\nname = "Translate a file"\ndescription = "Translates a text of the shop, and keeps its names."\nwrite_mode = true\n\n[input.file]\ndescription = "The file to translate"\nrequired = true\n\n[input.language]\nenum = ["German", "French", "Spanish"]\nrequired = true\n\n[input.tone]\nenum = ["formal", "friendly"]\ndefault = "friendly"\n\n[input.words]\ntype = "integer"\ndescription = "At most so many words"\n+++\nTranslate {{input.file}} into {{input.language}}, in a {{input.tone}} tone.\n',
   }
 }
+
+/** The user's config: prices, because a gateway has none that are known, and triggers. */
+export const config = `[prices]
+"gpt-5-mini" = { input = 2.5, output = 20 }
+
+[[trigger]]
+name = "nightly-review"
+file = "name.md"
+cron = "0 3 * * 1-5"
+time_zone = "Europe/Berlin"
+
+[[trigger]]
+name = "notes"
+file = "count.md"
+files = ["notes.txt"]
+
+[[trigger]]
+name = "discount"
+file = "discount.md"
+secret_env = "SHOP_SECRET"
+
+[[trigger]]
+name = "report"
+file = "report.md"
+cron = "@weekly"
+`
+
+/** The variable with the secret of the webhook. */
+export const secrets = { SHOP_SECRET: 'a secret that only this picture has' }
 
 /** What the scripted model says: by the words of the last message, and how far the conversation is since. */
 export function reply({ body }, index) {

@@ -5,6 +5,7 @@
 //   npm run screenshots -- --to FOLDER           elsewhere
 //   npm run screenshots -- --package FOLDER      of another build, the folder that has its dist/
 //   npm run screenshots -- --png                 as PNG, to be looked at where WebP is not shown
+//   npm run screenshots -- --narrow --dark       of a narrow screen, or in dark colors, to be looked at
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -14,14 +15,14 @@ import { createInterface } from 'node:readline'
 import { parseArgs, promisify } from 'node:util'
 import { chromium } from 'playwright-core'
 import { register } from 'tsx/esm/api'
-import { files, reply } from './screenshots-world.mjs'
+import { config, files, reply, secrets } from './screenshots-world.mjs'
 
 /**
  * The pictures: where the page is opened, and what is done until it shows what is wanted. To add one, add a row, and to
  * the workspace what it shows; a picture has at most 60 kB.
  */
 const pictures = {
-  runs: { show: (page) => page.getByRole('row').filter({ hasText: 'improve.md' }).waitFor() },
+  runs: { show: (page) => page.getByRole('row').filter({ hasText: 'improve.md' }).first().waitFor() },
   run: {
     at: ({ agent }) => `#/runs/${agent}`,
     show: (page) => page.locator('.markdown').first().waitFor(),
@@ -34,6 +35,37 @@ const pictures = {
   compare: {
     at: ({ before, after }) => `#/compare/${before}/${after}`,
     show: (page) => page.locator('.difference').first().waitFor(),
+  },
+  inbox: {
+    at: () => '#/inbox',
+    show: (page) => page.locator('.approval .diff').first().waitFor(),
+  },
+  form: {
+    at: () => '#/new/translate.md',
+    async show(page) {
+      await page.getByRole('textbox', { name: 'file (required)' }).fill('src/cart.ts')
+      await page.getByLabel('words').fill('many')
+      await page.getByRole('button', { name: 'Start' }).click()
+      await page.getByText('is required').first().waitFor()
+    },
+  },
+  triggers: {
+    at: () => '#/triggers',
+    show: (page) => page.getByRole('listitem', { name: 'Trigger discount' }).getByText('waiting').first().waitFor(),
+  },
+  file: {
+    at: () => '#/files/improve.md',
+    async show(page) {
+      await page.getByRole('img', { name: /^Score of/ }).waitFor()
+      await page.getByRole('row', { name: /^as written/ }).waitFor()
+    },
+  },
+  tests: {
+    at: () => '#/files/count.md',
+    async show(page) {
+      await page.getByText('no notes').first().waitFor()
+      await page.getByRole('button', { name: 'Run the tests' }).scrollIntoViewIfNeeded()
+    },
   },
   approval: {
     at: ({ waiting }) => `#/runs/${waiting}`,
@@ -53,7 +85,13 @@ const pictures = {
 
 const root = join(import.meta.dirname, '..')
 const { values, positionals } = parseArgs({
-  options: { to: { type: 'string' }, package: { type: 'string' }, png: { type: 'boolean' } },
+  options: {
+    to: { type: 'string' },
+    package: { type: 'string' },
+    png: { type: 'boolean' },
+    narrow: { type: 'boolean' },
+    dark: { type: 'boolean' },
+  },
   allowPositionals: true,
 })
 const target = resolve(values.to ?? join(root, 'docs/images'))
@@ -76,10 +114,10 @@ const env = {
   BATON_HOME: join(folder, 'home'),
   BATON_GATEWAY_URL: model.url,
   BATON_LOCAL_SERVERS: 'off',
+  ...secrets,
 }
 writeTree(workspace, files())
-// a gateway has no known prices
-writeTree(folder, { 'home/config/config.toml': '[prices]\n"gpt-5-mini" = { input = 2.5, output = 20 }\n' })
+writeTree(folder, { 'home/config/config.toml': config })
 let server
 try {
   await git('init', '-q', '-b', 'main')
@@ -109,8 +147,8 @@ async function git(...args) {
 async function baton(...args) {
   const run = promisify(execFile)(process.execPath, [command, ...args], { cwd: workspace, env })
   await run.catch(({ code, stderr }) => {
-    // a failed task of a run is part of a picture
-    if (code !== 1) throw new Error(stderr)
+    // a failed task or test is part of a picture
+    if (code !== 1 && code !== 100) throw new Error(stderr)
   })
 }
 
@@ -175,6 +213,11 @@ async function fill() {
   const inputs = ['src/cart.ts', 'src/item.ts', 'src/price.ts', 'src/user.ts']
   const tasks = await started({ file: 'review.md', inputs })
   const waiting = await started({ file: 'discount.md' })
+  writeFileSync(join(workspace, 'notes.txt'), files()['notes.txt'])
+  await baton('run', 'improve.md', '--iter', '2')
+  await baton('test', 'count.md')
+  for (const name of ['nightly-review', 'notes', 'discount'])
+    await ended((await server.ask(`/api/triggers/${name}/start`, {})).id)
   return { before, after, conversation, agent, tasks, waiting }
 }
 
@@ -191,7 +234,7 @@ async function take(runs) {
     await first.getByRole('navigation').waitFor()
     for (const [name, picture] of Object.entries(pictures)) {
       if (positionals.length > 0 && !positionals.includes(name)) continue
-      const { at = () => '#/', narrow = false, dark = false, show } = picture
+      const { at = () => '#/', narrow = values.narrow ?? false, dark = values.dark ?? false, show } = picture
       const page = await context.newPage()
       await page.emulateMedia({ colorScheme: dark ? 'dark' : 'light', reducedMotion: 'reduce' })
       await page.setViewportSize(narrow ? { width: 375, height: 760 } : { width: 1160, height: 700 })

@@ -61,6 +61,11 @@ export interface TriggersFound {
 interface Around {
   readonly env: Environment
   readonly home: string
+  /**
+   * Names of the variables that were set aside for secrets when the server started; undefined: none has started. What its
+   * runs may see of the environment is fixed by then.
+   */
+  readonly setAside?: ReadonlySet<string> | undefined
 }
 
 /** A secret with fewer characters could be guessed. */
@@ -211,7 +216,7 @@ function checkFileOf(
 function checkSource(
   { name, time_zone: timeZone }: TriggerEntry,
   source: TriggerSource,
-  { seen, env }: Around & { readonly seen: Seen },
+  { seen, env, setAside }: Around & { readonly seen: Seen },
 ): readonly Judged[] {
   if (source.kind === 'cron') return checkTimes(name, source, timeZone)
   if (source.kind === 'files') return []
@@ -223,6 +228,11 @@ function checkSource(
     const message = `the triggers "${other}" and "${name}" have the same secret`
     const hint = 'Give each its own variable and secret: what is signed for one must not start the other.'
     return [wrong(wrongValue(['secret_env'], { message, hint }))]
+  }
+  if (secret !== undefined && setAside?.has(secretEnv) === false) {
+    const message = `trigger "${name}" gets its secret ${secretEnv} when baton serve is started again`
+    const hint = 'Restart it: the runs of this server may see that variable.'
+    return [{ finding: { ...wrongValue(['secret_env'], { message, hint }), code: 'KEY_MISSING' }, severity: 'warning' }]
   }
   if (secret !== undefined) return []
   const isSet = (env[secretEnv] ?? '') !== ''

@@ -1,5 +1,6 @@
 import { type BatonError, type ErrorCode, exitCodes, isBatonError } from '../base/error.ts'
 import { defined } from '../base/json.ts'
+import { requestWords } from './request-words.ts'
 
 export type RefusalStatus = 400 | 401 | 403 | 404 | 405 | 408 | 409 | 413 | 415 | 429 | 431 | 503
 
@@ -59,7 +60,15 @@ export function problemOf(error: unknown): { readonly status: number; readonly b
   }
   if (!isBatonError(error)) return problem(500, { code: 'INTERNAL', message: 'internal server error', hint: undefined })
   const { code, message, hint } = error
-  return problem(statusFor(code), { code, message: placed(error, message), hint })
+  const said = { message: requestWords(placed(error, message)), hint: hint === undefined ? hint : requestWords(hint) }
+  return problem(statusFor(code), { code, ...said })
+}
+
+/** The message of a thrown error with its hint, as a sentence each. Unexpected errors reveal no details. */
+export function problemText(error: unknown): string {
+  const { body } = problemOf(error)
+  const { error: said } = body as { readonly error: { readonly message: string; readonly hint?: string } }
+  return said.hint === undefined ? said.message : `${said.message}. ${said.hint}`
 }
 
 export function refusalAnswer(error: unknown): Response {
@@ -79,8 +88,12 @@ function problem(status: number, error: Problem): ReturnType<typeof problemOf> {
 }
 
 function placed({ place }: BatonError, message: string): string {
-  if (place === undefined || message.includes(place.file)) return message
-  return `${place.file}${place.line === undefined ? '' : `:${place.line}`}: ${message}`
+  if (place === undefined) return message
+  const { file, line } = place
+  const at = line === undefined ? file : `${file}:${line}`
+  if (!message.includes(file)) return `${at}: ${message}`
+  // where the message is about the file
+  return message.startsWith(`${file} `) ? message.replace(file, () => at) : message
 }
 
 /** Maps the exit code of an error: 400 for invalid input, 403 for untrusted files, otherwise 409. */

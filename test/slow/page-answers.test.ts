@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Locator } from 'playwright-core'
 import { afterAll, expect, it } from 'vitest'
@@ -5,7 +6,7 @@ import { BatonError } from '../../src/base/error.ts'
 import { part, task } from '../../src/event/place.ts'
 import { runsFolder } from '../../src/journal/run-id.ts'
 import { ask, makeRun } from '../history/fixtures.ts'
-import { root } from '../helpers/baton.ts'
+import { baton, root } from '../helpers/baton.ts'
 import { closeBrowser, hasChromium, openPage, violationsIn } from '../helpers/browser.ts'
 import { type HttpServed, serveTree } from '../helpers/http-served.ts'
 import type { ModelScript } from '../helpers/model-server.ts'
@@ -51,6 +52,35 @@ it.skipIf(!hasChromium)(
     expect(await first.locator('.panel').evaluate(({ scrollTop }) => scrollTop)).toBe(0)
     await first.locator('.answer:not(.writing)').waitFor()
     expect(await first.locator('.answer').count()).toBe(1)
+    expect(problems).toEqual([])
+  },
+)
+
+it.skipIf(!hasChromium)(
+  'an answer of a run in a terminal is shown while it is written, with its beginning, and leaves no file (needs chromium)',
+  async () => {
+    const paused = gate()
+    const chunks = [
+      'The **beginning**.\n\n',
+      ...Array.from({ length: 40 }, (_, index) => `- point ${index}\n`),
+      'The end.',
+    ]
+    const served = await world([{ chunks, gateAfter: 30, gate: paused.gate }], { 'list.md': 'List them.\n' })
+    const { page: view, problems } = await openPage(served)
+    const ended = baton(['list.md'], { cwd: served.folder, env: { ...served.around.env, HOME: served.home } })
+    await view.getByRole('row').filter({ hasText: 'list.md' }).click()
+    const answer = view.getByRole('article', { name: 'Answer in progress' })
+    await answer.getByText('point 20').waitFor()
+    expect(await answer.locator('strong').textContent()).toBe('beginning')
+    paused.open()
+    expect((await ended).code).toBe(0)
+    await view.locator('.answer:not(.writing)').getByText('The end.').waitFor()
+    const { runs } = (await served.get('/api/runs')).body as { readonly runs: readonly { readonly id: string }[] }
+    const folder = join(
+      runsFolder({ ...served.around, workspace: served.folder, runsDir: undefined }),
+      runs[0]?.id ?? '',
+    )
+    await expect.poll(() => readdirSync(folder).toSorted()).toEqual(['j-000001.jsonl', 'summary.json'])
     expect(problems).toEqual([])
   },
 )

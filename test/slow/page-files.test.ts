@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
 import { baton, root } from '../helpers/baton.ts'
@@ -52,7 +53,13 @@ it.skipIf(!hasChromium)(
     await view.getByRole('button', { name: 'Start deploy' }).click()
     await view.getByText('said', { exact: true }).waitFor()
     await view.getByRole('link', { name: 'Triggers' }).click()
-    await view.getByRole('listitem', { name: 'Trigger deploy' }).getByText('by hand').waitFor()
+    const deploy = view.getByRole('listitem', { name: 'Trigger deploy' })
+    await deploy.getByText('by hand').waitFor()
+    await deploy.getByText('done').waitFor()
+    // a trigger that is written now is there without a restart
+    const more = '[[trigger]]\nname = "hourly"\nfile = "say.md"\ncron = "@hourly"\n'
+    writeFileSync(join(served.home, 'config/config.toml'), `${config}${more}`)
+    await view.getByRole('listitem', { name: 'Trigger hourly' }).getByText('ready').waitFor()
     expect(problems).toEqual([])
   },
 )
@@ -82,6 +89,15 @@ it.skipIf(!hasChromium)(
       expect.stringMatching(/^failed sings it .*the answer does not contain/s),
     ])
     expect(await violationsIn(view)).toEqual([])
+    writeFileSync(join(served.folder, 'say.lua'), 'return "la la said"')
+    await tests.getByRole('button', { name: 'Run the tests' }).click()
+    await view.getByText('2 tests passed.').waitFor()
+    await tests.getByText('passed').nth(1).waitFor()
+    expect(await tests.getByRole('listitem').allTextContents()).toEqual([
+      expect.stringMatching(/^passed says it/),
+      expect.stringMatching(/^passed sings it/),
+    ])
+    writeFileSync(join(served.folder, 'say.lua'), files['say.lua'])
     await runs.getByRole('link').first().click()
     await view.getByText('said', { exact: true }).waitFor()
     await view.getByRole('link', { name: 'Prompt files' }).click()

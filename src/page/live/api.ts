@@ -24,7 +24,7 @@ import type {
   SentInbox,
   SentTeams,
   StartAsked,
-  TriggerState,
+  SentTriggers,
 } from './wire.ts'
 
 /** An error reported by the server. */
@@ -114,15 +114,19 @@ export async function fetchFileTests(path: string): Promise<FileTests> {
   return get(`/api/file/tests?path=${encodeURIComponent(path)}`)
 }
 
+/** Runs the tests of a file, which may take minutes. They call no model. */
+export async function runFileTests(path: string): Promise<FileTests> {
+  return post('/api/file/tests', { path })
+}
+
 /** The last runs of a file, newest first. */
 export async function fetchFileRuns(path: string): Promise<readonly FileRun[]> {
   const { runs } = await get<{ readonly runs: readonly FileRun[] }>(`/api/file/runs?path=${encodeURIComponent(path)}`)
   return runs
 }
 
-export async function fetchTriggers(): Promise<readonly TriggerState[]> {
-  const { triggers } = await get<{ readonly triggers: readonly TriggerState[] }>('/api/triggers')
-  return triggers
+export async function fetchTriggers(): Promise<SentTriggers> {
+  return get('/api/triggers')
 }
 
 export async function startTrigger(name: string): Promise<FiredTrigger> {

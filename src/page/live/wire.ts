@@ -235,7 +235,7 @@ export interface TriggerState {
   readonly kind: 'cron' | 'files' | 'webhook'
   readonly when: string
   readonly overlap: 'skip' | 'queue' | 'allow'
-  readonly state: 'ready' | 'running' | 'off' | 'invalid' | 'elsewhere'
+  readonly state: 'ready' | 'running' | 'waiting' | 'off' | 'invalid' | 'elsewhere'
   readonly problem: string | null
   readonly next: string | null
   readonly last: {
@@ -244,11 +244,18 @@ export interface TriggerState {
     readonly about: string
     readonly outcome: 'started' | 'skipped' | 'failed'
     readonly run: string | null
+    readonly status: string | null
     readonly message: string | null
   } | null
   readonly running: readonly string[]
   readonly waiting: number
   readonly origin: string
+}
+
+/** `problem`: why the config files as they are now cannot be used. */
+export interface SentTriggers {
+  readonly triggers: readonly TriggerState[]
+  readonly problem: string | null
 }
 
 /** What came of a start by hand. */

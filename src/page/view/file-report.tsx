@@ -1,18 +1,20 @@
 import type { VNode } from 'preact'
 import { chartOf, type RunPoint } from '../data/file-history.ts'
 import { costText, countText, durationText, numberOf, whenText } from '../data/format.ts'
-import { fetchFilePlan, fetchFileRuns, fetchFileTests } from '../live/api.ts'
+import { useState } from 'preact/hooks'
+import { fetchFilePlan, fetchFileRuns, fetchFileTests, runFileTests } from '../live/api.ts'
 import { useLoaded } from '../live/use-loaded.ts'
 import type { FilePlan, FileRun, FileTests } from '../live/wire.ts'
 import { hashOf } from '../route.ts'
 import { Loading } from './loading.tsx'
+import { useNotice } from './notice.tsx'
 import { StateBadge, stateOf } from './state-badge.tsx'
 
 /** What is known of a prompt file: its plan with its price, its tests, and its runs over time. */
 export function FileReport({ path }: { readonly path: string }): VNode {
   const [runs] = useLoaded(`runs of ${path}`, () => fetchFileRuns(path))
   const [plan] = useLoaded(`plan of ${path}`, () => fetchFilePlan(path))
-  const [tests] = useLoaded(`tests of ${path}`, () => fetchFileTests(path))
+  const [tests, again] = useLoaded(`tests of ${path}`, () => fetchFileTests(path))
   return (
     <div class="file-report">
       <section aria-label="Runs">
@@ -25,7 +27,7 @@ export function FileReport({ path }: { readonly path: string }): VNode {
       </section>
       <section aria-label="Tests">
         <h2>Tests</h2>
-        <Loading loaded={tests}>{(found) => <Tests found={found} path={path} />}</Loading>
+        <Loading loaded={tests}>{(found) => <Tests found={found} path={path} again={again} />}</Loading>
       </section>
     </div>
   )
@@ -54,7 +56,11 @@ function Runs({ runs }: { readonly runs: readonly FileRun[] }): VNode {
           <tr>
             <th scope="col">Run</th>
             <th scope="col">State</th>
-            {runs.some(({ score }) => score !== null) && <th scope="col">Score</th>}
+            {runs.some(({ score }) => score !== null) && (
+              <th scope="col" class="number">
+                Score
+              </th>
+            )}
             <th scope="col" class="number">
               Cost
             </th>
@@ -125,9 +131,10 @@ function Chart({ runs, name, valueOf, textOf }: ChartProps): VNode | null {
           ))}
         </svg>
         <figcaption>
-          <span>{textOf(least)}</span>
-          <span>up to {textOf(most)}</span>
-          <strong>{textOf(last)}</strong>
+          <span>
+            last <strong>{textOf(last)}</strong>
+          </span>
+          <span>highest {textOf(most)}</span>
         </figcaption>
       </figure>
     </section>
@@ -193,7 +200,34 @@ function Plan({ found: { plan, problem } }: { readonly found: FilePlan }): VNode
   )
 }
 
-function Tests({ found: { tests, problem }, path }: { readonly found: FileTests; readonly path: string }): VNode {
+interface TestsProps {
+  readonly found: FileTests
+  readonly path: string
+  /** Reads the results again. */
+  readonly again: () => void
+}
+
+function Tests({ found: { tests, problem }, path, again }: TestsProps): VNode {
+  const [isRunning, setRunning] = useState(false)
+  const { say, complain } = useNotice()
+
+  async function run(): Promise<void> {
+    setRunning(true)
+    try {
+      const { tests: ran } = await runFileTests(path)
+      const failed = ran.filter(({ result }) => result?.passed !== true).length
+      say(
+        failed === 0
+          ? `${numberOf(ran.length, 'test')} passed.`
+          : `${failed} of ${numberOf(ran.length, 'test')} failed.`,
+      )
+    } catch (error) {
+      complain(error)
+    }
+    setRunning(false)
+    again()
+  }
+
   if (problem !== null) return <p class="problem">{problem}</p>
   if (tests.length === 0)
     return (
@@ -201,7 +235,6 @@ function Tests({ found: { tests, problem }, path }: { readonly found: FileTests;
         No tests. A <code>[[test]]</code> in the file is one.
       </p>
     )
-  const isMissing = tests.some(({ result }) => result === null || result.isOld)
   return (
     <>
       <ul class="tests">
@@ -220,11 +253,12 @@ function Tests({ found: { tests, problem }, path }: { readonly found: FileTests;
           </li>
         ))}
       </ul>
-      {isMissing && (
-        <p class="about">
-          <code>baton test {path}</code> runs them.
-        </p>
-      )}
+      <p class="about">
+        <button type="button" disabled={isRunning} onClick={() => void run()}>
+          {isRunning ? 'Running…' : 'Run the tests'}
+        </button>{' '}
+        They call no model, and cost nothing.
+      </p>
     </>
   )
 }

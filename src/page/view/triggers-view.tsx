@@ -41,20 +41,27 @@ export function TriggersView({ go }: TriggersViewProps): VNode {
     <section class="view scroll" aria-label="Triggers">
       <h1 class="hidden">Triggers</h1>
       <Loading loaded={loaded}>
-        {(triggers) =>
-          triggers.length === 0 ? (
-            <p class="empty">
-              No triggers for this workspace. A <code>[[trigger]]</code> of your config file starts a prompt file at
-              certain times, when files change, or by a webhook.
-            </p>
-          ) : (
-            <ul class="triggers">
-              {triggers.map((trigger) => (
-                <Trigger key={trigger.name} trigger={trigger} onStart={() => void start(trigger.name)} />
-              ))}
-            </ul>
-          )
-        }
+        {({ triggers, problem }) => (
+          <>
+            {problem !== null && (
+              <p class="problem" role="status">
+                {problem}
+              </p>
+            )}
+            {triggers.length === 0 ? (
+              <p class="empty">
+                No triggers for this workspace. A <code>[[trigger]]</code> of your config file starts a prompt file at
+                certain times, when files change, or by a webhook. It is followed as soon as the file is saved.
+              </p>
+            ) : (
+              <ul class="triggers">
+                {triggers.map((trigger) => (
+                  <Trigger key={trigger.name} trigger={trigger} onStart={() => void start(trigger.name)} />
+                ))}
+              </ul>
+            )}
+          </>
+        )}
       </Loading>
     </section>
   )
@@ -63,7 +70,7 @@ export function TriggersView({ go }: TriggersViewProps): VNode {
 const kinds = { cron: 'at', files: 'files', webhook: 'webhook' } as const
 
 function Trigger({ trigger, onStart }: { readonly trigger: TriggerState; readonly onStart: () => void }): VNode {
-  const { name, file, kind, when, state, problem, next, waiting, running, overlap, origin } = trigger
+  const { name, file, kind, when, state, problem, next, waiting, running, last, overlap, origin } = trigger
   return (
     <li aria-label={`Trigger ${name}`}>
       <div class="trigger-title">
@@ -73,7 +80,7 @@ function Trigger({ trigger, onStart }: { readonly trigger: TriggerState; readonl
         <button
           type="button"
           aria-label={`Start ${name}`}
-          disabled={state === 'running' && overlap === 'skip'}
+          disabled={running.length > 0 && overlap === 'skip'}
           onClick={onStart}
         >
           Start
@@ -97,9 +104,9 @@ function Trigger({ trigger, onStart }: { readonly trigger: TriggerState; readonl
             <LastStart trigger={trigger} />
           </dd>
         </div>
-        {running.length > 0 && (
+        {running.some((id) => id !== last?.run) && (
           <div>
-            <dt>{numberOf(running.length, 'run')} in progress</dt>
+            <dt>{state === 'waiting' ? 'Waits for you' : `${numberOf(running.length, 'run')} in progress`}</dt>
             <dd>
               {running.map((id) => (
                 <a key={id} href={hashOf({ kind: 'run', id, tab: 'answer' })}>
@@ -124,7 +131,7 @@ const causes = {
 
 function LastStart({ trigger: { last } }: { readonly trigger: TriggerState }): VNode {
   if (last === null) return <>–</>
-  const { at, cause, about, outcome, run, message } = last
+  const { at, cause, about, outcome, run, status, message } = last
   const how = cause === 'cron' || about === '' ? causes[cause] : `${causes[cause]} ${about}`
   return (
     <>
@@ -136,7 +143,10 @@ function LastStart({ trigger: { last } }: { readonly trigger: TriggerState }): V
           {message === null ? '' : `, ${message}`}
         </>
       ) : (
-        <a href={hashOf({ kind: 'run', id: run, tab: 'answer' })}>run {run}</a>
+        <>
+          <a href={hashOf({ kind: 'run', id: run, tab: 'answer' })}>run {run}</a>{' '}
+          {status !== null && <StateBadge state={status} />}
+        </>
       )}
     </>
   )

@@ -6,8 +6,8 @@ import type { ApprovalAnswer } from '../../library/approvals.ts'
 import type { ServerAnswer } from '../../library/server-questions.ts'
 import { Refusal } from '../refusal.ts'
 import type { Broker } from '../workers/broker.ts'
-import { createToldTexts, type LiveTexts, noLiveTexts, type ReceivedTexts } from '../workers/live-texts.ts'
-import { type AskedApproval, errorOf, type HeldQuestion, type Job } from '../workers/messages.ts'
+import { createToldTexts, type LiveTexts, noLiveTexts, type ReceivedTexts } from '../../journal/live-texts.ts'
+import { type AskedApproval, errorOf, type HeldQuestion, type Job, suspendMs } from '../workers/messages.ts'
 import type { RunWorker, WorkerPool } from '../workers/pool.ts'
 
 export interface ActiveRunsOptions {
@@ -85,8 +85,6 @@ interface Waiting {
 const mostWaiting = 10_000
 /** How long the process that records runs that wait is kept for the next one, in milliseconds. */
 const recorderMs = 5_000
-/** How long the other work of a run that waits for approval may take when the server ends, in milliseconds. */
-const suspendMs = 2_000
 
 export function createActiveRuns({ most, workers, broker, place, onProblem }: ActiveRunsOptions): ActiveRuns {
   const runs = new Map<string, HeldRun>()

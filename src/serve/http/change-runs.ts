@@ -17,6 +17,7 @@ import type { ActiveRuns } from './active-runs.ts'
 import { readRun, whyNotResumed } from './read-runs.ts'
 import { Refusal } from '../refusal.ts'
 import type { AskedApproval } from '../workers/messages.ts'
+import { requestWords } from '../request-words.ts'
 import { variableProblems } from './run-form.ts'
 import type { answerBody, startBody } from './schemas.ts'
 import { folderOf, type ServedWorkspace } from './served-workspace.ts'
@@ -57,7 +58,11 @@ export function createRunActions(served: ServedWorkspace, held: ActiveRuns): Run
         const fields = isUsage && text === undefined ? await variableProblems(served, file, vars ?? {}) : []
         if (fields.length === 0 || !isBatonError(error)) throw error
         const { code, message, hint } = error
-        throw new Refusal(400, message, { code, hint, fields })
+        throw new Refusal(400, requestWords(message), {
+          code,
+          fields,
+          ...(hint === undefined ? {} : { hint: requestWords(hint) }),
+        })
       }
     },
     async resume(id, uncertain) {

@@ -14,8 +14,9 @@ import type { Plan } from '../../plan/plan.ts'
 import { strategies } from '../../strategies/strategies.ts'
 import { loadTests } from '../../testing/load-tests.ts'
 import { type KeptResult, readResults, testedHash } from '../../testing/test-results.ts'
-import { Refusal } from '../refusal.ts'
-import { get, type Route } from './route.ts'
+import { problemText, Refusal } from '../refusal.ts'
+import { get, post, type Route } from './route.ts'
+import { runTests } from './run-tests.ts'
 import * as schemas from './schemas.ts'
 import type { ServedWorkspace } from './served-workspace.ts'
 
@@ -51,6 +52,7 @@ export function fileRoutes(served: ServedWorkspace): readonly Route[] {
   const { workspace } = served
   // they read many files, and nothing else should wait for them
   const turns = createPool(1)
+  const testing = createPool(1)
 
   async function absolute(path: string, signal: AbortSignal): Promise<string> {
     if ((await filesInFolder(workspace, served, signal)).includes(path)) return resolve(workspace, path)
@@ -77,6 +79,20 @@ export function fileRoutes(served: ServedWorkspace): readonly Route[] {
       },
       ({ query: { path }, request: { signal } }) =>
         turns.run(async () => readTests(served, await absolute(path, signal)), signal),
+    ),
+    post(
+      {
+        path: '/api/file/tests',
+        summary: 'Runs the tests of a prompt file, as baton test does, and gives their results',
+        body: schemas.fileBody,
+        gives: schemas.fileTests,
+        status: 200,
+      },
+      async ({ body: { path }, request: { signal } }) => {
+        const file = await absolute(path, signal)
+        await testing.run(() => runTests(served, file, signal), signal)
+        return readTests(served, file)
+      },
     ),
     get(
       {
@@ -108,7 +124,7 @@ async function readPlan(served: ServedWorkspace, file: string, signal: AbortSign
     const { hide } = createMask(env, secrets)
     return { plan: JSON.parse(hide(JSON.stringify(plan))) as Plan, problem: null }
   } catch (error) {
-    return { plan: null, problem: problemText(error) }
+    return { plan: null, problem: fileProblem(error) }
   }
 }
 
@@ -127,7 +143,7 @@ async function readTests(served: ServedWorkspace, path: string): Promise<FileTes
       }),
     }
   } catch (error) {
-    return { tests: [], problem: problemText(error) }
+    return { tests: [], problem: fileProblem(error) }
   }
 }
 
@@ -156,7 +172,7 @@ async function bestScore(folder: string, run: RunSummary): Promise<number | null
 }
 
 /** @throws what is no error of the file */
-function problemText(error: unknown): string {
+function fileProblem(error: unknown): string {
   if (!isBatonError(error)) throw error
-  return error.hint === undefined ? error.message : `${error.message}. ${error.hint}`
+  return problemText(error)
 }

@@ -2,7 +2,7 @@ import type { PlacedRow, Row } from '../../history/rows.ts'
 import type { ShownSummary } from '../../journal/summary.ts'
 import { beginning, type Position, positionText } from '../../journal/follow.ts'
 import { eventText, type OpenSource } from './event-stream.ts'
-import type { LiveText, LiveTexts } from '../workers/live-texts.ts'
+import type { LiveText, LiveTexts } from '../../journal/live-texts.ts'
 import type { RunFeed } from './run-feed.ts'
 
 /** Changed rows, and the cursor for the next page. */

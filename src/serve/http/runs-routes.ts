@@ -3,6 +3,7 @@ import { createPool } from '../../base/concurrency.ts'
 import { beginning, parsePosition, type Position } from '../../journal/follow.ts'
 import type { RunActions } from './change-runs.ts'
 import type { EventStreams } from './event-stream.ts'
+import { createTextReaders } from '../../journal/told-texts.ts'
 import type { ActiveRuns } from './active-runs.ts'
 import type { Inbox } from './inbox.ts'
 import { listEvents, type ListFeed } from './list-feed.ts'
@@ -45,6 +46,7 @@ export function runsRoutes({ served, held, comparison: limits, ...parts }: RunsR
   const folderAt = (params: Params): string => folderOf(served, idOf(params))
   const { begun } = schemas
   const comparisons = createPool(1)
+  const outside = createTextReaders()
 
   return [
     get(
@@ -101,7 +103,9 @@ export function runsRoutes({ served, held, comparison: limits, ...parts }: RunsR
         const after = positionOf(request.headers.get('last-event-id') ?? query.after)
         const feed = feeds.of(folderAt(params))
         await feed.refresh()
-        return streams.open(runEvents(feed, after, held.textsOf(idOf(params))))
+        const id = idOf(params)
+        const texts = feed.isOver() || held.isHeld(id) ? held.textsOf(id) : outside.of(folderAt(params))
+        return streams.open(runEvents(feed, after, texts))
       },
     ),
     get(

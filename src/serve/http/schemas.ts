@@ -257,7 +257,7 @@ const trigger = z
     kind: z.enum(['cron', 'files', 'webhook']),
     when: text.describe('The times with their time zone, the globs, or the address of the hook.'),
     overlap: z.enum(['skip', 'queue', 'allow']),
-    state: z.enum(['ready', 'running', 'off', 'invalid', 'elsewhere']),
+    state: z.enum(['ready', 'running', 'waiting', 'off', 'invalid', 'elsewhere']),
     problem: text.nullable(),
     next: text.nullable().describe('ISO 8601, UTC; null: not known ahead, or never.'),
     last: z
@@ -267,6 +267,7 @@ const trigger = z
         about: text,
         outcome: z.enum(['started', 'skipped', 'failed']),
         run: text.nullable(),
+        status: text.nullable().describe('How far that run is.'),
         message: text.nullable(),
       })
       .nullable(),
@@ -275,7 +276,10 @@ const trigger = z
     origin: text,
   })
   .meta({ id: 'Trigger' })
-export const triggerList = z.object({ triggers: z.array(trigger) })
+export const triggerList = z.object({
+  triggers: z.array(trigger),
+  problem: text.nullable().describe('Why the config files as they are now cannot be used; null: they can.'),
+})
 export const fired = z
   .object({
     state: z.enum(['started', 'queued', 'skipped', 'failed']),
@@ -320,6 +324,7 @@ export const cursorQuery = z.object({
 export const placeQuery = z.object({ place: z.string().min(1).max(4096) })
 export const compareQuery = z.object({ a: z.string().max(100), b: z.string().max(100) })
 export const fileQuery = z.object({ path })
+export const fileBody = z.strictObject({ path })
 export const noQuery = z.object({})
 
 const json = z.json()

@@ -91,7 +91,7 @@ export async function serveWorkspace(place: ServingPlace, options: ServeOptions)
   const streams = createEventStreams()
   const shown = createShownRuns(served, held)
   const parts = { served, held, actions: createRunActions(served, held), streams, shown }
-  for (const problem of served.triggerProblems) onProblem(issueText(problem))
+  for (const problem of served.found.problems) onProblem(issueText(problem))
   const triggers = await openTriggers({ ...parts, clock, follows: true, onProblem })
   const feeds = createRunFeeds(held)
   const { actions } = parts

@@ -1,12 +1,13 @@
-import { join } from 'node:path'
+import { isAbsolute, join } from 'node:path'
 import type { Settings } from '../../config/settings.ts'
-import type { Trigger, TriggerProblem } from '../../config/triggers.ts'
-import { loadTargetConfig } from '../../config/target-config.ts'
+import type { TriggersFound } from '../../config/triggers.ts'
+import { loadTargetConfig, type TargetConfig } from '../../config/target-config.ts'
 import { createRunTotals, type RunTotals } from '../../history/run-totals.ts'
 import { runIds } from '../../journal/find-run.ts'
 import { runsFolder } from '../../journal/run-id.ts'
 import type { RunOptions } from '../../library/options.ts'
 import { Refusal } from '../refusal.ts'
+import { type ConfigLog, createConfigLog } from '../triggers/config-changes.ts'
 
 /** The environment of a server, and the options shared by all runs it starts. */
 export interface ServingPlace {
@@ -25,23 +26,28 @@ export interface ServedWorkspace extends ServingPlace {
   readonly settings: Settings
   /** Of its runs without a summary. */
   readonly totals: RunTotals
-  readonly triggers: readonly Trigger[]
-  readonly triggerProblems: readonly TriggerProblem[]
+  /** As they are when it is opened, with what was read for that. */
+  readonly found: TriggersFound
+  readonly configLog: ConfigLog
+  /**
+   * Reads the triggers again. A webhook that is new has no secret: what runs may see of the environment is fixed.
+   * @throws BatonError for invalid config files
+   */
+  readonly readTriggers: (log: ConfigLog) => Promise<TriggersFound>
   /** The variables with the secrets of webhooks, which no run gets. */
   readonly triggerSecrets: ServingPlace['env']
 }
 
 /** @throws BatonError for invalid config files */
 export async function openServedWorkspace(place: ServingPlace): Promise<ServedWorkspace> {
-  const { env, home, shared } = place
-  const config = await loadTargetConfig({ ...place, flags: { overrides: shared.overrides } })
+  const { env, home } = place
+  const configLog = createConfigLog()
+  const { config, found } = await readConfig(place, configLog)
   const { workspace, settings } = config
   const runs = runsFolder({ env, home, workspace, runsDir: settings.runs.dir })
-  const hasTriggers = config.layers.some(({ values }) => values['trigger'] !== undefined)
-  const { triggers, problems } = hasTriggers
-    ? await (await import('../../config/triggers.ts')).readTriggers(config, place)
-    : { triggers: [], problems: [] }
-  const secretNames = new Set(triggers.flatMap(({ source }) => (source.kind === 'webhook' ? [source.secretEnv] : [])))
+  const secretNames = new Set(
+    found.triggers.flatMap(({ source }) => (source.kind === 'webhook' ? [source.secretEnv] : [])),
+  )
   const [secrets, others] = parted(env, secretNames)
   return {
     ...place,
@@ -51,10 +57,27 @@ export async function openServedWorkspace(place: ServingPlace): Promise<ServedWo
     settings,
     runs,
     totals: createRunTotals(),
-    triggers,
-    triggerProblems: problems,
+    found,
+    configLog,
+    readTriggers: async (log) => (await readConfig(place, log, secretNames)).found,
     triggerSecrets: secrets,
   }
+}
+
+/** @param setAside names of the variables that runs do not get; undefined: that is not decided yet */
+async function readConfig(
+  place: ServingPlace,
+  log: ConfigLog,
+  setAside?: ReadonlySet<string>,
+): Promise<{ readonly config: TargetConfig; readonly found: TriggersFound }> {
+  const { reads } = log
+  const config = await loadTargetConfig({ ...place, flags: { overrides: place.shared.overrides }, reads })
+  const hasTriggers = config.layers.some(({ values }) => values['trigger'] !== undefined)
+  if (!hasTriggers) return { config, found: { triggers: [], problems: [] } }
+  const { readTriggers } = await import('../../config/triggers.ts')
+  const found = await readTriggers(config, { ...place, setAside })
+  for (const { target } of found.triggers) if (isAbsolute(target)) log.names(target)
+  return { config, found }
 }
 
 function parted<Value>(

@@ -13,7 +13,7 @@ export function triggersRoutes(triggers: Triggers): readonly Route[] {
         query: schemas.noQuery,
         gives: schemas.triggerList,
       },
-      async () => ({ triggers: triggers.list() }),
+      () => triggers.list(),
     ),
     post(
       {

@@ -1,11 +1,11 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Json } from '../../base/json.ts'
-import { secretOf, type Trigger, type TriggerSource } from '../../config/triggers.ts'
+import { secretOf, type Trigger } from '../../config/triggers.ts'
 import type { Environment } from '../../journal/secrets.ts'
 import { Refusal, refusalAnswer } from '../refusal.ts'
 import type { AcceptedHooks, TriggerEvent, TriggerMemory } from './memory.ts'
-import type { Fired } from './starts.ts'
+import { type Fired, mayStart } from './starts.ts'
 
 /*
  * Webhooks, POST /hooks/NAME. They are signed like the ones of [notify]: `baton-signature: sha256=HEX` is the HMAC-SHA-256 of
@@ -26,7 +26,8 @@ const deliveryForm = /^[\x21-\x7e]{1,200}$/
 type Head = Pick<IncomingMessage, 'headersDistinct'>
 
 export interface HooksOptions {
-  readonly triggers: readonly Trigger[]
+  /** A trigger as it is written now; undefined: there is none of this name. */
+  readonly current: (name: string) => Trigger | undefined
   readonly env: Environment
   readonly memory: TriggerMemory
   readonly fire: (trigger: Trigger, event: TriggerEvent) => Promise<Fired>
@@ -55,21 +56,16 @@ export function closedHooks(refusal: Refusal): Hooks {
   }
 }
 
-export function createHooks({ triggers, env, memory, fire, now }: HooksOptions): Hooks {
-  const open = new Map(
-    triggers.flatMap((trigger) => {
-      const { source, enabled, problems } = trigger
-      if (source.kind !== 'webhook' || !enabled || problems.length > 0) return []
-      const secret = secretOf(source as Extract<TriggerSource, { kind: 'webhook' }>, env)
-      return secret === undefined ? [] : [[trigger.name, { trigger, secret }] as const]
-    }),
-  )
+export function createHooks({ current, env, memory, fire, now }: HooksOptions): Hooks {
   let accepted = memory.hooks()
 
   function hookOf(name: string): { readonly trigger: Trigger; readonly secret: string } {
-    const hook = open.get(name)
-    if (hook === undefined) throw new Refusal(404, 'no such hook')
-    return hook
+    const trigger = current(name)
+    if (trigger?.source.kind === 'webhook' && mayStart(trigger)) {
+      const secret = secretOf(trigger.source, env)
+      if (secret !== undefined) return { trigger, secret }
+    }
+    throw new Refusal(404, 'no such hook')
   }
 
   /**

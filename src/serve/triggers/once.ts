@@ -67,7 +67,7 @@ export async function startOnce(place: ServingPlace, { name, onStart, signal }: 
       if (fired.kind === 'queued') {
         await triggers.over(name)
         signal.throwIfAborted()
-        const { last } = triggers.list().find((one) => one.name === name) ?? {}
+        const { last } = (await triggers.list()).triggers.find((one) => one.name === name) ?? {}
         if (last?.run !== undefined && last.run !== null) return last.run
       }
       if (failure !== undefined) throw failure

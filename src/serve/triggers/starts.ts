@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import { messageOf } from '../../base/error.ts'
 import type { Trigger } from '../../config/triggers.ts'
-import { problemOf, Refusal } from '../refusal.ts'
+import { problemText, Refusal } from '../refusal.ts'
 import type { TriggerEvent, TriggerMemory } from './memory.ts'
 
 /** What came of an event. */
@@ -13,11 +13,20 @@ export type Fired =
 
 type Outcome = Exclude<Fired, { kind: 'queued' }>
 
+/**
+ * `running`: a process works on it, or will do so when it is its turn. `waiting`: it waits for a person, and goes on after
+ * that.
+ */
+export type RunProgress = 'running' | 'waiting' | 'over'
+
 export interface StartsOptions {
   /** Starts a run and returns its id. @throws Refusal, BatonError */
   readonly begin: (trigger: Trigger, event: TriggerEvent) => Promise<string>
-  /** Whether a process works on a run, or will do so when it is its turn. */
-  readonly isRunning: (run: string) => Promise<boolean>
+  readonly stateOf: (run: string) => Promise<RunProgress>
+  /** Whether a run that waits for a person is in progress until that has answered, or is left behind. */
+  readonly staysForAnswers: boolean
+  /** A trigger as it is written now; undefined: there is none of this name any more. */
+  readonly current: (name: string) => Trigger | undefined
   /** Whether it waits for its turn in this server, and has not begun. */
   readonly isQueued: (run: string) => boolean
   readonly memory: TriggerMemory
@@ -30,16 +39,19 @@ export interface StartsOptions {
 export interface Starts {
   /** Never rejects. */
   readonly fire: (trigger: Trigger, event: TriggerEvent) => Promise<Fired>
-  /** Starts what an earlier server has left, or drops what belongs to no trigger any more. */
+  /** Starts what an earlier server has left, or drops what belongs to none of these triggers. */
   readonly takeLeft: (triggers: readonly Trigger[]) => void
   readonly running: (trigger: string) => readonly string[]
+  /** Whether something has started it that is not dealt with: its run is about to begin, in progress, or has just ended. */
+  readonly isWorking: (trigger: string) => boolean
   readonly waiting: (trigger: string) => number
   /** Resolves when nothing of this trigger runs or waits. */
   readonly over: (trigger: string) => Promise<void>
 }
 
-/** Milliseconds between looks at a run, and whether the server takes another one. */
+/** Milliseconds between looks at a run, at one that waits for a person, and whether the server takes another one. */
 const lookMs = 200
+const waitingMs = 1_000
 const roomMs = 2_000
 
 const stopping: Fired = { kind: 'failed', message: 'the server is stopping' }
@@ -60,7 +72,8 @@ interface Line {
   readonly all: Set<Promise<void>>
 }
 
-export function createStarts({ begin, isRunning, isQueued, memory, clock, signal }: StartsOptions): Starts {
+export function createStarts(options: StartsOptions): Starts {
+  const { begin, stateOf, staysForAnswers, isQueued, current, memory, clock, signal } = options
   const lines = new Map<string, Line>()
 
   function lineOf(name: string): Line {
@@ -80,7 +93,11 @@ export function createStarts({ begin, isRunning, isQueued, memory, clock, signal
   }
 
   async function untilOver(run: string): Promise<void> {
-    while (await isRunning(run)) await clock.sleep(lookMs, signal)
+    for (;;) {
+      const state = await stateOf(run)
+      if (state === 'over' || (state === 'waiting' && !staysForAnswers)) return
+      await clock.sleep(state === 'waiting' ? waitingMs : lookMs, signal)
+    }
   }
 
   /** Waits while the server has all the runs that may wait for their turn in it. */
@@ -102,8 +119,9 @@ export function createStarts({ begin, isRunning, isQueued, memory, clock, signal
     const { runs } = lineOf(name)
     // of another process: an earlier server, or baton serve --once
     const { run: before } = memory.of(name)
-    if (overlap !== 'allow' && before !== undefined && (await isRunning(before))) {
-      if (overlap === 'skip') return ended(trigger, event, { kind: 'skipped', message: inProgress(before) })
+    const state = overlap === 'allow' || before === undefined ? 'over' : await stateOf(before)
+    if (before !== undefined && state !== 'over') {
+      if (overlap === 'skip') return ended(trigger, event, { kind: 'skipped', message: inProgress(before, state) })
       tell({ kind: 'queued' })
       await untilOver(before)
     }
@@ -112,7 +130,7 @@ export function createStarts({ begin, isRunning, isQueued, memory, clock, signal
       run = await beginWithRoom(trigger, event, tell)
     } catch (error) {
       signal.throwIfAborted()
-      return ended(trigger, event, { kind: 'failed', message: startError(error) })
+      return ended(trigger, event, { kind: 'failed', message: problemText(error) })
     }
     runs.add(run)
     const fired = ended(trigger, event, { kind: 'started', run })
@@ -145,17 +163,24 @@ export function createStarts({ begin, isRunning, isQueued, memory, clock, signal
           line.working -= 1
           line.all.delete(whole)
           say()
-          startNext(trigger)
+          startNext(trigger.name)
         })
       line.all.add(whole)
     })
   }
 
-  function startNext(trigger: Trigger): void {
-    const { queue, working } = lineOf(trigger.name)
-    if (signal.aborted || (working > 0 && trigger.overlap !== 'allow')) return
-    const next = queue.shift()
-    if (next !== undefined) void start(trigger, next)
+  /** Starts what waits as the trigger is written now; of one that is gone or off, only what somebody asked for. */
+  function startNext(name: string): void {
+    const { queue, working } = lineOf(name)
+    if (signal.aborted) return
+    const trigger = current(name)
+    for (;;) {
+      if (working > 0 && trigger?.overlap !== 'allow') return
+      const next = queue.shift()
+      if (next === undefined) return
+      if (trigger !== undefined && (next.event.cause === 'hand' || mayStart(trigger))) return void start(trigger, next)
+      next.taken()
+    }
   }
 
   function kept(trigger: Trigger, event: TriggerEvent): Queued {
@@ -171,11 +196,11 @@ export function createStarts({ begin, isRunning, isQueued, memory, clock, signal
       return start(trigger, event.payload === undefined ? { event, taken: () => undefined } : kept(trigger, event))
     }
     const [run] = runs
-    if (overlap === 'skip')
-      return ended(trigger, event, {
-        kind: 'skipped',
-        message: run === undefined ? 'another start is in progress' : inProgress(run),
-      })
+    if (overlap === 'skip') {
+      const state = run === undefined ? 'over' : await stateOf(run)
+      const message = run === undefined || state === 'over' ? 'another start is in progress' : inProgress(run, state)
+      return ended(trigger, event, { kind: 'skipped', message })
+    }
     // a run reads the files when it starts, so that one more run sees all changes
     if (event.cause === 'files' && queue.some((one) => one.event.cause === 'files')) return { kind: 'queued' }
     if (queue.length >= mostWaiting)
@@ -191,15 +216,14 @@ export function createStarts({ begin, isRunning, isQueued, memory, clock, signal
       ),
     takeLeft(triggers) {
       for (const { trigger: name, event, taken } of memory.left()) {
-        const trigger = triggers.find((one) => one.name === name && one.enabled && one.problems.length === 0)
-        if (trigger === undefined) taken()
-        else {
+        if (triggers.some((one) => one.name === name)) {
           lineOf(name).queue.push({ event, taken })
-          startNext(trigger)
-        }
+          startNext(name)
+        } else taken()
       }
     },
     running: (trigger) => [...lineOf(trigger).runs],
+    isWorking: (trigger) => lineOf(trigger).working > 0,
     waiting: (trigger) => lineOf(trigger).queue.length,
     async over(trigger) {
       const { all, queue } = lineOf(trigger)
@@ -208,13 +232,11 @@ export function createStarts({ begin, isRunning, isQueued, memory, clock, signal
   }
 }
 
-function inProgress(run: string): string {
-  return `run ${run} is in progress`
+function inProgress(run: string, state: Exclude<RunProgress, 'over'>): string {
+  return state === 'waiting' ? `run ${run} waits for an answer` : `run ${run} is in progress`
 }
 
-/** The message for a run that did not start. Unexpected errors reveal no details. */
-function startError(error: unknown): string {
-  const { body } = problemOf(error)
-  const { error: said } = body as { readonly error: { readonly message: string; readonly hint?: string } }
-  return said.hint === undefined ? said.message : `${said.message}. ${said.hint}`
+/** Whether something that happens starts it. */
+export function mayStart({ enabled, problems }: Trigger): boolean {
+  return enabled && problems.length === 0
 }

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../base/json.ts'
 import type { ApprovalAnswer, ApprovalRequest } from '../../library/approvals.ts'
 import type { RunOptions } from '../../library/options.ts'
 import type { ServerAnswer, ServerQuestion } from '../../library/server-questions.ts'
-import type { ToldTexts } from './live-texts.ts'
+import type { ToldTexts } from '../../journal/live-texts.ts'
 import { Refusal, type RefusalStatus } from '../refusal.ts'
 
 /*
@@ -25,6 +25,9 @@ interface StartJob {
 
 /** What happens if a call needs approval, instead of waiting in the server for an answer. */
 export type OnAsk = 'suspend' | 'deny'
+
+/** How long the other work of a run that waits for approval may take when the server ends, in milliseconds. */
+export const suspendMs = 2_000
 
 interface ResumeJob {
   readonly kind: 'resume'

@@ -13,7 +13,7 @@ import type { Calling } from '../../wiring/conduct.ts'
 import type { Target } from '../../load/target.ts'
 import { Refusal } from '../refusal.ts'
 import { createSharedCalling } from './calling.ts'
-import { createLiveTexts, createTextTeller } from './live-texts.ts'
+import { createLiveTexts, createTextTeller } from '../../journal/live-texts.ts'
 import {
   type ContinueJob,
   type FromWorker,
@@ -21,6 +21,7 @@ import {
   type OnAsk,
   type PromptJob,
   sentError,
+  suspendMs,
   type ToWorker,
 } from './messages.ts'
 
@@ -184,7 +185,11 @@ export async function work({ env, signal }: WorkerOptions): Promise<number> {
   }
 
   function onLeft(): void {
-    stopCurrent()
+    // what only waits for approval is left to the next server
+    if (questions.size > 0) {
+      for (const settle of questions.values()) settle('suspend')
+      setTimeout(stopCurrent, suspendMs).unref()
+    } else stopCurrent()
     jobs = jobs.then(finish)
     setTimeout(() => process.kill(process.pid, 'SIGKILL'), graceMs).unref()
   }

@@ -4,7 +4,7 @@ import type { PlacedRow, Row } from '../../../src/history/rows.ts'
 import { type Position, positionText } from '../../../src/journal/follow.ts'
 import { rowsAfter, runEvents } from '../../../src/serve/http/run-events.ts'
 import type { RunFeed } from '../../../src/serve/http/run-feed.ts'
-import { createLiveTexts, type LiveTexts, noLiveTexts } from '../../../src/serve/workers/live-texts.ts'
+import { createLiveTexts, type LiveTexts, noLiveTexts } from '../../../src/journal/live-texts.ts'
 
 // The events that one client gets for a run whose rows are given by the test.
 

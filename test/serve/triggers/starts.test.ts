@@ -18,9 +18,12 @@ function world(overlap: Trigger['overlap'] = 'skip') {
   const memory = openTriggerMemory(home, { env: { BATON_HOME: home }, home })
   const running = new Set<string>()
   const queued = new Set<string>()
+  const waiting = new Set<string>()
   const errors: unknown[] = []
   const stop = new AbortController()
   let count = 0
+  const trigger = { name: 'x', overlap, enabled: true, problems: [] } as unknown as Trigger
+  const now: { trigger: Trigger | undefined } = { trigger }
   const starts = createStarts({
     async begin() {
       const error = errors.shift()
@@ -29,18 +32,21 @@ function world(overlap: Trigger['overlap'] = 'skip') {
       running.add(run)
       return run
     },
-    isRunning: async (run) => running.has(run),
+    stateOf: async (run) => (waiting.has(run) ? 'waiting' : running.has(run) ? 'running' : 'over'),
+    staysForAnswers: true,
+    current: () => now.trigger,
     isQueued: (run) => queued.has(run),
     memory,
     clock: fakeClock(),
     signal: stop.signal,
   })
-  const trigger = { name: 'x', overlap, enabled: true, problems: [] } as unknown as Trigger
   return {
     starts,
     home,
     memory,
     running,
+    waiting,
+    now,
     queued,
     errors,
     stop,
@@ -62,6 +68,38 @@ describe('starts of a trigger', () => {
     running.add('by-hand')
     memory.remember('x', { run: 'by-hand' })
     expect(await fire()).toEqual({ kind: 'skipped', message: 'run by-hand is in progress' })
+  })
+
+  it('are skipped while its run waits for an answer, and with queue wait for the end of that', async () => {
+    const { fire, end, starts, waiting } = world()
+    await fire()
+    waiting.add('run-1')
+    expect(await fire()).toEqual({ kind: 'skipped', message: 'run run-1 waits for an answer' })
+    waiting.delete('run-1')
+    end('run-1')
+    await starts.over('x')
+    const next = world('queue')
+    next.waiting.add('earlier')
+    next.memory.remember('x', { run: 'earlier' })
+    expect(await next.fire('sent')).toEqual({ kind: 'queued' })
+    expect(next.running.size).toBe(0)
+    next.waiting.delete('earlier')
+    await expect.poll(() => [...next.running]).toEqual(['run-1'])
+  })
+
+  it('that wait start as the trigger is written then, or not at all', async () => {
+    const { fire, end, starts, memory, now, trigger, running } = world('queue')
+    await fire('first')
+    await fire('second')
+    await fire('third')
+    now.trigger = { ...trigger, overlap: 'allow' }
+    end('run-1')
+    await expect.poll(() => [...running]).toEqual(['run-2'])
+    now.trigger = { ...trigger, enabled: false }
+    end('run-2')
+    await starts.over('x')
+    expect(starts.waiting('x')).toBe(0)
+    expect(memory.left()).toEqual([])
   })
 
   it('wait for each other with queue, 100 at most, and run at once with allow', async () => {
@@ -147,7 +185,9 @@ describe('starts of a trigger', () => {
     const next = world('queue')
     const starts = createStarts({
       begin: async (_trigger, { payload }) => String(payload),
-      isRunning: async () => false,
+      stateOf: async () => 'over',
+      staysForAnswers: true,
+      current: () => trigger,
       isQueued: () => false,
       memory,
       clock: fakeClock(),

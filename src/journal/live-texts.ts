@@ -1,4 +1,4 @@
-import type { RunEvent } from '../../event/event.ts'
+import type { RunEvent } from '../event/event.ts'
 
 /** What a model has said so far in a call that has not ended. It is recorded when the call has. */
 export interface LiveText {
@@ -54,7 +54,7 @@ export interface ReceivedTexts extends LiveTexts {
 
 /** Characters of a text that are kept; of a longer one, the rest is shown when it is recorded. */
 const most = 1_000_000
-/** Milliseconds between messages to the server. */
+/** Milliseconds between messages of a process to its server. */
 const tellMs = 30
 
 type GrowingText = { -readonly [Key in keyof LiveText]: LiveText[Key] }
@@ -109,8 +109,11 @@ export function createLiveTexts(): OwnTexts {
   }
 }
 
-/** Tells the server what the texts say, all of it at first; several pieces in a message, and only while somebody reads. */
-export function createTextTeller(texts: LiveTexts, tell: (told: ToldTexts) => void): TextTeller {
+/**
+ * Tells others what the texts say, all of it at first; several pieces in a message, and only while somebody reads.
+ * @param everyMs milliseconds between messages
+ */
+export function createTextTeller(texts: LiveTexts, tell: (told: ToldTexts) => void, everyMs = tellMs): TextTeller {
   let sent = new WeakMap<LiveText, number>()
   let timer: NodeJS.Timeout | undefined
   let endListening: (() => void) | undefined
@@ -136,7 +139,7 @@ export function createTextTeller(texts: LiveTexts, tell: (told: ToldTexts) => vo
       clearTimeout(timer)
       timer = undefined
       sent = new WeakMap()
-      endListening = isOn ? texts.listen(() => (timer ??= setTimeout(flush, tellMs))) : undefined
+      endListening = isOn ? texts.listen(() => (timer ??= setTimeout(flush, everyMs))) : undefined
       if (isOn) flush()
     },
   }
@@ -192,5 +195,5 @@ function createListeners(): Listeners {
   }
 }
 
-/** Of a run of another process, whose calls are known when they are recorded. */
+/** Of a run that no process works on. */
 export const noLiveTexts: LiveTexts = { all: () => [], listen: () => () => undefined }

@@ -1,11 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { RunEvent } from '../../../src/event/event.ts'
-import {
-  createLiveTexts,
-  createTextTeller,
-  createToldTexts,
-  type ToldTexts,
-} from '../../../src/serve/workers/live-texts.ts'
+import type { RunEvent } from '../../src/event/event.ts'
+import { createLiveTexts, createTextTeller, createToldTexts, type ToldTexts } from '../../src/journal/live-texts.ts'
 
 // What the process of a run tells its server about the texts in progress.
 

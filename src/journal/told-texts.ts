@@ -1,0 +1,172 @@
+import {
+  appendFileSync,
+  closeSync,
+  fstatSync,
+  openSync,
+  readSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import type { RunEvent } from '../event/event.ts'
+import { createLiveTexts, createTextTeller, createToldTexts, type LiveTexts, type ToldTexts } from './live-texts.ts'
+
+/*
+ * What models of a run are writing, for a process that shows the run and is not the one that works on it. Who reads
+ * touches a file in the folder of the run again and again; while it is fresh, the process of the run appends to another one.
+ * Both are gone when the run has ended. They are no part of its record: without them everything works.
+ */
+
+const readerFile = 'reader'
+const textsFile = 'texts.jsonl'
+
+/** How long a touch counts, in milliseconds. */
+const freshMs = 10_000
+/** Milliseconds between touches, between looks of the process whether somebody reads, and between its messages. */
+const touchMs = 3_000
+const lookMs = 500
+const tellMs = 200
+/** Milliseconds between reads. */
+const readMs = 200
+
+/** Tells the texts of the run of this process while another one reads. */
+export interface TextTelling {
+  readonly add: (event: RunEvent) => void
+  /** Removes the files. */
+  readonly close: () => void
+}
+
+/** @param folder of the run */
+export function tellTexts(folder: string): TextTelling {
+  const file = join(folder, textsFile)
+  const texts = createLiveTexts()
+  const teller = createTextTeller(texts, append, tellMs)
+  let timer: NodeJS.Timeout | undefined
+  let isTelling = false
+  let hasTold = false
+
+  function append(told: ToldTexts): void {
+    try {
+      // of a process that was killed
+      if (!hasTold) rmSync(file, { force: true })
+      hasTold = true
+      appendFileSync(file, `${JSON.stringify(told)}\n`, { mode: 0o600 })
+    } catch {
+      // what is not shown now is shown when it is recorded
+    }
+  }
+
+  function look(): void {
+    const touched = statSync(join(folder, readerFile), { throwIfNoEntry: false })?.mtimeMs ?? 0
+    const isRead = Date.now() - touched < freshMs
+    if (isRead === isTelling) return
+    isTelling = isRead
+    teller.listen(isRead)
+  }
+
+  return {
+    add(event) {
+      if (event.type === 'item.completed') teller.flush()
+      texts.add(event)
+      const isWriting = texts.all().length > 0
+      if (isWriting) timer ??= setInterval(look, lookMs).unref()
+      else if (timer !== undefined) {
+        clearInterval(timer)
+        timer = undefined
+        teller.flush()
+      }
+    },
+    close() {
+      clearInterval(timer)
+      teller.listen(false)
+      const left = isTelling || hasTold ? [file, join(folder, readerFile)] : []
+      for (const path of left) rmSync(path, { force: true })
+    },
+  }
+}
+
+/** The texts of runs of other processes. Those of a run are read once, however many listen. */
+export function createTextReaders(): { readonly of: (folder: string) => LiveTexts } {
+  const open = new Map<string, LiveTexts>()
+  return {
+    of(folder) {
+      const known = open.get(folder)
+      if (known !== undefined) return known
+      const texts = readTexts(folder, () => void open.delete(folder))
+      open.set(folder, texts)
+      return texts
+    },
+  }
+}
+
+/** Reads what the process of a run tells, while somebody listens. @param onEnd called when nobody does any more */
+function readTexts(folder: string, onEnd: () => void): LiveTexts {
+  const received = createToldTexts((isOn) => (isOn ? begin() : end()))
+  let timers: readonly NodeJS.Timeout[] = []
+  let offset = 0
+
+  function begin(): void {
+    offset = 0
+    touch()
+    timers = [setInterval(touch, touchMs).unref(), setInterval(read, readMs).unref()]
+  }
+
+  function end(): void {
+    for (const timer of timers) clearInterval(timer)
+    onEnd()
+    try {
+      rmSync(join(folder, readerFile), { force: true })
+    } catch {
+      // a folder of others
+    }
+  }
+
+  function touch(): void {
+    const file = join(folder, readerFile)
+    try {
+      writeFileSync(file, '', { mode: 0o600 })
+      // writing nothing changes nothing
+      utimesSync(file, new Date(), new Date())
+    } catch {
+      // a folder that was removed, or may not be written
+    }
+  }
+
+  function read(): void {
+    const lines = textAfter(join(folder, textsFile)).split('\n')
+    for (const line of lines.slice(0, -1)) {
+      try {
+        received.add(JSON.parse(line) as ToldTexts)
+      } catch {
+        // of a process that was killed while it wrote
+      }
+    }
+  }
+
+  /** What was appended since the last read; the file of another process is read from its start. */
+  function textAfter(path: string): string {
+    let file: number | undefined
+    try {
+      file = openSync(path, 'r')
+      const { size } = fstatSync(file)
+      if (size < offset) offset = 0
+      const bytes = Buffer.alloc(Math.min(size - offset, mostAtOnce))
+      const length = readSync(file, bytes, 0, bytes.length, offset)
+      // a line is read when all of it is there, so that no character is divided
+      const whole = bytes.subarray(0, length).lastIndexOf(0x0a) + 1
+      offset += whole
+      return bytes.toString('utf8', 0, whole)
+    } catch {
+      return ''
+    } finally {
+      if (file !== undefined) closeSync(file)
+    }
+  }
+
+  return received
+}
+
+/** Bytes of one read; a line has at most a text of a million characters, escaped. */
+const mostAtOnce = 16 * 1024 * 1024
