@@ -91,6 +91,23 @@ it('"always" in a chat applies to its next messages', async () => {
   expect(other.code, other.stderr).toBe(5)
 })
 
+it('what was allowed holds after a summary, in a copy, and not if the chat went back to before it', async () => {
+  const todo = callsTools(['todo', { todos: [] }])
+  const replies = [{ text: 'Zero.' }, todo, { text: 'One.' }, { text: 'In short.' }, todo, { text: 'Two.' }]
+  const { chat, cwd, env } = await world([...replies, todo, { text: 'Three.' }, todo])
+  const asks = ['-c', 'permission.todo=ask', '--on-ask', 'suspend']
+  expect((await chat(['Zeroth', 'First'], ...asks)).code).toBe(5)
+  expect(await baton(['approve', '--always'], { cwd, env })).toMatchObject({ code: 0, stdout: 'One.\n' })
+  const later = await chat(['/compact', 'Second', '/permissions'], '--continue', ...asks)
+  expect(later, later.stderr).toMatchObject({ code: 0, stdout: 'In short.\nTwo.\n' })
+  expect(later.stderr).toContain('  1  every call of todo')
+  const copy = await chat(['Third'], '--continue', '--fork', ...asks)
+  expect(copy, copy.stderr).toMatchObject({ code: 0, stdout: 'Three.\n' })
+  const back = await chat(['/rewind 1', '/permissions', 'Fourth'], '--continue', ...asks)
+  expect(back.stderr).toContain('nothing was allowed in this chat beyond single calls')
+  expect(back.code, back.stderr).toBe(5)
+})
+
 it('a message may be as long as a document', async () => {
   const { chat, told } = await world([{ text: 'One.' }, { text: 'Two.' }])
   const long = 'word '.repeat(100_000).trim()

@@ -80,7 +80,7 @@ it.skipIf(!hasTmux)(
     await until('write a.txt?')
     await until(/^allow it\? .*\[e\]dits: all files, \[\?\]:$/)
     type('?', 'Enter')
-    await until(/^ {2}e +this and, until the chat ends or is summarized, changes of all files$/)
+    await until(/^ {2}e +this and, for the rest of the chat, changes of all files$/)
     type('e', 'Enter')
     await until('One.')
     await send('and more')
