@@ -35,7 +35,7 @@ export async function readChatContext(
   runs: string,
   last: string,
   mask: SecretMask,
-  read: ReadChatMessage = readChatMessage,
+  read: ReadChatMessage = readAgain,
 ): Promise<ChatContext> {
   let said: readonly Message[] = []
   let part: MessagePart = 'whole'
@@ -78,6 +78,18 @@ interface RecordedMessage {
   readonly isSummarized: boolean
 }
 
+function readAgain(folder: string, mask: SecretMask, part: MessagePart): Promise<RecordedMessage> {
+  return readChatMessage(folder, mask, { part })
+}
+
+/**
+ * Reads messages as they were at a moment, in milliseconds since 1970: without what was done when they were resumed
+ * later.
+ */
+export function readerAt(until: number): ReadChatMessage {
+  return (folder, mask, part) => readChatMessage(folder, mask, { part, until })
+}
+
 /** `grants`: what was allowed, and its place in the chat, without what was said. */
 type MessagePart = 'whole' | 'grants'
 
@@ -96,7 +108,7 @@ export function createChatReader(): ReadChatMessage {
     const size = sizeOf(folder)
     const found = known.get(folder)
     const isKnown = found?.size === size && (found.part === 'whole' || part === 'grants')
-    const message = isKnown ? found.message : await readChatMessage(folder, mask, part)
+    const message = isKnown ? found.message : await readAgain(folder, mask, part)
     known.set(folder, { size, part, message: part === 'grants' ? { ...message, messages: [] } : message })
     return message
   }
@@ -125,7 +137,7 @@ const wholeTask = /^(?:redo\/\d+\/)?(?:iteration\/\d+\/)?task\/(\d+)$/
 export async function readChatMessage(
   folder: string,
   mask: SecretMask,
-  part: MessagePart = 'whole',
+  { part = 'whole', until = Infinity }: { readonly part?: MessagePart; readonly until?: number } = {},
 ): Promise<RecordedMessage> {
   const source = openFileRecords(folder, { mask })
   const turns = new Map<number, Turn>()
@@ -137,8 +149,12 @@ export async function readChatMessage(
   let round = 0
   /** How a prompt that asked no model ended. */
   let unasked: string | undefined
+  let isLater = false
   try {
     await source.scan((record) => {
+      // its first process is earlier than the next message, whatever the clock says
+      if (record.k === 'seg') isLater = record.e > 1 && record.t > until
+      if (isLater) return
       if (record.k === 'run.start') {
         const facts = source.value(record.facts)
         chat = chatPlaceOf(facts)
@@ -215,19 +231,25 @@ function addTo(
   return undefined
 }
 
-/** In the order in which they were said; interrupted calls get a result that says so. */
+/** In the order in which they were said; calls without a result get one that says so. */
 function messagesOf(turns: ReadonlyMap<number, Turn>): readonly Message[] {
   const inOrder = [...turns.entries()].toSorted(([left], [right]) => left - right).map(([, turn]) => turn)
   const said = inOrder.flatMap(({ asked, answer }) => (answer === undefined ? asked : [...asked, answer]))
   const messages = [...said, ...(inOrder.at(-1)?.rest ?? [])]
-  const last = messages.at(-1)
-  const calls = last === undefined || last.role !== 'assistant' ? [] : toolCallsOf(last)
-  if (calls.length === 0) return messages
-  const results = calls.map(({ id }): Message => {
-    const parts = [{ type: 'text', text: modelText`the call was interrupted` }] as const
-    return { role: 'tool', parts: [{ type: 'tool_result', id, parts, is_error: true }] }
+  return messages.flatMap((message, at): readonly Message[] => {
+    const calls = message.role === 'assistant' ? toolCallsOf(message) : []
+    if (calls.length === 0) return [message]
+    const next = messages.findIndex(({ role }, index) => index > at && role === 'assistant')
+    const results = messages.slice(at + 1, next === -1 ? undefined : next).flatMap(({ parts }) => parts)
+    const isOpen = ({ id }: { readonly id: string }): boolean =>
+      !results.some((part) => part.type === 'tool_result' && part.id === id)
+    return [message, ...calls.filter(isOpen).map(interruptedResult)]
   })
-  return [...messages, ...results]
+}
+
+function interruptedResult({ id }: { readonly id: string }): Message {
+  const parts = [{ type: 'text', text: modelText`the call was interrupted` }] as const
+  return { role: 'tool', parts: [{ type: 'tool_result', id, parts, is_error: true }] }
 }
 
 function stateOf(prompt: unknown): string | undefined {

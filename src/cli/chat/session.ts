@@ -208,9 +208,9 @@ export async function chatSession({ chat, input, terminal, isReopened, ...parts 
     await endBackground(session)
     tellNews()
     await session.chat.close()
+    const id = session.chat.id()
+    if (isTerminal && id !== undefined) session.say(`${paint('cyan', 'continue')}: baton chat --resume ${id}`)
   }
-  const id = session.chat.id()
-  if (isTerminal && id !== undefined) session.say(`${paint('cyan', 'continue')}: baton chat --resume ${id}`)
   return isTerminal ? 0 : exitCode
 }
 
