@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { messageOf as errorText, isBatonError, isSuspension, StopSignal, stopText } from '../../base/error.ts'
 import { harmless, harmlessName } from '../../base/terminal-text.ts'
+import { wrapped } from '../../base/width.ts'
 import type { Listener } from '../../event/bus.ts'
 import type { Chat, ChatHost, Outgoing, Watching } from '../../chat/chat.ts'
 import type { LastTurn } from '../../chat/last-turns.ts'
@@ -93,7 +94,8 @@ export async function chatSession({ chat, input, terminal, isReopened, ...parts 
     chat,
     background,
     say(text) {
-      if (!flags.json && flags.level !== 'quiet') io.err(`${text}\n`)
+      if (flags.json || flags.level === 'quiet') return
+      io.err(`${io.errIsTerminal ? wrapped(text, io.columns()) : text}\n`)
     },
     async answer(message, onEvent) {
       if (message.isApart !== true && session.chat.isLong()) {

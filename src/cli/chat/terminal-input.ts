@@ -2,6 +2,7 @@ import { createInterface, emitKeypressEvents, type Key } from 'node:readline'
 import { PassThrough, Writable } from 'node:stream'
 import { StopSignal } from '../../base/error.ts'
 import { guarded } from '../../base/terminal-text.ts'
+import { wrapped } from '../../base/width.ts'
 import type { BelowLine } from '../../render/live.ts'
 import type { AskLine } from '../confirm.ts'
 import { type CommandIo, isWatched } from '../io.ts'
@@ -244,7 +245,7 @@ export function terminalInput({ io, prompt, history, complete }: TerminalInputOp
       input: answered,
       output: own,
       terminal: true,
-      prompt: guarded(question),
+      prompt: guarded(wrapped(question, io.columns() - 1)),
       historySize: 0,
     })
     return new Promise<string | undefined>((resolve, reject) => {
