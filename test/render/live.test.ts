@@ -195,6 +195,7 @@ describe('the live view', () => {
     }
     expect(writes.length).toBeLessThanOrEqual(10)
     expect(writes.length).toBeGreaterThan(5)
+    wait(1)
     const before = writes.length
     wait(900)
     expect(writes.length).toBe(before)
