@@ -55,7 +55,7 @@ function wrappedLine(line: string, columns: number): string {
   let gap = ''
   for (const part of line.slice(first.length).split(/( +)/)) {
     if (part.trim() === '') {
-      gap = part
+      gap += part
       continue
     }
     const wide = widthOf(part.replaceAll(colors, ''))

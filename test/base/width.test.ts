@@ -65,6 +65,7 @@ it.each([
   ['日本 日本 日本 日本', '日本 日本 日本\n日本'],
   ['\u001b[1mone two\u001b[22m three four', '\u001b[1mone two\u001b[22m three\nfour'],
   ['one\ntwo', 'one\ntwo'],
+  ['one two three four?: ', 'one two three\nfour?: '],
 ])('lines are broken at spaces: %j', (text, broken) => {
   expect(wrapped(text, 15)).toBe(broken)
 })

@@ -91,62 +91,6 @@ it('"always" in a chat applies to its next messages', async () => {
   expect(other.code, other.stderr).toBe(5)
 })
 
-it('what was allowed holds after a summary, in a copy, and not if the chat went back to before it', async () => {
-  const todo = callsTools(['todo', { todos: [] }])
-  const replies = [{ text: 'Zero.' }, todo, { text: 'One.' }, { text: 'In short.' }, todo, { text: 'Two.' }]
-  const { chat, cwd, env } = await world([...replies, todo, { text: 'Three.' }, todo])
-  const asks = ['-c', 'permission.todo=ask', '--on-ask', 'suspend']
-  expect((await chat(['Zeroth', 'First'], ...asks)).code).toBe(5)
-  expect(await baton(['approve', '--always'], { cwd, env })).toMatchObject({ code: 0, stdout: 'One.\n' })
-  const later = await chat(['/compact', 'Second', '/permissions'], '--continue', ...asks)
-  expect(later, later.stderr).toMatchObject({ code: 0, stdout: 'In short.\nTwo.\n' })
-  expect(later.stderr).toContain('  1  every call of todo')
-  const copy = await chat(['Third'], '--continue', '--fork', ...asks)
-  expect(copy, copy.stderr).toMatchObject({ code: 0, stdout: 'Three.\n' })
-  const back = await chat(['/rewind 1', '/permissions', 'Fourth'], '--continue', ...asks)
-  expect(back.stderr).toContain('nothing was allowed in this chat beyond single calls')
-  expect(back.code, back.stderr).toBe(5)
-})
-
-it('a message that is resumed after the chat went on is answered at its place, and the messages after it go on as they began', async () => {
-  const todo = callsTools(['todo', { todos: [] }])
-  const replies = [todo, todo, { text: 'One.' }, { text: 'Two.' }, { text: 'Three.' }]
-  const { chat, cwd, env, told } = await world(replies)
-  await chat(['First', 'Second'], '-c', 'permission.todo=ask', '--on-ask', 'suspend')
-  const runs = jsonLines((await baton(['runs', '--json'], { cwd, env })).stdout).map(({ id }) => String(id))
-  const [second = '', first = ''] = runs
-  expect(await baton(['approve', first], { cwd, env })).toMatchObject({ code: 0, stdout: 'One.\n' })
-  // it was asked before the first message had an answer
-  const later = await baton(['approve', second], { cwd, env })
-  expect(later, later.stderr).toMatchObject({ code: 0, stdout: 'Two.\n' })
-  const cut = ['user: First', 'assistant: ', 'tool: Error: interrupted', 'user: Second']
-  expect(told(3).slice(0, 4)).toEqual(cut)
-  await chat(['Third'], '--continue')
-  const [asked, , result, answer, next] = told(4)
-  expect([asked, answer, next]).toEqual(['user: First', 'assistant: One.', 'user: Second'])
-  expect(result).not.toBe('tool: Error: interrupted')
-})
-
-it('a message is resumed from outside only while no process has the chat', async () => {
-  const { cwd, env, model } = await world([{ text: 'half of', stallAfter: 2 }, { text: 'One.' }])
-  const command = [join(root, 'dist/bin/baton.js'), 'chat']
-  const child = spawn(process.execPath, command, { cwd, env: { PATH: process.env['PATH'], ...env } })
-  onTestFinished(() => void child.kill('SIGKILL'))
-  child.stdin.write('First\n')
-  await vi.waitFor(() => expect(model.requests).toHaveLength(1), { timeout: 20_000 })
-  child.kill('SIGINT')
-  const resume = () => baton(['resume', '--last'], { cwd, env })
-  await vi.waitFor(async () => expect((await baton(['runs'], { cwd, env })).stdout).toContain('cancelled'), {
-    timeout: 20_000,
-  })
-  const refused = await resume()
-  expect(refused, refused.stderr).toMatchObject({ code: 2, stdout: '' })
-  expect(refused.stderr).toContain(`is open in process ${child.pid} (baton chat in ${cwd}`)
-  child.stdin.end()
-  await once(child, 'exit')
-  expect(await resume()).toMatchObject({ code: 0, stdout: 'One.\n' })
-})
-
 it('a message may be as long as a document', async () => {
   const { chat, told } = await world([{ text: 'One.' }, { text: 'Two.' }])
   const long = 'word '.repeat(100_000).trim()

@@ -24,6 +24,7 @@ import { createStreamedAnswer } from '../../render/streamed-answer.ts'
 import { createPerson } from '../approver.ts'
 import { isAttended } from '../confirm.ts'
 import { presentRun } from '../present-run.ts'
+import type { RunSummary } from '../../journal/summary.ts'
 import { runProcess } from '../../base/process.ts'
 import { loadTargetConfig } from '../../config/target-config.ts'
 import { judgeCall } from '../../load/rules-in-force.ts'
@@ -224,7 +225,7 @@ async function takeUp(session: Session): Promise<void> {
     const paint = createPaint({ env: session.io.env, isTerminal: session.io.errIsTerminal })
     turns.forEach((turn, index) => session.say(turnText(turn, index === turns.length - 1, paint)))
   }
-  const open = messages.filter(({ summary: { status } }) => status === 'interrupted' || isWaiting(status))
+  const open = messages.filter(({ summary }) => isWaiting(summary.status) || isCutShort(summary))
   for (const { run, text } of open.filter(({ kind }) => kind === 'background')) {
     const id = await session.background.start(text, async (watching, listener) => {
       watching.onBegin?.(run)
@@ -280,6 +281,11 @@ async function takeUpTaken(message: PendingMessage, session: Session): Promise<v
   await session.answerTaken(message)
 }
 
+/** Whether its process was ended, also by a signal such as that of a lost terminal. Ctrl-C is the wish of the user. */
+function isCutShort({ status, exit }: RunSummary): boolean {
+  return status === 'interrupted' || (status === 'cancelled' && (exit === 129 || exit === 143))
+}
+
 function isWaiting(status: string): boolean {
   return status === 'suspended' || status === 'waiting_for_approval'
 }
@@ -294,7 +300,7 @@ async function hasInstruction(file: string, cwd: string): Promise<boolean> {
 /** A pipe waits for its background tasks; a user who leaves stops them and can resume them. */
 async function endBackground({ background, isTerminal, say }: Session): Promise<void> {
   if (isTerminal) {
-    const stopped = background.stop()
+    const stopped = background.leave()
     if (stopped.length > 0) say(`stopped in the background: ${stopped.join(', ')}; baton chat --continue resumes them`)
   }
   await background.settled()
@@ -385,8 +391,10 @@ interface Background {
   readonly tasks: () => readonly BackgroundTask[]
   /** The tasks that have ended since the last call. */
   readonly news: () => readonly BackgroundTask[]
-  /** Stops one running task, or all; returns their ids. They can be resumed. */
+  /** Stops one running task, or all; returns their ids. */
   readonly stop: (id?: string) => readonly string[]
+  /** Stops all because the chat ends; it resumes them when it is continued. */
+  readonly leave: () => readonly string[]
   /** Resolves when no task is running. */
   readonly settled: () => Promise<void>
 }
@@ -394,9 +402,15 @@ interface Background {
 function createBackground(signal: AbortSignal): Background {
   const tasks = new Map<string, BackgroundTask>()
   /** Stop functions of the running tasks, by id. */
-  const running = new Map<string, () => void>()
+  const running = new Map<string, (why: StopSignal) => void>()
   const ends = new Set<Promise<unknown>>()
   let told = new Set<string>()
+
+  function stop(id: string, why: StopSignal): readonly string[] {
+    const stopped = [...running.keys()].filter((one) => one.startsWith(id))
+    for (const one of stopped) running.get(one)?.(why)
+    return stopped
+  }
 
   return {
     start(text, answer) {
@@ -410,7 +424,7 @@ function createBackground(signal: AbortSignal): Background {
             onBegin(run) {
               id = run
               tasks.set(run, { id: run, text, iterations: counts })
-              running.set(run, () => own.abort(new StopSignal('SIGINT', 130)))
+              running.set(run, (why) => own.abort(why))
               resolve(run)
             },
           },
@@ -442,11 +456,8 @@ function createBackground(signal: AbortSignal): Background {
       told = new Set([...told, ...fresh.map(({ id }) => id)])
       return fresh
     },
-    stop(id) {
-      const stopped = id === undefined ? [...running.keys()] : [...running.keys()].filter((one) => one.startsWith(id))
-      for (const one of stopped) running.get(one)?.()
-      return stopped
-    },
+    stop: (id = '') => stop(id, new StopSignal('SIGINT', 130)),
+    leave: () => stop('', new StopSignal('SIGTERM', 143)),
     async settled() {
       await Promise.allSettled(ends)
     },
