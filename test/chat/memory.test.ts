@@ -187,6 +187,21 @@ describe('what was allowed for a chat', () => {
 })
 
 describe('in code mode', () => {
+  it('a limit of rounds leaves no empty message, which some hosts refuse', async () => {
+    const program = { text: '```js\nconsole.log(1)\n```' }
+    const overrides = ['mode="code"', 'max_rounds=1']
+    const { chat, say, told } = await world([program, { text: 'Bye.' }], { overrides })
+    await say(chat, 'Go')
+    await say(chat, 'And?')
+    expect(told(1)).toEqual([
+      'user: Go',
+      expect.stringContaining('console.log(1)'),
+      expect.stringContaining('user: Logs:'),
+      'assistant: [This answer failed here, before it was finished.]',
+      'user: And?',
+    ])
+  })
+
   it('the next message knows what programs printed and returned (R180, R182, R192)', async () => {
     const { chat, host, say, told } = await world(
       [
