@@ -189,7 +189,8 @@ export function terminalInput({ io, prompt, history, complete }: TerminalInputOp
     before = `${text.slice(0, -1)}\n`
     if (wanted !== undefined) lines.prompt()
   })
-  emitKeypressEvents(typed, lines)
+  // if it knew the editor, that would add all but the last of several keys at the end of the line, wherever the cursor is
+  emitKeypressEvents(typed, {} as Interface)
   typed.on('keypress', onKey)
 
   function suspend(): void {
