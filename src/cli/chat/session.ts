@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { StringDecoder } from 'node:string_decoder'
 import { messageOf as errorText, isBatonError, isSuspension, StopSignal, stopText } from '../../base/error.ts'
 import { harmless, harmlessName } from '../../base/terminal-text.ts'
 import { wrapped } from '../../base/width.ts'
@@ -25,7 +26,7 @@ import { createPerson } from '../approver.ts'
 import { isAttended } from '../confirm.ts'
 import { presentRun } from '../present-run.ts'
 import type { RunSummary } from '../../journal/summary.ts'
-import { runProcess } from '../../base/process.ts'
+import { runProcess, startProcess } from '../../base/process.ts'
 import { loadTargetConfig } from '../../config/target-config.ts'
 import { judgeCall } from '../../load/rules-in-force.ts'
 import { usageError } from '../command.ts'
@@ -481,6 +482,7 @@ async function runShellLine(command: string, { chat, around, io, stopped }: Sess
   if (verdict === 'deny') {
     throw usageError(`[permission] denies this command: ${command}`, 'See baton config --permission "bash …".')
   }
+  const seen = { stdout: linesTo(io.err), stderr: linesTo(io.err) }
   const { end, stdout, stderr } = await runProcess(
     {
       command: 'sh',
@@ -491,15 +493,42 @@ async function runShellLine(command: string, { chat, around, io, stopped }: Sess
       maxOutputBytes,
     },
     stopped(),
-  )
+    ({ onOutput, ...start }) =>
+      startProcess({
+        ...start,
+        onOutput: {
+          stdout: (bytes) => (onOutput.stdout(bytes), seen.stdout.add(bytes)),
+          stderr: (bytes) => (onOutput.stderr(bytes), seen.stderr.add(bytes)),
+        },
+      }),
+  ).finally(() => {
+    for (const one of [seen.stdout, seen.stderr]) one.end()
+  })
   const output = [stdout.text, stderr.text]
     .filter((text) => text !== '')
     .join('\n')
     .trimEnd()
-  if (output !== '') io.err(`${harmless(output)}\n`)
   const how = end.kind === 'exited' ? `exit code ${end.code}` : end.kind
   if (end.kind !== 'exited' || end.code !== 0) io.err(`${how}\n`)
   chat.note(`I ran the command ${command} (${how}), which printed:\n${output.slice(0, mostTold)}`)
+}
+
+/** Writes what a program prints as it arrives, in whole lines. */
+function linesTo(write: (text: string) => void) {
+  const decoder = new StringDecoder('utf8')
+  let rest = ''
+  return {
+    add(bytes: Buffer): void {
+      rest += decoder.write(bytes)
+      const end = rest.lastIndexOf('\n') + 1
+      if (end > 0) write(harmless(rest.slice(0, end)))
+      rest = rest.slice(end)
+    },
+    end(): void {
+      if (rest !== '') write(`${harmless(rest)}\n`)
+      rest = ''
+    },
+  }
 }
 
 function variablesOf(env: Session['around']['env']): Readonly<Record<string, string>> {
