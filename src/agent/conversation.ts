@@ -196,7 +196,10 @@ function createResponder({ agent, parts, plugins }: Answering, places: TurnPlace
       const text = answerOf(done)
       // a mode that asked no model has answered all the same
       if (log.all().at(-1)?.role === 'user') {
-        log.add([textMessage('assistant', isFormer ? text : answerOf(withoutNotes(done)))])
+        const said = isFormer ? text : answerOf(withoutNotes(done))
+        // it ended at a limit
+        const isUnsaid = said === '' && agent.isChat === true
+        log.add([isUnsaid ? stoppedAnswer('', false) : textMessage('assistant', said)])
       }
       record(done)
       return { kind: 'model', end: prompt.end() ?? 'done', text, messages: log.all(), ...prompt.result() }

@@ -31,6 +31,43 @@ export function cutMiddle(text: string, width: number): string {
   return `${joined(start)}…${joined(end)}`
 }
 
+/**
+ * Breaks the lines of a text at spaces, so that each has at most `columns`; a longer word stays whole. A line goes on
+ * below its indentation or, if two spaces end a first column, below the second one. The text may contain colors.
+ */
+export function wrapped(text: string, columns: number): string {
+  return text
+    .split('\n')
+    .map((line) => (widthOf(line.replaceAll(colors, '')) <= columns ? line : wrappedLine(line, columns)))
+    .join('\n')
+}
+
+// oxlint-disable-next-line no-control-regex
+const colors = /\u001b\[[\d;]*m/g
+
+function wrappedLine(line: string, columns: number): string {
+  const [margin = ''] = /^ */.exec(line) ?? []
+  const [head = ''] = /^ *(?:\S+(?: \S+)* {2,})?/.exec(line) ?? []
+  const first = widthOf(head.replaceAll(colors, '')) > columns / 2 ? margin : head
+  const indent = ' '.repeat(widthOf(first.replaceAll(colors, '')))
+  let text = first
+  let width = indent.length
+  let gap = ''
+  for (const part of line.slice(first.length).split(/( +)/)) {
+    if (part.trim() === '') {
+      gap += part
+      continue
+    }
+    const wide = widthOf(part.replaceAll(colors, ''))
+    const isNext = width > indent.length && width + gap.length + wide > columns
+    text += isNext ? `\n${indent}${part}` : gap + part
+    width = (isNext ? indent.length : width + gap.length) + wide
+    gap = ''
+  }
+  // what is typed after a question
+  return text + gap
+}
+
 /** A character with its combining marks, which a cut must not separate. */
 interface Cell {
   readonly text: string

@@ -59,9 +59,13 @@ export async function ownerOfChat(runs: string, chat: string): Promise<ChatOwner
   return (await ownersOf(runs, chat))[0]
 }
 
+/** What a process is that has a chat only as long as it resumes one of its messages. */
+export const resuming = 'baton resume'
+
 function openElsewhere(chat: string, owner: ChatOwner): BatonError {
+  const way = owner.what === resuming ? 'Wait until it has ended' : `End it there first: ${wayOut(chat, owner)}`
   return new BatonError('USAGE', `chat ${chat} is open in ${ownerText(owner)}`, {
-    hint: `End it there first: ${wayOut(chat, owner)}. baton chat without --continue starts another chat.`,
+    hint: `${way}. baton chat without --continue starts another chat.`,
   })
 }
 

@@ -174,10 +174,7 @@ function helpLines({ always, span, hasHunks, isCut }: Choices): readonly string[
     ['y', 'this once'],
     ['n', 'not this time'],
     ['no, because …', 'not this time, and the model is told why, or what to do instead'],
-    ...always.map(({ kind, text }) => [
-      rangeKeys[kind].key,
-      `this and, until the ${span === 'chat' ? 'chat ends or is summarized' : 'run ends'}, ${text}`,
-    ]),
+    ...always.map(({ kind, text }) => [rangeKeys[kind].key, `this and, for the rest of the ${span}, ${text}`]),
     ...(hasHunks ? [['h', 'decide each hunk of the change']] : []),
     ...(isCut ? [['s', 'show the whole call']] : []),
     ['Ctrl-D', 'decide later'],

@@ -1,5 +1,6 @@
 import { StringDecoder } from 'node:string_decoder'
 import { BatonError } from '../base/error.ts'
+import { wrapped } from '../base/width.ts'
 import type { CommandIo } from './io.ts'
 import { discardTyped, isTerminal, type Terminal } from './typed-ahead.ts'
 
@@ -69,7 +70,7 @@ export function lineAsker(io: QuestionIo): AskLine | undefined {
     const takeBack = await (io.lend?.() ?? discardTyped(input, io))
     try {
       stop.throwIfAborted()
-      io.err(question)
+      io.err(wrapped(question, io.columns() - 1))
       const line = nextLine(input, stop)
       // the cursor is after the question
       line.catch(() => io.err(io.signal.aborted ? '\n' : 'withdrawn\n'))

@@ -84,7 +84,13 @@ export async function presentRun<Report extends RunReport>(
       io.err(`not applied · ${paint('cyan', 'apply')}: baton ${withPlace(`apply ${report.runId}`, flags)}\n`)
     }
     if (isChat && isRoundLimit(report.error)) reportStopped(report, { ...io, env })
-    else await reportEnd(isChat ? await inChatWords(report) : report, flags, { ...io, env })
+    else {
+      // where somebody types, the next message continues, and the chat is open: nobody else may resume it
+      const { canResume } = report
+      const isHere = isChat && view.below !== undefined && !isSuspension(report.error)
+      const ended = { ...report, canResume: canResume && !isHere }
+      await reportEnd(isChat ? await inChatWords(ended) : ended, flags, { ...io, env })
+    }
     if (!isChat && (flags.report ?? env['GITHUB_STEP_SUMMARY'])) {
       const { reportRun } = await import('./report-file.ts')
       await reportRun(report, flags, { cwd, env, home: io.home, err: io.err })

@@ -16,7 +16,7 @@ import { openFileRecords, type RecordSource } from './source.ts'
 export interface ChatContext {
   /** Without system messages: each message has its own. */
   readonly messages: readonly Message[]
-  /** What the user allowed for the rest of the chat, since the last summary. */
+  /** What the user allowed for the rest of the chat, newest first. A summary does not end it. */
   readonly grants: readonly Grant[]
   /** The runs in which something was allowed, newest first. */
   readonly grantedIn: readonly string[]
@@ -26,7 +26,7 @@ export interface ChatContext {
 
 /**
  * Reads what was said in a chat up to a run, from the records of its messages, newest first, back to one that
- * summarizes everything before it.
+ * summarizes everything before it; from those before, it reads only what was allowed.
  * @param runs the folder of all runs
  * @param last the id of the run of the last message
  * @param read reads a message by the folder of its run, for example from memory
@@ -35,29 +35,35 @@ export async function readChatContext(
   runs: string,
   last: string,
   mask: SecretMask,
-  read: ReadChatMessage = readChatMessage,
+  read: ReadChatMessage = readAgain,
 ): Promise<ChatContext> {
   let said: readonly Message[] = []
+  let part: MessagePart = 'whole'
   const grants: Grant[] = []
   const grantedIn: string[] = []
   const seen = new Set<string>()
   for (let id: string | undefined = last; id !== undefined && !seen.has(id);) {
     seen.add(id)
     const folder = join(runs, id)
-    if (!existsSync(folder)) return { messages: said, grants, grantedIn, lost: id }
-    const { chat, messages, granted, isSummarized } = await read(folder, mask)
+    if (!existsSync(folder)) return { messages: said, grants, grantedIn, ...(part === 'whole' ? { lost: id } : {}) }
+    const { chat, messages, granted, isSummarized } = await read(folder, mask, part)
     if (granted.length > 0) {
       const revoked = revokedIn(folder)
       grants.push(...granted.filter((grant) => !revoked.has(grantKey(grant))))
       grantedIn.push(id)
     }
-    const summary = chat?.isSummary === true ? messages.findLast(({ role }) => role === 'assistant') : undefined
-    if (summary !== undefined && textOf(summary).trim() !== '') {
-      return { messages: [summaryMessage(textOf(summary)), ...said], grants, grantedIn }
-    }
-    if (chat?.isSummary !== true) said = [...messages, ...said]
-    if (chat?.isSummary !== true && isSummarized) return { messages: said, grants, grantedIn }
     id = chat?.after
+    if (part === 'grants') continue
+    if (chat?.isSummary === true) {
+      const summary = messages.findLast(({ role }) => role === 'assistant')
+      // one that failed is skipped
+      if (summary === undefined || textOf(summary).trim() === '') continue
+      said = [summaryMessage(textOf(summary)), ...said]
+      part = 'grants'
+    } else {
+      said = [...messages, ...said]
+      if (isSummarized) part = 'grants'
+    }
   }
   return { messages: said, grants, grantedIn }
 }
@@ -72,17 +78,38 @@ interface RecordedMessage {
   readonly isSummarized: boolean
 }
 
-export type ReadChatMessage = (folder: string, mask: SecretMask) => Promise<RecordedMessage>
+function readAgain(folder: string, mask: SecretMask, part: MessagePart): Promise<RecordedMessage> {
+  return readChatMessage(folder, mask, { part })
+}
 
-/** Reads each message once, and again only if its record has grown since: a long chat has many. */
+/**
+ * Reads messages as they were at a moment, in milliseconds since 1970: without what was done when they were resumed
+ * later.
+ */
+export function readerAt(until: number): ReadChatMessage {
+  return (folder, mask, part) => readChatMessage(folder, mask, { part, until })
+}
+
+/** `grants`: what was allowed, and its place in the chat, without what was said. */
+type MessagePart = 'whole' | 'grants'
+
+export type ReadChatMessage = (folder: string, mask: SecretMask, part: MessagePart) => Promise<RecordedMessage>
+
+/**
+ * Reads each message once, and again only if its record has grown since: a long chat has many. What was said before a
+ * summary is not kept.
+ */
 export function createChatReader(): ReadChatMessage {
-  const known = new Map<string, { readonly size: number; readonly message: RecordedMessage }>()
-  return async (folder, mask) => {
+  const known = new Map<
+    string,
+    { readonly size: number; readonly part: MessagePart; readonly message: RecordedMessage }
+  >()
+  return async (folder, mask, part) => {
     const size = sizeOf(folder)
     const found = known.get(folder)
-    if (found?.size === size) return found.message
-    const message = await readChatMessage(folder, mask)
-    known.set(folder, { size, message })
+    const isKnown = found?.size === size && (found.part === 'whole' || part === 'grants')
+    const message = isKnown ? found.message : await readAgain(folder, mask, part)
+    known.set(folder, { size, part, message: part === 'grants' ? { ...message, messages: [] } : message })
     return message
   }
 }
@@ -107,7 +134,11 @@ const mainConversation = /^(?:redo\/\d+\/)?task\/\d+\/agent\/ask$/
 const wholeTask = /^(?:redo\/\d+\/)?(?:iteration\/\d+\/)?task\/(\d+)$/
 
 /** Reads what one message of a chat has said, from the record of its run. */
-export async function readChatMessage(folder: string, mask: SecretMask): Promise<RecordedMessage> {
+export async function readChatMessage(
+  folder: string,
+  mask: SecretMask,
+  { part = 'whole', until = Infinity }: { readonly part?: MessagePart; readonly until?: number } = {},
+): Promise<RecordedMessage> {
   const source = openFileRecords(folder, { mask })
   const turns = new Map<number, Turn>()
   let isSummarized = false
@@ -118,8 +149,12 @@ export async function readChatMessage(folder: string, mask: SecretMask): Promise
   let round = 0
   /** How a prompt that asked no model ended. */
   let unasked: string | undefined
+  let isLater = false
   try {
     await source.scan((record) => {
+      // its first process is earlier than the next message, whatever the clock says
+      if (record.k === 'seg') isLater = record.e > 1 && record.t > until
+      if (isLater) return
       if (record.k === 'run.start') {
         const facts = source.value(record.facts)
         chat = chatPlaceOf(facts)
@@ -131,6 +166,7 @@ export async function readChatMessage(folder: string, mask: SecretMask): Promise
         granted.push(...grantIn(source.value(record.value)))
         return
       }
+      if (part === 'grants') return
       const task = wholeTask.exec(record.p)
       if (task !== null && (record.k === 'begin' || record.k === 'done')) {
         const index = Number(task[1])
@@ -195,19 +231,25 @@ function addTo(
   return undefined
 }
 
-/** In the order in which they were said; interrupted calls get a result that says so. */
+/** In the order in which they were said; calls without a result get one that says so. */
 function messagesOf(turns: ReadonlyMap<number, Turn>): readonly Message[] {
   const inOrder = [...turns.entries()].toSorted(([left], [right]) => left - right).map(([, turn]) => turn)
   const said = inOrder.flatMap(({ asked, answer }) => (answer === undefined ? asked : [...asked, answer]))
   const messages = [...said, ...(inOrder.at(-1)?.rest ?? [])]
-  const last = messages.at(-1)
-  const calls = last === undefined || last.role !== 'assistant' ? [] : toolCallsOf(last)
-  if (calls.length === 0) return messages
-  const results = calls.map(({ id }): Message => {
-    const parts = [{ type: 'text', text: modelText`the call was interrupted` }] as const
-    return { role: 'tool', parts: [{ type: 'tool_result', id, parts, is_error: true }] }
+  return messages.flatMap((message, at): readonly Message[] => {
+    const calls = message.role === 'assistant' ? toolCallsOf(message) : []
+    if (calls.length === 0) return [message]
+    const next = messages.findIndex(({ role }, index) => index > at && role === 'assistant')
+    const results = messages.slice(at + 1, next === -1 ? undefined : next).flatMap(({ parts }) => parts)
+    const isOpen = ({ id }: { readonly id: string }): boolean =>
+      !results.some((part) => part.type === 'tool_result' && part.id === id)
+    return [message, ...calls.filter(isOpen).map(interruptedResult)]
   })
-  return [...messages, ...results]
+}
+
+function interruptedResult({ id }: { readonly id: string }): Message {
+  const parts = [{ type: 'text', text: modelText`the call was interrupted` }] as const
+  return { role: 'tool', parts: [{ type: 'tool_result', id, parts, is_error: true }] }
 }
 
 function stateOf(prompt: unknown): string | undefined {

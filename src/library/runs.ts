@@ -1,3 +1,4 @@
+import { claimMessage } from '../chat/claim-message.ts'
 import { createBroadcast, manyListeners } from '../base/concurrency.ts'
 import { BatonError } from '../base/error.ts'
 import { loadTargetConfig } from '../config/target-config.ts'
@@ -104,7 +105,13 @@ export function beginResume(
     const runs = runsFolder({ ...place, workspace, runsDir: settings.runs.dir })
     const folder = run === 'last' ? await unfinishedRun(runs) : findRun(runs, run)
     const { resumeRun } = await import('../wiring/resume.ts')
-    return resumeRun({ ...place, ...choices, ...answersOf({ approve, answer }), overrides, folder, signal }, listener)
+    const { release } = await claimMessage(folder, place.cwd)
+    try {
+      const answers = answersOf({ approve, answer })
+      return await resumeRun({ ...place, ...choices, ...answers, overrides, folder, signal }, listener)
+    } finally {
+      release()
+    }
   })
 }
 

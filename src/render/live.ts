@@ -89,7 +89,10 @@ export function createLiveView(write: Write, options: LiveOptions): LiveView {
   const timer = setInterval(() => {
     hasBegun = true
     redraws = 0
-    draw()
+    // after Ctrl-Z, the signal to continue is heard before that
+    setImmediate(() => {
+      if (isOpen) draw()
+    })
   }, frameMs)
   timer.unref()
   const stopListening = onContinue(() => block.forget())

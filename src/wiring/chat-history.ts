@@ -12,6 +12,8 @@ interface ChatParts extends Pick<Surroundings, 'env' | 'home' | 'session'> {
   readonly bus: Bus
   /** What the shell of a resumed message starts with is in its record, if there was anything. */
   readonly isResumed: boolean
+  /** When a message that is resumed or replayed began, in milliseconds since 1970. */
+  readonly begunAt?: number
 }
 
 /**
@@ -21,7 +23,7 @@ interface ChatParts extends Pick<Surroundings, 'env' | 'home' | 'session'> {
 export async function withHistory(
   target: Target,
   { chat }: Pick<Invocation, 'chat'>,
-  { env, home, session, mask, bus, isResumed }: ChatParts,
+  { env, home, session, mask, bus, isResumed, begunAt }: ChatParts,
 ): Promise<Target> {
   if (chat === undefined) return target
   if (target.kind !== 'prompt') {
@@ -31,8 +33,9 @@ export async function withHistory(
   const shell = session && (isResumed ? { ...session.shell, start: () => undefined } : session.shell)
   const own = defined({ shell })
   if (chat.after === undefined) return { ...target, ...own, said: [] }
-  const { createChatReader, readChatContext } = await import('../journal/chat-context.ts')
-  const reader = session && (session.reader ??= createChatReader())
+  const { createChatReader, readChatContext, readerAt } = await import('../journal/chat-context.ts')
+  // earlier messages may have been resumed since
+  const reader = begunAt === undefined ? session && (session.reader ??= createChatReader()) : readerAt(begunAt)
   const runs = runsFolder({ env, home, workspace: target.workspace, runsDir: target.settings.runs.dir })
   const { messages, grants, lost } = await readChatContext(runs, chat.after, mask, reader)
   if (lost !== undefined) {

@@ -140,6 +140,8 @@ export interface RunPlan {
   readonly isRecordedTool?: IsRecordedTool
   readonly open: (target: Target, parts: OpenParts) => Promise<OpenedRun>
   readonly isResumed: boolean
+  /** When the run began that is resumed or replayed, in milliseconds since 1970. */
+  readonly begunAt?: number
   /** It only repeats what is recorded. */
   readonly isReplay?: true
   readonly prepare?: (target: Target) => Target
@@ -479,7 +481,7 @@ async function notesOf(
 
 async function inChat(target: Target, { plan, surroundings: { env, home, session }, mask, bus }: Run): Promise<Target> {
   const { withHistory } = await import('./chat-history.ts')
-  const parts = { env, home, mask, bus, isResumed: plan.isResumed, ...defined({ session }) }
+  const parts = { env, home, mask, bus, isResumed: plan.isResumed, ...defined({ session, begunAt: plan.begunAt }) }
   const inside = await withHistory(target, plan.invocation, parts)
   // the user waits for the answer
   return inside.kind === 'prompt' ? { ...inside, settings: { ...inside.settings, batch: false } } : inside

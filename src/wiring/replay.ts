@@ -104,6 +104,7 @@ export async function replayRun(
     const report = await conduct(
       {
         id: index.records('run.start')[0]?.run ?? '',
+        ...defined({ begunAt: index.records('run.start')[0]?.t }),
         invocation,
         ...defined({ recordedServers: mcp?.servers.map(({ name }) => name) }),
         recordedOfPack: (pack) => recordedServers(index, pack)?.servers.map(({ name }) => name),

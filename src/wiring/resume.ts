@@ -144,7 +144,7 @@ async function planWith(index: RunIndex, options: ResumeOptions, contentOf: RunJ
   const { source } = index
   const { folder, usesCurrent = false, overrides = [], uncertain = [], force = false } = options
   const from = options.from === undefined ? undefined : iterationPlace(options.from)
-  const { id, invocation, workspace } = startOf(index, folder)
+  const { id, begunAt, invocation, workspace } = startOf(index, folder)
   refuseUndone(folder)
   askAgain(index)
   const more = await moreIterations(index, overrides)
@@ -163,6 +163,7 @@ async function planWith(index: RunIndex, options: ResumeOptions, contentOf: RunJ
   const sources = createStoredSources({ stored })
   const plan: Omit<RunPlan, 'open'> = {
     id,
+    begunAt,
     invocation,
     sources,
     isRecordedTool: recordedTools(index),
@@ -225,7 +226,7 @@ export function refuseUndone(folder: string): void {
 function startOf(
   { records, source, damages }: RunIndex,
   folder: string,
-): { readonly id: string; readonly invocation: Invocation; readonly workspace: string } {
+): { readonly id: string; readonly begunAt: number; readonly invocation: Invocation; readonly workspace: string } {
   const start = records('run.start')[0]
   const facts = start && source.value(start.facts)
   const invocation = invocationOf(facts)
@@ -246,6 +247,7 @@ function startOf(
   const later = records('run.resume').flatMap(({ overrides }) => source.value(overrides) as readonly string[])
   return {
     id: start.run,
+    begunAt: start.t,
     invocation: withOverrides(invocation, later),
     workspace: (facts as { readonly workspace: string }).workspace,
   }

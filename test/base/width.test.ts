@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { cutEnd, cutMiddle, cutStart, widthOf } from '../../src/base/width.ts'
+import { cutEnd, cutMiddle, cutStart, widthOf, wrapped } from '../../src/base/width.ts'
 
 describe('the width of text', () => {
   it.each([
@@ -53,4 +53,19 @@ describe('truncating text', () => {
     expect(cutStart('abe\u0301cd', 4)).toBe('…e\u0301cd')
     expect(cutEnd('a日本', 3)).toBe('a…')
   })
+})
+
+it.each([
+  ['short', 'short'],
+  ['one two three four five', 'one two three\nfour five'],
+  ['  one two three four', '  one two three\n  four'],
+  ['/a N  one two three', '/a N  one two\n      three'],
+  ['a first column  that is long', 'a first column\nthat is long'],
+  ['a-word-that-is-longer than', 'a-word-that-is-longer\nthan'],
+  ['日本 日本 日本 日本', '日本 日本 日本\n日本'],
+  ['\u001b[1mone two\u001b[22m three four', '\u001b[1mone two\u001b[22m three\nfour'],
+  ['one\ntwo', 'one\ntwo'],
+  ['one two three four?: ', 'one two three\nfour?: '],
+])('lines are broken at spaces: %j', (text, broken) => {
+  expect(wrapped(text, 15)).toBe(broken)
 })

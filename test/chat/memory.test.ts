@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { type Chat, type ChatHost, openChat, type Outgoing, reopenChat } from '../../src/chat/chat.ts'
+import { type Chat, type ChatHost, forkChat, openChat, type Outgoing, reopenChat } from '../../src/chat/chat.ts'
+import { claimMessage } from '../../src/chat/claim-message.ts'
+import { type Approver, grantFor } from '../../src/event/permission.ts'
 import type { RunEvent } from '../../src/event/event.ts'
 import { StopSignal } from '../../src/base/error.ts'
 import type { RunReport } from '../../src/wiring/conduct.ts'
@@ -127,7 +129,79 @@ describe('a message that was stopped', () => {
   })
 })
 
+describe('a message that is resumed after the chat went on', () => {
+  const half = { text: 'one two', chunks: ['one ', 'two'], stallAfter: 2 }
+
+  it('is answered at its place, and the messages after it go on as they began', async () => {
+    const { chat, say, told } = await world([half, half, { text: 'One.' }, { text: 'Two.' }, { text: 'Three.' }])
+    const first = await say(chat, 'First', hasText)
+    const second = await say(chat, 'Second', hasText)
+    expect(await chat.resume(first.runId, {}, () => undefined)).toMatchObject({ exitCode: 0 })
+    expect(await chat.resume(second.runId, {}, () => undefined)).toMatchObject({ exitCode: 0 })
+    // it was asked before the first one had its whole answer
+    expect(told(3)).toEqual(told(1))
+    await say(chat, 'Third')
+    const said = ['user: First', 'assistant: One.', 'user: Second', 'assistant: Two.', 'user: Third']
+    expect(told(4)).toEqual(said)
+  })
+
+  it('is resumed from outside only while no process has the chat', async () => {
+    const { chat, host, say } = await world([half])
+    const { folder = '' } = await say(chat, 'First', hasText)
+    await expect(claimMessage(folder, host.cwd)).rejects.toThrow(/^chat \S+ is open in process \d+ \(a test in /)
+    await chat.close()
+    const { release } = await claimMessage(folder, host.cwd)
+    await expect(reopenChat(host, 'last')).rejects.toThrow(/is open in process \d+ \(baton resume in /)
+    release()
+    await (await reopenChat(host, 'last')).close()
+  })
+})
+
+describe('what was allowed for a chat', () => {
+  it('holds after a summary and in a copy, and not if the chat went back to before the question', async () => {
+    const todo = [callsTools(['todo', { todos: [] }]), { text: 'Done.' }]
+    const { chat, host } = await world([{ text: 'Zero.' }, ...todo, { text: 'In short.' }, ...todo, ...todo, ...todo], {
+      overrides: ['permission.todo="ask"'],
+    })
+    let asked = 0
+    const approver: Approver = async (action) => {
+      asked += 1
+      return action.kind === 'tool' ? { always: grantFor(action) } : 'allow'
+    }
+    const quiet = (): void => undefined
+    await chat.send({ text: 'Zero' }, { approver }, quiet)
+    const [zero] = await chat.messages()
+    await chat.send({ text: 'One' }, { approver }, quiet)
+    expect(asked).toBe(1)
+    await chat.compact({ approver }, quiet)
+    await chat.send({ text: 'Two' }, { approver }, quiet)
+    await chat.close()
+    const copy = await forkChat(host, 'last')
+    await copy.send({ text: 'Three' }, { approver }, quiet)
+    expect(asked).toBe(1)
+    await copy.rewind(zero?.run)
+    await copy.send({ text: 'Four' }, { approver }, quiet)
+    expect(asked).toBe(2)
+    await copy.close()
+  })
+})
+
 describe('in code mode', () => {
+  it('a limit of rounds leaves no empty message, which some hosts refuse', async () => {
+    const program = { text: '```js\nconsole.log(1)\n```' }
+    const overrides = ['mode="code"', 'max_rounds=1']
+    const { chat, say, told } = await world([program, { text: 'Bye.' }], { overrides })
+    await say(chat, 'Go')
+    await say(chat, 'And?')
+    expect(told(1)).toEqual([
+      'user: Go',
+      expect.stringContaining('console.log(1)'),
+      expect.stringContaining('user: Logs:'),
+      'assistant: [This answer failed here, before it was finished.]',
+      'user: And?',
+    ])
+  })
+
   it('the next message knows what programs printed and returned (R180, R182, R192)', async () => {
     const { chat, host, say, told } = await world(
       [

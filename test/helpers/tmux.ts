@@ -44,9 +44,9 @@ export function inTmux(command: string, env: Readonly<Record<string, string>>, c
     'CI',
     'sh',
     '-c',
-    // it begins when its output is written down; how it ended is written at once, because tmux loses what it has not
-    // passed on when a key ends the shell, too
-    `until [ -e '${file}' ]; do sleep 0.02; done; trap : INT; ${command}; echo "code $?" | tee -a '${file}'; sleep 60`,
+    // it begins when its output is written down; how it ended is written at once and by the shell itself, because Ctrl-C
+    // ends every other program, and tmux loses what it has not passed on when that ends the shell, too
+    `until [ -e '${file}' ]; do sleep 0.02; done; trap : INT; ${command}; code="code $?"; echo "$code" >> '${file}'; echo "$code"; sleep 60`,
   ])
   tmux(['pipe-pane', `cat >> '${file}'`])
   writeFileSync(file, '', { flag: 'a' })

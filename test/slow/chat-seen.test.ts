@@ -80,7 +80,7 @@ it.skipIf(!hasTmux)(
     await until('write a.txt?')
     await until(/^allow it\? .*\[e\]dits: all files, \[\?\]:$/)
     type('?', 'Enter')
-    await until(/^ {2}e +this and, until the chat ends or is summarized, changes of all files$/)
+    await until(/^ {2}e +this and, for the rest of the chat, changes of all files$/)
     type('e', 'Enter')
     await until('One.')
     await send('and more')
@@ -219,6 +219,46 @@ it.skipIf(!hasTmux)(
     type('C-c')
     await until('stopped')
     expect(lines().some((line) => line.startsWith('one '))).toBe(true)
+  },
+)
+
+it.skipIf(!hasTmux)(
+  'on a dumb terminal what was typed can be erased and discarded, and a line feed sends it (needs tmux)',
+  async () => {
+    const { until, send, type, model } = await chatIn([{ text: 'One.' }, { text: 'Two.' }], { term: 'dumb' })
+    await until('>')
+    type('lost')
+    await until('> lost')
+    type('C-c')
+    await until('>')
+    type('日本x', 'BSpace', 'BSpace')
+    await until('> 日')
+    type('C-u', 'first', 'C-j')
+    await until('One.')
+    await send('second')
+    await until('Two.')
+    const asked = model.requests.map(({ body }) => body?.messages.at(-1)?.content)
+    expect(asked).toEqual(['first', 'second'])
+  },
+)
+
+it.skipIf(!hasTmux)(
+  'a message whose terminal was lost is resumed by --continue, and what was being typed is recalled (needs tmux)',
+  async () => {
+    const { until, send, type, close, model, cwd, env } = await chatIn([
+      { text: 'one two three', stallAfter: 2 },
+      { text: 'one two three four' },
+    ])
+    await send('go')
+    await until(/^ {2}one/)
+    type('and then')
+    await until('> and then')
+    close()
+    const typed = join(env['BATON_HOME'] ?? '', 'state/chat-history.jsonl')
+    await vi.waitFor(() => expect(readFileSync(typed, 'utf8')).toContain('"and then"'), patience)
+    const again = await baton(['chat', '--continue'], { cwd, env, input: '' })
+    expect(again, again.stderr).toMatchObject({ code: 0, stdout: 'one two three four\n' })
+    expect(model.requests).toHaveLength(2)
   },
 )
 

@@ -56,6 +56,13 @@ export async function runBuiltin(name: BuiltinName, rest: string, session: Sessi
   return true
 }
 
+/** Of the names in `/help`; what is longer has a line of its own. */
+const nameColumns = 28
+
+function helpLine(left: string, right: string): string {
+  return `  ${left.padEnd(nameColumns)}  ${right}`
+}
+
 async function help(_: string, { say, around }: Session): Promise<void> {
   const { byName } = await fileCommands(around)
   const rows = [
@@ -65,8 +72,9 @@ async function help(_: string, { say, around }: Session): Promise<void> {
       harmless(description === '' ? shown : description),
     ]),
   ]
-  const width = Math.max(...rows.map(([left = '']) => left.length))
-  const lines = rows.map(([left = '', right = '']) => `  ${left.padEnd(width)}  ${right}`)
+  const lines = rows.flatMap(([left = '', right = '']) =>
+    left.length > nameColumns ? [`  ${left}`, helpLine('', right)] : [helpLine(left, right)],
+  )
   say(
     [
       ...lines,

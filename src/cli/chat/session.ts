@@ -1,7 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { StringDecoder } from 'node:string_decoder'
 import { messageOf as errorText, isBatonError, isSuspension, StopSignal, stopText } from '../../base/error.ts'
 import { harmless, harmlessName } from '../../base/terminal-text.ts'
+import { wrapped } from '../../base/width.ts'
 import type { Listener } from '../../event/bus.ts'
 import type { Chat, ChatHost, Outgoing, Watching } from '../../chat/chat.ts'
 import type { LastTurn } from '../../chat/last-turns.ts'
@@ -23,7 +25,8 @@ import { createStreamedAnswer } from '../../render/streamed-answer.ts'
 import { createPerson } from '../approver.ts'
 import { isAttended } from '../confirm.ts'
 import { presentRun } from '../present-run.ts'
-import { runProcess } from '../../base/process.ts'
+import type { RunSummary } from '../../journal/summary.ts'
+import { runProcess, startProcess } from '../../base/process.ts'
 import { loadTargetConfig } from '../../config/target-config.ts'
 import { judgeCall } from '../../load/rules-in-force.ts'
 import { usageError } from '../command.ts'
@@ -93,7 +96,8 @@ export async function chatSession({ chat, input, terminal, isReopened, ...parts 
     chat,
     background,
     say(text) {
-      if (!flags.json && flags.level !== 'quiet') io.err(`${text}\n`)
+      if (flags.json || flags.level === 'quiet') return
+      io.err(`${io.errIsTerminal ? wrapped(text, io.columns()) : text}\n`)
     },
     async answer(message, onEvent) {
       if (message.isApart !== true && session.chat.isLong()) {
@@ -208,9 +212,9 @@ export async function chatSession({ chat, input, terminal, isReopened, ...parts 
     await endBackground(session)
     tellNews()
     await session.chat.close()
+    const id = session.chat.id()
+    if (isTerminal && id !== undefined) session.say(`${paint('cyan', 'continue')}: baton chat --resume ${id}`)
   }
-  const id = session.chat.id()
-  if (isTerminal && id !== undefined) session.say(`${paint('cyan', 'continue')}: baton chat --resume ${id}`)
   return isTerminal ? 0 : exitCode
 }
 
@@ -222,7 +226,7 @@ async function takeUp(session: Session): Promise<void> {
     const paint = createPaint({ env: session.io.env, isTerminal: session.io.errIsTerminal })
     turns.forEach((turn, index) => session.say(turnText(turn, index === turns.length - 1, paint)))
   }
-  const open = messages.filter(({ summary: { status } }) => status === 'interrupted' || isWaiting(status))
+  const open = messages.filter(({ summary }) => isWaiting(summary.status) || isCutShort(summary))
   for (const { run, text } of open.filter(({ kind }) => kind === 'background')) {
     const id = await session.background.start(text, async (watching, listener) => {
       watching.onBegin?.(run)
@@ -278,6 +282,11 @@ async function takeUpTaken(message: PendingMessage, session: Session): Promise<v
   await session.answerTaken(message)
 }
 
+/** Whether its process was ended, also by a signal such as that of a lost terminal. Ctrl-C is the wish of the user. */
+function isCutShort({ status, exit }: RunSummary): boolean {
+  return status === 'interrupted' || (status === 'cancelled' && (exit === 129 || exit === 143))
+}
+
 function isWaiting(status: string): boolean {
   return status === 'suspended' || status === 'waiting_for_approval'
 }
@@ -292,7 +301,7 @@ async function hasInstruction(file: string, cwd: string): Promise<boolean> {
 /** A pipe waits for its background tasks; a user who leaves stops them and can resume them. */
 async function endBackground({ background, isTerminal, say }: Session): Promise<void> {
   if (isTerminal) {
-    const stopped = background.stop()
+    const stopped = background.leave()
     if (stopped.length > 0) say(`stopped in the background: ${stopped.join(', ')}; baton chat --continue resumes them`)
   }
   await background.settled()
@@ -383,8 +392,10 @@ interface Background {
   readonly tasks: () => readonly BackgroundTask[]
   /** The tasks that have ended since the last call. */
   readonly news: () => readonly BackgroundTask[]
-  /** Stops one running task, or all; returns their ids. They can be resumed. */
+  /** Stops one running task, or all; returns their ids. */
   readonly stop: (id?: string) => readonly string[]
+  /** Stops all because the chat ends; it resumes them when it is continued. */
+  readonly leave: () => readonly string[]
   /** Resolves when no task is running. */
   readonly settled: () => Promise<void>
 }
@@ -392,9 +403,15 @@ interface Background {
 function createBackground(signal: AbortSignal): Background {
   const tasks = new Map<string, BackgroundTask>()
   /** Stop functions of the running tasks, by id. */
-  const running = new Map<string, () => void>()
+  const running = new Map<string, (why: StopSignal) => void>()
   const ends = new Set<Promise<unknown>>()
   let told = new Set<string>()
+
+  function stop(id: string, why: StopSignal): readonly string[] {
+    const stopped = [...running.keys()].filter((one) => one.startsWith(id))
+    for (const one of stopped) running.get(one)?.(why)
+    return stopped
+  }
 
   return {
     start(text, answer) {
@@ -408,7 +425,7 @@ function createBackground(signal: AbortSignal): Background {
             onBegin(run) {
               id = run
               tasks.set(run, { id: run, text, iterations: counts })
-              running.set(run, () => own.abort(new StopSignal('SIGINT', 130)))
+              running.set(run, (why) => own.abort(why))
               resolve(run)
             },
           },
@@ -440,11 +457,8 @@ function createBackground(signal: AbortSignal): Background {
       told = new Set([...told, ...fresh.map(({ id }) => id)])
       return fresh
     },
-    stop(id) {
-      const stopped = id === undefined ? [...running.keys()] : [...running.keys()].filter((one) => one.startsWith(id))
-      for (const one of stopped) running.get(one)?.()
-      return stopped
-    },
+    stop: (id = '') => stop(id, new StopSignal('SIGINT', 130)),
+    leave: () => stop('', new StopSignal('SIGTERM', 143)),
     async settled() {
       await Promise.allSettled(ends)
     },
@@ -468,6 +482,7 @@ async function runShellLine(command: string, { chat, around, io, stopped }: Sess
   if (verdict === 'deny') {
     throw usageError(`[permission] denies this command: ${command}`, 'See baton config --permission "bash …".')
   }
+  const seen = { stdout: linesTo(io.err), stderr: linesTo(io.err) }
   const { end, stdout, stderr } = await runProcess(
     {
       command: 'sh',
@@ -478,15 +493,42 @@ async function runShellLine(command: string, { chat, around, io, stopped }: Sess
       maxOutputBytes,
     },
     stopped(),
-  )
+    ({ onOutput, ...start }) =>
+      startProcess({
+        ...start,
+        onOutput: {
+          stdout: (bytes) => (onOutput.stdout(bytes), seen.stdout.add(bytes)),
+          stderr: (bytes) => (onOutput.stderr(bytes), seen.stderr.add(bytes)),
+        },
+      }),
+  ).finally(() => {
+    for (const one of [seen.stdout, seen.stderr]) one.end()
+  })
   const output = [stdout.text, stderr.text]
     .filter((text) => text !== '')
     .join('\n')
     .trimEnd()
-  if (output !== '') io.err(`${harmless(output)}\n`)
   const how = end.kind === 'exited' ? `exit code ${end.code}` : end.kind
   if (end.kind !== 'exited' || end.code !== 0) io.err(`${how}\n`)
   chat.note(`I ran the command ${command} (${how}), which printed:\n${output.slice(0, mostTold)}`)
+}
+
+/** Writes what a program prints as it arrives, in whole lines. */
+function linesTo(write: (text: string) => void) {
+  const decoder = new StringDecoder('utf8')
+  let rest = ''
+  return {
+    add(bytes: Buffer): void {
+      rest += decoder.write(bytes)
+      const end = rest.lastIndexOf('\n') + 1
+      if (end > 0) write(harmless(rest.slice(0, end)))
+      rest = rest.slice(end)
+    },
+    end(): void {
+      if (rest !== '') write(`${harmless(rest)}\n`)
+      rest = ''
+    },
+  }
 }
 
 function variablesOf(env: Session['around']['env']): Readonly<Record<string, string>> {

@@ -1,7 +1,8 @@
-import { createInterface, emitKeypressEvents, type Key } from 'node:readline'
+import { createInterface, emitKeypressEvents, type Interface, type Key } from 'node:readline'
 import { PassThrough, Writable } from 'node:stream'
 import { StopSignal } from '../../base/error.ts'
 import { guarded } from '../../base/terminal-text.ts'
+import { widthOf, wrapped } from '../../base/width.ts'
 import type { BelowLine } from '../../render/live.ts'
 import type { AskLine } from '../confirm.ts'
 import { type CommandIo, isWatched } from '../io.ts'
@@ -78,6 +79,7 @@ export function terminalInput({ io, prompt, history, complete }: TerminalInputOp
   let isFromBefore = true
   let isEnded = false
   let isMuted = false
+  const isDumb = io.env['TERM'] === 'dumb'
 
   const screen = screenOf({
     ...io,
@@ -107,6 +109,7 @@ export function terminalInput({ io, prompt, history, complete }: TerminalInputOp
 
   function clearLine(): void {
     before = ''
+    if (isDumb) return setLine(lines, '')
     lines.write(null, { ctrl: true, name: 'e' })
     lines.write(null, { ctrl: true, name: 'u' })
   }
@@ -121,7 +124,14 @@ export function terminalInput({ io, prompt, history, complete }: TerminalInputOp
       io.interrupt()
     } else if (draft() === '') give({ kind: 'interrupt' })
     // Ctrl-C discards what was typed
-    else clearLine()
+    else discard()
+  }
+
+  function discard(): void {
+    clearLine()
+    if (!isDumb || wanted === undefined) return
+    io.draw('\n')
+    lines.prompt()
   }
 
   /** Ctrl-D on an empty line. */
@@ -144,6 +154,8 @@ export function terminalInput({ io, prompt, history, complete }: TerminalInputOp
     if (isKey(key, 'c')) onInterrupt()
     else if (isKey(key, 'd') && lines.line === '') onEndKey()
     else if (draft() === '' && !isEmpty(queue) && (key.name === 'up' || isKey(key, 'p'))) takeBack()
+    else if (isDumb && isKey(key, 'u')) discard()
+    else if (isDumb && key.name === 'backspace') eraseLast(lines, screen)
     // nothing is sent after the end
     else if (wanted !== undefined || !queue.ends || queue.isHeld) edited.emit('keypress', text, key)
   }
@@ -177,7 +189,8 @@ export function terminalInput({ io, prompt, history, complete }: TerminalInputOp
     before = `${text.slice(0, -1)}\n`
     if (wanted !== undefined) lines.prompt()
   })
-  emitKeypressEvents(typed, lines)
+  // if it knew the editor, that would add all but the last of several keys at the end of the line, wherever the cursor is
+  emitKeypressEvents(typed, {} as Interface)
   typed.on('keypress', onKey)
 
   function suspend(): void {
@@ -187,7 +200,8 @@ export function terminalInput({ io, prompt, history, complete }: TerminalInputOp
   }
 
   const onData = (piece: Buffer | string): void => {
-    const text = keys.translate(isFromBefore ? piece.toString().replaceAll('\n', '\r') : piece.toString())
+    // a program that sends whole lines, such as a shell in an editor, ends them with a line feed
+    const text = keys.translate(isFromBefore || isDumb ? piece.toString().replaceAll('\n', '\r') : piece.toString())
     if (text !== '') typed.write(text)
   }
   const onEnd = (): void => {
@@ -244,7 +258,7 @@ export function terminalInput({ io, prompt, history, complete }: TerminalInputOp
       input: answered,
       output: own,
       terminal: true,
-      prompt: guarded(question),
+      prompt: guarded(wrapped(question, io.columns() - 1)),
       historySize: 0,
     })
     return new Promise<string | undefined>((resolve, reject) => {
@@ -272,6 +286,7 @@ export function terminalInput({ io, prompt, history, complete }: TerminalInputOp
         onKey(text, key) {
           if (isKey(key, 'c')) onInterrupt()
           else if (isKey(key, 'd') && answer.line === '') leave()
+          else if (isDumb && key.name === 'backspace') eraseLast(answer, own)
           else answered.emit('keypress', text, key)
         },
       }
@@ -300,6 +315,7 @@ export function terminalInput({ io, prompt, history, complete }: TerminalInputOp
       return new Promise<Input>((resolve, reject) => {
         const stop = (): void => {
           wanted = undefined
+          io.draw('\n')
           reject(signal.reason as Error)
         }
         signal.addEventListener('abort', stop, { once: true })
@@ -331,6 +347,8 @@ export function terminalInput({ io, prompt, history, complete }: TerminalInputOp
     },
     close() {
       isEnded = true
+      // the next chat recalls it
+      if (draft() !== '') history.add(keys.textOf(draft()))
       lines.close()
       endContinue()
       terminal.off('data', onData).off('end', onEnd).off('error', onError)
@@ -338,6 +356,23 @@ export function terminalInput({ io, prompt, history, complete }: TerminalInputOp
       release()
     },
   }
+}
+
+/*
+ * Node's editor only adds characters on a terminal that cannot move its cursor.
+ */
+
+function setLine(editor: Interface, line: string): void {
+  Object.assign(editor, { line, cursor: line.length })
+}
+
+/** Such a terminal can still go one column back. */
+function eraseLast(editor: Interface, screen: Writable): void {
+  const characters = [...editor.line]
+  const last = characters.pop()
+  if (last === undefined) return
+  setLine(editor, characters.join(''))
+  screen.write('\b \b'.repeat(Math.max(1, widthOf(last))))
 }
 
 function isKey({ ctrl, name }: Key, control: string): boolean {

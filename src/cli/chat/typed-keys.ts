@@ -80,9 +80,14 @@ function broken(text: string): string {
   return breakKeys.reduce((left, key) => left.replaceAll(key, breakMark), text)
 }
 
-/** Nothing in pasted text is a key: control characters are removed, and a tab does not complete. */
+/** Of a terminal: colors, cursor movements, titles. */
+// oxlint-disable-next-line no-control-regex
+const sequences = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?)/g
+
+/** Nothing in pasted text is a key: control sequences and characters are removed, and a tab does not complete. */
 function plainText(paste: string): string {
   return paste
+    .replaceAll(sequences, '')
     .replaceAll(/\r\n?/g, '\n')
     .replaceAll('\t', '    ')
     .replaceAll(/[^\P{Cc}\n]/gu, '')

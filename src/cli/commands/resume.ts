@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { displayPath } from '../../base/files.ts'
+import { claimMessage } from '../../chat/claim-message.ts'
 import { readValue } from '../../journal/cassette.ts'
 import { findAnyRun } from '../../journal/find-run.ts'
 import { readRunState } from '../../journal/run-state.ts'
@@ -47,11 +48,17 @@ export async function resumeCommand(given: Flags<'resume'>, io: CommandIo): Prom
     overrides,
     ...defined({ from, moved }),
   }
-  const resume = (): Promise<RunReport> =>
-    presentRun({ flags, around }, io, (listener, hold) => {
-      const person = createPerson(flags, { ...io, cwd, hold })
-      return resumeRun({ folder, env, home, signal: io.signal, ...choices, ...person }, listener)
-    })
+  const resume = async (): Promise<RunReport> => {
+    const { release } = await claimMessage(folder, cwd)
+    try {
+      return await presentRun({ flags, around }, io, (listener, hold) => {
+        const person = createPerson(flags, { ...io, cwd, hold })
+        return resumeRun({ folder, env, home, signal: io.signal, ...choices, ...person }, listener)
+      })
+    } finally {
+      release()
+    }
+  }
   if (flags.record === undefined) return (await resume()).exitCode
   const file = resolve(cwd, flags.record)
   const { checkCassettePlace, writeCassetteFile } = await import('../cassette-file.ts')

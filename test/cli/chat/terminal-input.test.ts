@@ -133,6 +133,20 @@ it('a paste that ends after a question was asked belongs entirely to the draft',
   expect(typedTexts(input)).toEqual(['> yes␊y␊'])
 })
 
+it('several keys that arrive at once, and pastes, are inserted where the cursor is', async () => {
+  const { terminal, input } = world()
+  terminal.type('one four')
+  await settled()
+  terminal.type('\u001b[D'.repeat(4))
+  await settled()
+  terminal.type('two ')
+  await settled()
+  terminal.type('\u001b[200~\u001b[31mthree\u001b[0m \u001b[201~')
+  await settled()
+  terminal.type('\r')
+  expect(await next(input)).toBe('one two three four')
+})
+
 it('a line that ends with a backslash continues on the next line, also in the queue', async () => {
   const { terminal, input } = world()
   terminal.type('one \\\rtwo\r/cost\r')
