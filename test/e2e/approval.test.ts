@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { expect, it, onTestFinished } from 'vitest'
+import { approve } from '../../src/index.ts'
 import { baton } from '../helpers/baton.ts'
 import { startModelServer } from '../helpers/model-server.ts'
 import { inTerminal } from '../helpers/pty.ts'
@@ -167,6 +168,16 @@ it('from another terminal a file is approved in part, after which the run goes o
   expect([code, read()]).toEqual([0, long.replace('line 28\n', '28\n')])
   expect(stderr).toContain('patch    a.txt without hunk 1\n')
   expect(said()).toContain('Rejected: a.txt:2\n\n-line 2\n+two\n\nThey say:\n\nkeep it')
+})
+
+it('a program edits the only hunk of a change that a run waits for', async () => {
+  const { cwd, env, read } = await world()
+  expect((await baton(['ask.md', '--on-ask', 'suspend'], { cwd, env })).code).toBe(5)
+  const place = { cwd, env: { ...process.env, ...env }, hunks: [1] }
+  await expect(approve('last', { ...place, edits: [{ hunk: 2, text: '' }] })).rejects.toMatchObject({ code: 'USAGE' })
+  await approve('last', { ...place, edits: [{ hunk: 1, text: 'zwei\n' }] })
+  expect((await baton(['resume', 'last'], { cwd, env })).code).toBe(0)
+  expect(read()).toBe('zwei\n')
 })
 
 it('from another terminal what was approved is kept when another change is rejected with a reason', async () => {
