@@ -57,7 +57,10 @@ describe('an answer that is streamed', () => {
     const text = `First <FILE_CHANGES>.\n\n${changes}\nLast </FILE_CHANGES>`
     const pieces = text.match(new RegExp(`[^]{1,${size}}`, 'g')) ?? []
     const shown = written(
-      ...[planned(1), begun, ...pieces.map((one) => piece(0, one)), ended],
+      planned(1),
+      begun,
+      ...pieces.map((one) => piece(0, one)),
+      ended,
       answer(0, 'First <FILE_CHANGES>.\n\nLast </FILE_CHANGES>', 1),
     )
     expect(shown.join('')).toBe('First <FILE_CHANGES>.\n\nLast </FILE_CHANGES>\n')
