@@ -71,8 +71,8 @@ export function watch(file: string, options: WatchOptions = {}): WatchSession {
  * already decided
  */
 export async function approve(run: string, options: ApproveOptions = {}): Promise<Decided> {
-  const { always, hunks, remarks, reason, ...given } = checkedOptions('approve', { run }, options)
-  return answerCalls(run, { kind: 'approve', always, hunks, remarks, reason }, { ...given, ...placeOf(given) })
+  const { always, hunks, remarks, edits, reason, ...given } = checkedOptions('approve', { run }, options)
+  return answerCalls(run, { kind: 'approve', always, hunks, remarks, edits, reason }, { ...given, ...placeOf(given) })
 }
 
 /**

@@ -112,6 +112,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'library',
     'wiring',
     'report',
+    'render',
     'package-root.ts',
     'version.ts',
   ],

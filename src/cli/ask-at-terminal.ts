@@ -288,8 +288,11 @@ async function editChange(
     }
     const isOpen = before.endsWith('\n') && after !== '' && !after.endsWith('\n')
     const text = isOpen ? `${after}\n` : after
-    if (text !== before) return { hunk: hunk.number, text }
-    tell(['nothing was changed in the editor'])
+    // as in other programs, an empty file means that nothing was said
+    if (text.trim() === '' && before.trim() !== '') {
+      tell(['the file was left empty, which would remove all of these lines: nothing was changed'])
+    } else if (text !== before) return { hunk: hunk.number, text }
+    else tell(['nothing was changed in the editor'])
   } catch (error) {
     if (!isBatonError(error) || error.code !== 'USAGE') throw error
     tell([`${error.message}. ${error.hint ?? ''}`.trim()])

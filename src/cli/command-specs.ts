@@ -208,6 +208,8 @@ export const commandSpecs = {
       limit: { kind: 'text', short: 'n', describe: 'list: at most this many runs (default 20; 0: all)' },
       file: { kind: 'text', describe: 'list, rm: only runs of this file; a name, a path or a glob' },
       status: { kind: 'text', choices: runStatuses, describe: 'list, rm: only runs with this status' },
+      model: { kind: 'text', describe: 'list: only runs that used a model with this in its name' },
+      since: { kind: 'text', describe: 'list: only runs that were started in this time, for example 24h or 7d' },
       total: { kind: 'switch', describe: 'list: only what runs have cost today and this month, and the limits for it' },
       place: { kind: 'text', describe: 'show: only this part, with its prompts and answers' },
       agent: {
@@ -229,6 +231,7 @@ export const commandSpecs = {
     },
     examples: [
       ['baton runs --status failed', 'the newest runs that failed'],
+      ['baton runs --since 7d --model haiku', 'the runs of the last seven days that used a model with that name'],
       ['baton runs --waiting', 'the runs that wait for approval, with the commands that answer'],
       ['baton runs show last', 'the newest run as a tree: tasks, agents, calls, pins, errors'],
       ['baton runs show 20261122 --place task/0', 'one part of a run, with its prompts and answers'],

@@ -74,6 +74,16 @@ export function withHunks(
   return [...after, ...before.slice(at)].join('')
 }
 
+/** The first line, from 1, of a text that is not as the hunks of a diff have it; undefined if all of theirs are. */
+export function firstDifference(text: string, { hunks }: Pick<FileDiff, 'hunks'>): number | undefined {
+  const present = text.match(/[^\n]*\n|[^\n]+$/g) ?? []
+  for (const hunk of hunks) {
+    const at = sideOf(hunk, '-').findIndex((line, index) => present[hunk.start + index] !== line)
+    if (at !== -1) return Math.min(hunk.start + at, Math.max(present.length - 1, 0)) + 1
+  }
+  return undefined
+}
+
 /** What a hunk makes of its lines. */
 export function hunkText(hunk: Hunk): string {
   return sideOf(hunk, '+').join('')

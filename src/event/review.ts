@@ -20,6 +20,14 @@ export function hunkNumbers(action: Action): readonly number[] {
   return hunks.length < 2 ? [] : hunks.map(({ number }) => number)
 }
 
+/** The same for a decision that may edit hunks: the only hunk of a change, too. */
+export function numbersToDecide(
+  action: Action,
+  { edits }: { readonly edits?: readonly HunkEdit[] | undefined },
+): readonly number[] {
+  return edits === undefined || edits.length === 0 ? hunkNumbers(action) : hunksOf(action).map(({ number }) => number)
+}
+
 /** What a person or a program says about a change whose hunks have these numbers. */
 export type PartVerdict =
   /** Only these hunks are made. `reason`: a remark about each of the others that has none. */

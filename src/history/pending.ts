@@ -67,10 +67,10 @@ export interface WaitingRun {
 }
 
 /** The runs of a folder that wait for an approval, newest first. Runs that are done are not read. */
-export async function* waitingRuns(runs: string, { limit, fits }: ListOptions): AsyncGenerator<WaitingRun> {
+export async function* waitingRuns(runs: string, { limit, fits, ...more }: ListOptions): AsyncGenerator<WaitingRun> {
   const mayWait: ListOptions['fits'] = (run) => run.status !== 'done' && run.status !== 'skipped' && fits(run)
   let left = limit
-  for await (const run of listRuns(runs, { limit: Number.POSITIVE_INFINITY, fits: mayWait })) {
+  for await (const run of listRuns(runs, { ...more, limit: Number.POSITIVE_INFINITY, fits: mayWait })) {
     if (left <= 0) return
     const approvals = await approvalsIn(join(runs, run.id))
     if (approvals.length === 0) continue

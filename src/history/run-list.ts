@@ -15,6 +15,8 @@ export interface ListOptions {
   readonly newest?: number
   /** Decides which runs are listed. Called in any order. */
   readonly fits: (run: Pick<RunSummary, 'id' | 'status' | 'file'>) => boolean
+  /** Decides by the models of a run, which are known only once it was read. Default: all are listed. */
+  readonly uses?: ((models: readonly string[]) => boolean) | undefined
   /** Kept by a process that lists the same runs again and again. */
   readonly totals?: RunTotals
 }
@@ -25,7 +27,10 @@ export interface ListOptions {
 const readAtOnce = 16
 
 /** The runs of a folder, newest first, with their current state. */
-export async function* listRuns(runs: string, { limit, newest, ...options }: ListOptions): AsyncGenerator<RunSummary> {
+export async function* listRuns(
+  runs: string,
+  { limit, newest, uses = () => true, ...options }: ListOptions,
+): AsyncGenerator<RunSummary> {
   const { ids: all, summaries } = readIndex(runs)
   const ids = all.slice(0, newest)
   let left = limit
@@ -33,7 +38,7 @@ export async function* listRuns(runs: string, { limit, newest, ...options }: Lis
     const some = ids.slice(index, index + readAtOnce)
     const read = some.map((id) => readRunSummary(join(runs, id), { known: summaries.get(id), ...options }))
     for (const run of await Promise.all(read)) {
-      if (run === undefined) continue
+      if (run === undefined || !uses(run.models)) continue
       if (left <= 0) return
       left -= 1
       yield run
@@ -42,7 +47,13 @@ export async function* listRuns(runs: string, { limit, newest, ...options }: Lis
   }
 }
 
-interface SummaryOptions extends Partial<Omit<ListOptions, 'limit' | 'newest'>> {
+/** Whether a model of a run has a name with this text in it, in any case. An empty text: all runs. */
+export function usesModel(text = ''): (models: readonly string[]) => boolean {
+  const wanted = text.trim().toLowerCase()
+  return (models) => wanted === '' || models.some((model) => model.toLowerCase().includes(wanted))
+}
+
+interface SummaryOptions extends Partial<Omit<ListOptions, 'limit' | 'newest' | 'uses'>> {
   /** Only valid until the run is resumed. Default: the one in its folder. */
   readonly known?: RunSummary | undefined
 }

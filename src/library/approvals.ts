@@ -7,10 +7,11 @@ import {
   type Approver,
   type Decision,
   grantFor,
+  type HunkEdit,
   type HunkRemark,
   type PartialDecision,
 } from '../event/permission.ts'
-import { hunkNumbers, hunksOf, partDecision } from '../event/review.ts'
+import { numbersToDecide, partDecision } from '../event/review.ts'
 import { openerOf, placeText } from '../event/place.ts'
 import { findRun } from '../journal/find-run.ts'
 import { runsFolder } from '../journal/run-id.ts'
@@ -55,8 +56,7 @@ function plainAnswer(answer: unknown, action: Action): Decision {
   if (answer === 'allow' || answer === 'deny') return answer
   if (isObject(answer) && typeof answer['deny'] === 'string') return { remark: answer['deny'] }
   if (isPartial(answer)) {
-    const all = answer.edits === undefined ? hunkNumbers(action) : hunksOf(action).map(({ number }) => number)
-    return partDecision({ kind: 'approve', ...answer }, all)
+    return partDecision({ kind: 'approve', ...answer }, numbersToDecide(action, answer))
   }
   throw new BatonError(
     'USAGE',
@@ -97,6 +97,8 @@ export interface ApproveOptions extends AnswerOptions {
   readonly hunks?: readonly number[]
   /** Why other hunks are rejected. */
   readonly remarks?: readonly HunkRemark[]
+  /** What is written for some of the approved hunks instead of their lines. */
+  readonly edits?: readonly HunkEdit[]
   /** The same for all other hunks. */
   readonly reason?: string
 }

@@ -75,6 +75,10 @@ const remarkList: Check = {
     value.every((one) => isObject(one) && typeof one['text'] === 'string' && one['text'] !== ''),
   expected: 'a list of { hunk, text }',
 }
+const editList: Check = {
+  fits: (value) => Array.isArray(value) && value.every((one) => isObject(one) && typeof one['text'] === 'string'),
+  expected: 'a list of { hunk, text }',
+}
 const table: Check = { fits: (value) => isObject(value) && !Array.isArray(value), expected: 'an object' }
 const flag: Check = { fits: (value) => typeof value === 'boolean', expected: 'true or false' }
 const count: Check = { fits: (value) => typeof value === 'number' && value >= 0, expected: 'a number of at least 0' }
@@ -201,6 +205,7 @@ export const optionChecks = {
     always: flag,
     hunks: numbers,
     remarks: remarkList,
+    edits: editList,
     reason: text,
   } satisfies Checks<ApproveOptions>,
   reject: { ...answering, reason: text, hunks: numbers } satisfies Checks<RejectOptions>,

@@ -87,8 +87,11 @@ function shownTool({ name, description, parameters }: Tool): JsonObject {
   return { name, description, parameters }
 }
 
-/** Characters of the list of tools in the description of `tool_search`, apart from the names of servers. */
-const mostListed = 2_400
+/**
+ * Characters of the list of tools in the description of `tool_search`, apart from the names of servers. Each request
+ * carries them; a search tells more of what it finds.
+ */
+const mostListed = 1_200
 /** The most of a tool's description in that list; less than the least is of no use. */
 const lineCharacters = { most: 80, least: 16 }
 
@@ -193,14 +196,16 @@ export function toolList(tools: readonly Tool[]): string {
   const sections = byServer(tools).map(([server, own]) => {
     const head = `${server}__* (${own.length}):`
     if (room >= lineCharacters.least) {
-      return [
-        head,
-        ...own.map((tool) => [plainName(tool), startOf(wordsOf(tool), room)].filter(Boolean).join(': ')),
-      ].join('\n')
+      return [head, ...own.map((tool) => lineOf(plainName(tool), tool, room))].join('\n')
     }
-    return `${head} ${someNames(own.map(plainName), (mostListed * own.length) / tools.length)}`
+    return `${head} ${some(own.map(plainName), { most: (mostListed * own.length) / tools.length, between: ', ' })}`
   })
   return sections.join('\n')
+}
+
+/** A name with the first words of the description of its tool. */
+function lineOf(name: string, tool: Tool, most = lineCharacters.most): string {
+  return [name, startOf(wordsOf(tool), most)].filter((text) => text !== '').join(': ')
 }
 
 /** The first sentence or line, as many whole words of it as fit. */
@@ -212,19 +217,23 @@ function startOf(text: string, most: number): string {
   return (space > 0 ? start.slice(0, space) : start.slice(0, most)).trimEnd()
 }
 
-function someNames(names: readonly string[], most: number): string {
+/** As many of the texts as fit, and how many more there are. */
+function some(
+  texts: readonly string[],
+  { most, between }: { readonly most: number; readonly between: string },
+): string {
   let size = 0
-  const end = names.findIndex((name) => (size += name.length + 2) > most)
-  const shown = end === -1 ? names : names.slice(0, end)
-  const left = names.length - shown.length
-  return [...shown, ...(left === 0 ? [] : [modelText`${left} more`])].join(', ')
+  const end = texts.findIndex((text) => (size += text.length + between.length) > most)
+  const shown = end === -1 ? texts : texts.slice(0, end)
+  const left = texts.length - shown.length
+  return [...shown, ...(left === 0 ? [] : [modelText`${left} more`])].join(between)
 }
 
 /** The most tools whose schemas one search shows, if they are not named one by one, and the most characters of them. */
 const mostFound = 5
 const mostCharacters = 20_000
-/** Further ones are listed by name, at most that many characters of them. */
-const mostFurther = 500
+/** Further ones are listed with the first words of their descriptions, at most that many characters of them. */
+const mostFurther = 1_000
 
 /** The schemas of the tools that a search finds, one line each, and the names of others that it finds. */
 function foundText(query: string, tools: readonly Tool[]): string {
@@ -234,12 +243,13 @@ function foundText(query: string, tools: readonly Tool[]): string {
   const ranked = isAllNamed ? exact : rankedTools(query, tools)
   const first = isAllNamed ? ranked : [...new Set([...exact, ...ranked])].slice(0, Math.max(mostFound, exact.length))
   const shown = withinSize(first)
-  const further = ranked.filter((tool) => !shown.includes(tool)).map(({ name }) => name)
+  const further = ranked.filter((tool) => !shown.includes(tool)).map((tool) => lineOf(tool.name, tool))
   if (shown.length === 0) {
     const servers = byServer(tools).map(([server, { length }]) => `${server} (${length})`)
     return modelText`No tool has these words in its name or description. Search by other words, or by the name of a server: ${servers.join(', ')}.`
   }
-  const more = further.length === 0 ? [] : [modelText`Also found: ${someNames(further, mostFurther)}`]
+  const more =
+    further.length === 0 ? [] : [modelText`Also found:\n${some(further, { most: mostFurther, between: '\n' })}`]
   return [...shown.map((tool) => JSON.stringify(shownTool(tool))), ...more].join('\n')
 }
 

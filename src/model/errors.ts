@@ -122,7 +122,7 @@ const hints: { readonly [K in FailureClass]: (endpoint: Endpoint) => string } = 
   invalid_request: () => 'The server does not accept this request: check the model and its settings.',
   quota: () => 'Check the plan and billing of the account that the key belongs to.',
   not_found: ({ addressName }) =>
-    `Check the name of the model, and that the base URL${from(addressName)} is the root of the API (it often ends in /v1).`,
+    `Check the name of the model (baton models WORD finds names), and that the base URL${from(addressName)} is the root of the API (it often ends in /v1).`,
   garbled: ({ addressName }) =>
     `Check that the base URL${from(addressName)} is the root of an API in the format configured for the provider.`,
 }

@@ -90,6 +90,9 @@ async function fetchPrices({ env, workspace, file, signal }: Fetching): Promise<
   }
 }
 
+/** By itself npm waits for minutes where there is no network. */
+const impatience = ['--fetch-retries=1', '--fetch-retry-mintimeout=1000', '--fetch-timeout=30000']
+
 const limits = { timeMs: 120_000, outputBytes: 1_000_000, codeBytes: 20_000_000 } as const
 
 /** Runs npm in a folder of its own, and returns what it prints. */
@@ -106,7 +109,7 @@ async function runNpm(
   const { end, stdout, stderr } = await runProcess(
     {
       command: program,
-      args: [...args, '--prefix', folder, '--no-update-notifier'],
+      args: [...args, ...impatience, '--prefix', folder, '--no-update-notifier'],
       cwd: folder,
       environment: { ...commandEnvironment({ ...env, PATH: path.join(delimiter) }), ...textsOf(own) },
       timeLimitMs: limits.timeMs,

@@ -196,7 +196,7 @@ function reviewLines(review: ReviewPlace | undefined, before: ReviewPlace | unde
 }
 
 /** With the number of each hunk behind its place. */
-function withNumbers<Call extends Pick<ActionView, 'diff'>>(call: Call): Call {
+export function withNumbers<Call extends Pick<ActionView, 'diff'>>(call: Call): Call {
   const { head, hunks } = readDiff(call.diff ?? '')
   const lines = hunks.flatMap(({ number, title, lines: own }) => [`${title} hunk ${number}`, ...own])
   return { ...call, diff: [...head, ...lines].join('\n') }

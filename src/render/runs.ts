@@ -36,23 +36,35 @@ const statusFormats: { readonly [status in RunStatus]: Format } = {
   until_not_met: 'red',
 }
 
-const titles = ['run', 'when', 'status', 'time', 'tasks', 'tokens', 'cost', 'file'] as const
+const columns = ['run', 'when', 'status', 'time', 'tasks', 'tokens', 'cost', 'model', 'file'] as const
+
+/** Columns of a terminal that the file of a run gets at least, and the model at most. */
+const fileWidth = { least: 8, beside: 20 } as const
+const modelWidth = 24
 
 /**
  * Runs as a table, one line each. An interrupted or suspended run has its resume command on the next line. `width`:
- * columns of the terminal, infinite for a pipe.
+ * columns of the terminal, infinite for a pipe. There are no models if the terminal is too narrow for them.
  */
 export function runTable(
   runs: readonly RunSummary[],
   { paint, width, workspace }: RunsOptions & { readonly width: number },
 ): string {
-  const rows = runs.map((run) => cellsOf(run, workspace))
-  const widths = titles.map((title, column) => Math.max(title.length, ...rows.map((row) => widthOf(row[column] ?? ''))))
-  const before = widths.slice(0, -1).reduce((sum, one) => sum + one + 2, 0)
+  const all = runs.map((run) => cellsOf(run, workspace))
+  const widthOfColumn = (title: (typeof columns)[number]): number =>
+    Math.max(title.length, ...all.map((cells) => widthOf(cells[title])))
+  const beforeFile = (titles: readonly (typeof columns)[number][]): number =>
+    titles.reduce((sum, title) => (title === 'file' ? sum : sum + widthOfColumn(title) + 2), 0)
+  const hasModels = beforeFile(columns) + Math.min(widthOfColumn('file'), fileWidth.beside) <= width
+  const titles = columns.filter((title) => title !== 'model' || hasModels)
+  const rows = all.map((cells) => titles.map((title) => cells[title]))
+  const widths = titles.map(widthOfColumn)
+  const before = beforeFile(titles)
   const line = (cells: readonly string[], color: (column: number, text: string) => string): string =>
     cells
       .map((cell, column) => {
-        if (column === cells.length - 1) return color(column, cutMiddle(cell, Math.max(8, width - before)))
+        if (column === cells.length - 1)
+          return color(column, cutMiddle(cell, Math.max(fileWidth.least, width - before)))
         return color(column, cell) + ' '.repeat((widths[column] ?? 0) - widthOf(cell) + 2)
       })
       .join('')
@@ -78,19 +90,27 @@ export function resumeLine(id: string, paint: Paint): string {
   return `${paint('cyan', 'resume')}: baton resume ${id}`
 }
 
-function cellsOf(run: RunSummary, workspace: string): readonly string[] {
-  const { id, started, duration_ms, tokens, cost_usd, calls, file } = run
+function cellsOf(run: RunSummary, workspace: string): { readonly [column in (typeof columns)[number]]: string } {
+  const { id, started, duration_ms, tokens, cost_usd, calls, models, file } = run
   const count = tokens.input + tokens.output
-  return [
-    id,
-    localTime(started),
-    statusText(run),
-    formatDuration(duration_ms),
-    tasksText(run),
-    count === 0 ? '' : `${tokens.estimated === true ? '~' : ''}${formatCount(count)}`,
-    cost_usd === null && calls > 0 ? '?' : formatCost(cost_usd),
-    oneLine(runName(file, workspace)),
-  ]
+  return {
+    run: id,
+    when: localTime(started),
+    status: statusText(run),
+    time: formatDuration(duration_ms),
+    tasks: tasksText(run),
+    tokens: count === 0 ? '' : `${tokens.estimated === true ? '~' : ''}${formatCount(count)}`,
+    cost: cost_usd === null && calls > 0 ? '?' : formatCost(cost_usd),
+    model: modelsText(models),
+    file: oneLine(runName(file, workspace)),
+  }
+}
+
+/** `claude-sonnet-5`, and `claude-sonnet-5 +2` if there were two others. */
+function modelsText([first, ...others]: readonly string[]): string {
+  if (first === undefined) return ''
+  const name = cutMiddle(oneLine(first.replace(/^[^:]*::/, '')), modelWidth)
+  return others.length === 0 ? name : `${name} +${others.length}`
 }
 
 /** How a run ended, or what it does. */

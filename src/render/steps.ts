@@ -364,7 +364,10 @@ interface Naming {
 /** `new      src/a.ts`, `replaced src/a.ts`, `rename   a.ts to b.ts`; with the reason if the change failed. */
 function changeLine(change: FileChange, { paint, name }: Naming): string {
   const { file_path: path, from_path: from, kind, success, replaced, declined, declined_hunks: hunks } = change
-  if (declined === true) return `${paint('yellow', 'declined')} ${name(path)}`
+  if (declined === true) {
+    const { error_msg: why = 'declined' } = change
+    return `${paint('yellow', 'declined')} ${name(path)}${why === 'declined' ? '' : `: ${why}`}`
+  }
   if (!success) return `${paint('red', 'failed'.padEnd(8))} ${changeFailureText({ ...change, file_path: name(path) })}`
   const verb = replaced === true && kind === 'New' ? 'replaced' : kind.toLowerCase()
   const names = from === undefined ? name(path) : `${name(from)} to ${name(path)}`

@@ -15,7 +15,8 @@ export interface StreamedOptions {
 /**
  * Streams the answer if a run has a single task and the main agent answers it. All other answers, and those that agents
  * have changed afterwards, are written once they are final. In code mode the model writes programs, and their outputs
- * are the answer.
+ * are the answer. File changes are left out, because their diffs or names are shown; an answer that keeps them is written
+ * once it is final.
  */
 export function createStreamedAnswer(
   write: Write,
@@ -32,8 +33,13 @@ export function createStreamedAnswer(
   let hasWritten = false
   /** Whether the last line was ended although its text does not end there. */
   let isEnded = false
+  let changes = createChangesFilter()
 
-  function add(text: string): void {
+  function add(piece: string): void {
+    show(changes.take(piece))
+  }
+
+  function show(text: string): void {
     if (text === '') return
     said += text
     flow.add(text)
@@ -43,6 +49,7 @@ export function createStreamedAnswer(
   }
 
   function finishLine(): void {
+    show(changes.end())
     if (isOpen) flow.add('\n')
     isEnded ||= isOpen
     isOpen = false
@@ -68,6 +75,7 @@ export function createStreamedAnswer(
         if (!writesPrograms && isAnswer) said = ''
         else if (isAnswer && streams) beginPart()
         hasWritten = false
+        changes = createChangesFilter()
         return
       case 'item.delta':
         if (streams && isAnswer && event.reasoning !== true) add(event.text)
@@ -89,6 +97,7 @@ export function createStreamedAnswer(
       case 'retry':
         finishLine()
         if (hasWritten) write('(the answer was cut off and starts over)\n')
+        changes = createChangesFilter()
         if (!writesPrograms) said = ''
         return
       default:
@@ -113,7 +122,7 @@ export function createStreamedAnswer(
           if (mainAgent.test(event.agent)) ofMainAgent(event)
           return
         case 'answer':
-          if (!streams || said.trim() !== event.text.trim()) whole.event(event, result)
+          if (!streams || !isSame(said, event.text, changes.hasLeftOut())) whole.event(event, result)
           return
         case 'run.completed':
         case 'run.failed':
@@ -126,5 +135,93 @@ export function createStreamedAnswer(
       }
     },
     close: finishLine,
+  }
+}
+
+/** Without its file changes an answer may have other blank lines around them. */
+function isSame(said: string, answer: string, hasLeftOut: boolean): boolean {
+  if (!hasLeftOut) return said.trim() === answer.trim()
+  const [left, right] = [said, answer].map((text) => text.trim().replaceAll(/\s+/g, ' '))
+  return left === right
+}
+
+/** Leaves the file changes out of a text that comes in pieces. */
+interface ChangesFilter {
+  /** What can be shown by now. */
+  readonly take: (piece: string) => string
+  /** What was held back, once nothing follows. */
+  readonly end: () => string
+  readonly hasLeftOut: () => boolean
+}
+
+const marks = { begin: '<FILE_CHANGES', end: '</FILE_CHANGES>' } as const
+
+function createChangesFilter(): ChangesFilter {
+  /** The start of a line that may be a mark. */
+  let held = ''
+  let isInside = false
+  /** Of the line whose start was taken: whether it is shown. */
+  let open: 'shown' | 'left out' | undefined
+  let hasLeftOut = false
+  /** Whether the last line that was shown is empty, or none was. */
+  let isBlank = true
+  /** Whether nothing was shown since the changes. */
+  let isAfter = false
+
+  /** Whether a line that starts like this is left out. */
+  function leavesOut(start: string): boolean {
+    if (isInside) {
+      isInside = !start.startsWith(marks.end)
+      isAfter = !isInside
+      return true
+    }
+    if (!start.startsWith(marks.begin)) return false
+    hasLeftOut = true
+    isInside = !start.includes(marks.end)
+    isAfter = !isInside
+    return true
+  }
+
+  function lineOf(text: string): string {
+    if (leavesOut(text)) return ''
+    const isEmpty = text.trim() === ''
+    const isSecond = isEmpty && isAfter && isBlank
+    isBlank = isEmpty
+    isAfter = isSecond
+    return isSecond ? '' : text
+  }
+
+  function startOf(text: string): string {
+    open = leavesOut(text) ? 'left out' : 'shown'
+    if (open === 'left out') return ''
+    isBlank = isAfter = false
+    return text
+  }
+
+  return {
+    take(piece) {
+      const lines = (held + piece).split(/(?<=\n)/)
+      const last = lines.at(-1)?.endsWith('\n') === true ? '' : (lines.pop() ?? '')
+      held = ''
+      let shown = ''
+      for (const text of lines) {
+        if (open === undefined) shown += lineOf(text)
+        else if (open === 'shown') shown += text
+        open = undefined
+      }
+      if (last === '') return shown
+      if (open !== undefined) return open === 'shown' ? shown + last : shown
+      const mark = isInside ? marks.end : marks.begin
+      if (last.length >= mark.length || !mark.startsWith(last)) return shown + startOf(last)
+      held = last
+      return shown
+    },
+    end() {
+      const rest = held === '' ? '' : lineOf(held)
+      held = ''
+      open = undefined
+      return rest
+    },
+    hasLeftOut: () => hasLeftOut,
   }
 }

@@ -66,7 +66,7 @@ export async function applyReviewed(
   if (planned.kind !== 'planned') return planned
   const decided = await decideAll(planned.changes, cutText(explanation.trim(), mostExplanation), call)
   if ('remark' in decided) return { kind: 'rejected', remark: decided.remark }
-  const decisions = withoutDependents(planned, decided)
+  const { decisions, dependent } = withoutDependents(planned, decided)
   const asked = new Map(planned.changes.map((change, number) => [change.index, decisions[number] ?? 'deny']))
   const approved = planned.changes.flatMap(({ diff }, number) => {
     const decision = decisions[number] ?? 'deny'
@@ -84,7 +84,10 @@ export async function applyReviewed(
   const done = result.kind === 'applied' ? [...result.items] : []
   const items = planned.items.map((report, index): FileChange => {
     const decision = asked.get(index) ?? 'allow'
-    if (!isMade(decision)) return { ...report, success: false, declined: true, error_msg: 'declined' }
+    if (!isMade(decision)) {
+      const why = dependent.has(index) ? onRejected : 'declined'
+      return { ...report, success: false, declined: true, error_msg: why }
+    }
     if (result.kind !== 'applied') return { ...report, success: false, error_msg: problemOf(result, report) }
     const left = leftOf(decision, planned.changes.find((change) => change.index === index)?.diff)
     return { ...(done.shift() ?? report), ...(left.length > 0 && { declined_hunks: left }) }
@@ -93,7 +96,8 @@ export async function applyReviewed(
   const { workspace } = call.context.scope.folders
   const reviewed = planned.changes.map(({ index, path, diff }, number): ReviewedChange => {
     const decision = decisions[number] ?? 'deny'
-    const problem = items[index]?.success === false && isMade(decision) ? items[index]?.error_msg : undefined
+    const isFailed = items[index]?.success === false && (isMade(decision) || dependent.has(index))
+    const problem = isFailed ? items[index]?.error_msg : undefined
     return { path: displayPath(workspace, path), decision, hunks: readDiff(diff).hunks, ...defined({ problem }) }
   })
   const remark = decisions
@@ -134,20 +138,30 @@ function isWhole(decision: ReviewDecision, diff: string): boolean {
   return isMade(decision) && leftOf(decision, diff).length === 0 && decision.edits === undefined
 }
 
-/** A change of a file that an earlier one of the set has changed cannot be made without that one. */
+/** Why a change is not made that was accepted. */
+const onRejected = 'it builds on a change that was rejected'
+
+/**
+ * A change of a file that an earlier one of the set has changed cannot be made without that one. `dependent`: the
+ * indexes of those that were accepted.
+ */
 function withoutDependents(
   { changes, items }: PlannedChanges,
-  decisions: readonly ReviewDecision[],
-): readonly ReviewDecision[] {
+  decided: readonly ReviewDecision[],
+): { readonly decisions: readonly ReviewDecision[]; readonly dependent: ReadonlySet<number> } {
   const rejected = new Set<string>()
-  return changes.map(({ index, path, diff }, number) => {
-    const decision = decisions[number] ?? 'deny'
+  const dependent = new Set<number>()
+  const decisions = changes.map(({ index, path, diff }, number): ReviewDecision => {
+    const decision = decided[number] ?? 'deny'
     const from = items[index]?.from_path
     const own = [path, ...(from === undefined ? [] : [from])]
     const builds = own.some((one) => rejected.has(one))
     if (builds || !isWhole(decision, diff)) rejected.add(path)
-    return builds && isMade(decision) ? 'deny' : decision
+    if (!builds || !isMade(decision)) return decision
+    dependent.add(index)
+    return 'deny'
   })
+  return { decisions, dependent }
 }
 
 /**

@@ -5,13 +5,14 @@ import { displayPath, isInside, realPath } from '../base/files.ts'
 import { sha256 } from '../base/hash.ts'
 import { allRights } from '../event/permission.ts'
 import { item, part } from '../event/place.ts'
+import { firstDifference, readDiff } from '../event/hunks.ts'
 import type { OverlayChange } from '../event/overlay.ts'
 import { createEffects } from '../journal/effects.ts'
 import { findStoredContent } from '../journal/content-store.ts'
 import { nodeFiles } from '../journal/file-port.ts'
 import { finishHistory } from '../journal/index-file.ts'
 import { refuseForeign } from '../journal/own-run.ts'
-import { plannedChanges } from '../journal/planned-changes.ts'
+import { plannedChanges, plannedDiffs } from '../journal/planned-changes.ts'
 import { newRunId } from '../journal/run-id.ts'
 import { indexRun } from '../journal/run-index.ts'
 import { readRunState } from '../journal/run-state.ts'
@@ -74,8 +75,10 @@ export async function applyRun(options: ApplyOptions): Promise<ApplyReport> {
     .filter(({ paths }) => files.length === 0 || files.some((file) => paths.some((path) => isInside(file, path))))
     .map((set) => ({ ...set, state: stateOf(set) }))
   const changed = chosen.filter(({ state }) => state === 'changed')
-  const names = [...new Set(changed.flatMap(({ paths }) => paths.slice(0, 1)))].map(name)
   if (changed.length > 0 && !skipsChanged) {
+    const named = [...new Set(changed.flatMap(({ paths }) => paths.slice(0, 1)))].map((path) => [path, name(path)])
+    const diffs = await plannedDiffs(folder)
+    const names = named.map(([path = '', shown = '']) => placeOfChange(path, shown, diffs))
     throw new BatonError('CHANGES_FAILED', `changed since the dry run: ${names.join(', ')}; nothing was applied`, {
       hint: 'Run it again, or apply the rest with --skip-changed.',
     })
@@ -137,6 +140,14 @@ export async function applyRun(options: ApplyOptions): Promise<ApplyReport> {
     })
   }
   return { run, by: id, items }
+}
+
+/** `src/a.ts:14`: where a file is first not as a planned diff has it. Its name alone if that is elsewhere, or unknown. */
+function placeOfChange(path: string, name: string, diffs: readonly string[]): string {
+  const diff = diffs.find((one) => one.includes(`\n--- a/${name}\n`))
+  if (diff === undefined || !existsSync(path)) return name
+  const line = firstDifference(readFileSync(realPath(path), 'utf8'), readDiff(diff))
+  return line === undefined ? name : `${name}:${line}`
 }
 
 const outcomes = { write: 'written', delete: 'deleted', move: 'moved', copy: 'copied' } as const

@@ -16,6 +16,8 @@ export type WatchMessage =
   | { readonly kind: 'started'; readonly run: number; readonly at: number }
   /** These files were saved during the run: one more run follows it. */
   | { readonly kind: 'saved'; readonly paths: readonly string[] }
+  /** These files were saved during the run, and are now as the run has read or changed them: none follows it. */
+  | { readonly kind: 'unchanged'; readonly paths: readonly string[] }
   /** The session is over, after at least one run. */
   | { readonly kind: 'ended'; readonly total: SessionTotal }
   /** A run starts because of these files. */
@@ -128,14 +130,15 @@ export async function watch(
     for (let inRow = 0; ;) {
       current = new AbortController()
       const before = plan === undefined ? undefined : withCurrentState(plan)
-      const end = await tellingSaves(session, () =>
+      const { end, saved } = await tellingSaves(session, () =>
         parts.run(before, AbortSignal.any([ending, current?.signal ?? ending]), runCause),
       )
       if (end.kind === 'refused') return end
       ending.throwIfAborted()
       const wasStopped = current.signal.aborted
       current = undefined
-      const cause = await nextCause(wasStopped ? withCurrentState(end.plan) : end.plan, inRow, session)
+      const after = { plan: wasStopped ? withCurrentState(end.plan) : end.plan, saved: wasStopped ? [] : saved }
+      const cause = await nextCause(after, inRow, session)
       plan = cause.plan
       runCause = cause.run
       inRow = cause.kind === 'during a run' ? inRow + 1 : 0
@@ -149,20 +152,28 @@ export async function watch(
   }
 }
 
-/** Does a run, and says once if something that it has read was saved meanwhile. */
-async function tellingSaves<T>(session: Session, run: () => Promise<T>): Promise<T> {
+/** Does a run, and says once if something that it has read was saved meanwhile: these files. */
+async function tellingSaves<T>(
+  session: Session,
+  run: () => Promise<T>,
+): Promise<{ readonly end: T; readonly saved: readonly string[] }> {
   const over = new AbortController()
   const telling = tellSaves(session, over.signal)
   try {
-    return await run()
+    const end = await run()
+    over.abort()
+    return { end, saved: await telling }
   } finally {
     over.abort()
     await telling
   }
 }
 
-async function tellSaves({ reading, inbox, watcher, ownAmong, clock, say }: Session, over: AbortSignal): Promise<void> {
-  if (reading === undefined) return
+async function tellSaves(
+  { reading, inbox, watcher, ownAmong, clock, say }: Session,
+  over: AbortSignal,
+): Promise<readonly string[]> {
+  if (reading === undefined) return []
   let followed = 0
   let isDue = false
   let last = ''
@@ -183,12 +194,15 @@ async function tellSaves({ reading, inbox, watcher, ownAmong, clock, say }: Sess
       const saved = look.changed.filter((path) => !own.has(path))
       isDue = saved.length > 0
       // until two looks have found the same, an editor may not be done
-      if (isDue && look.unready.length === 0 && !isPending && look.state === last)
-        return say({ kind: 'saved', paths: saved })
+      if (isDue && look.unready.length === 0 && !isPending && look.state === last) {
+        say({ kind: 'saved', paths: saved })
+        return saved
+      }
       last = look.state
     }
   } catch (error) {
     if (!over.aborted) throw error
+    return []
   }
 }
 
@@ -205,7 +219,13 @@ interface Cause {
   readonly plan: WatchPlan
 }
 
-async function nextCause(plan: WatchPlan, inRow: number, session: Session): Promise<Cause> {
+interface AfterRun {
+  readonly plan: WatchPlan
+  /** What the user was told of: saved during the run. */
+  readonly saved: readonly string[]
+}
+
+async function nextCause({ plan, saved }: AfterRun, inRow: number, session: Session): Promise<Cause> {
   const { inbox, say } = session
   inbox.clear()
   const { changed, plan: left } = await settled({ plan, held: new Set() }, session)
@@ -214,6 +234,7 @@ async function nextCause(plan: WatchPlan, inRow: number, session: Session): Prom
     return { kind: 'during a run', run: 'changed', plan: left }
   }
   const isPaused = changed.length > 0
+  if (!isPaused && saved.length > 0) say({ kind: 'unchanged', paths: saved })
   const read = isPaused ? withCurrentState(left) : left
   if (isPaused) say({ kind: 'paused', paths: changed })
   const run = await nextChange({ plan: read, held: new Set(changed) }, session, () => {

@@ -3,8 +3,8 @@ import { readlinkSync } from 'node:fs'
 import { BatonError, exitCodes } from '../base/error.ts'
 import { defined } from '../base/json.ts'
 import type { ApprovalView } from '../event/action-view.ts'
-import { withoutDetails, type Decision, grantFor, type HunkRemark } from '../event/permission.ts'
-import { hunkNumbers, partDecision, toRecord } from '../event/review.ts'
+import { withoutDetails, type Decision, grantFor, type HunkEdit, type HunkRemark } from '../event/permission.ts'
+import { hunkNumbers, numbersToDecide, partDecision, toRecord } from '../event/review.ts'
 import { readRunState } from '../journal/run-state.ts'
 import type { RunJournal } from '../journal/journal.ts'
 import { decidedApproval, findApproval, type OpenApproval, openApprovals } from '../journal/open-approvals.ts'
@@ -21,7 +21,7 @@ import { type Owner, processOwners } from '../journal/owner.ts'
 
 /**
  * What the user decides about a call that a run waits for. `reason` and `remarks`: sent to the model. `hunks`: of a
- * change, only these are approved, or only these are rejected.
+ * change, only these are approved, or only these are rejected. `edits`: what is written for some of them instead.
  */
 export type Verdict =
   | {
@@ -29,6 +29,7 @@ export type Verdict =
       readonly always?: boolean | undefined
       readonly hunks?: readonly number[] | undefined
       readonly remarks?: readonly HunkRemark[] | undefined
+      readonly edits?: readonly HunkEdit[] | undefined
       readonly reason?: string | undefined
     }
   | { readonly kind: 'reject'; readonly reason?: string | undefined; readonly hunks?: readonly number[] | undefined }
@@ -156,10 +157,15 @@ function decisionOf(verdict: Verdict, { action }: OpenApproval, mask: (text: str
   const { hunks, reason: given = '' } = verdict
   const reason = mask(given.trim())
   if (hunks !== undefined) {
-    const all = hunkNumbers(action)
-    if (verdict.kind === 'reject') return toRecord(partDecision({ kind: 'reject', hunks, reason }, all), action)
+    if (verdict.kind === 'reject') {
+      return toRecord(partDecision({ kind: 'reject', hunks, reason }, hunkNumbers(action)), action)
+    }
     const remarks = verdict.remarks?.map(({ text, ...one }) => ({ ...one, text: mask(text) }))
-    return toRecord(partDecision({ kind: 'approve', hunks, reason, remarks }, all), action)
+    const edits = verdict.edits?.map(({ text, ...one }) => ({ ...one, text: mask(text) }))
+    return toRecord(
+      partDecision({ kind: 'approve', hunks, reason, remarks, edits }, numbersToDecide(action, verdict)),
+      action,
+    )
   }
   if (verdict.kind === 'reject') return reason === '' ? 'deny' : toRecord({ remark: reason }, action)
   // file changes are always approved one by one

@@ -78,7 +78,7 @@ it('makes nothing if a file has changed since, unless the rest is asked for', as
   writeFileSync(join(cwd, 'a.txt'), 'mine\n')
   const refused = await baton(['apply'], at)
   expect([refused.code, state()]).toEqual([1, ['mine\n', ...before.slice(1)]])
-  expect(refused.stderr).toContain('error: changed since the dry run: a.txt; nothing was applied\n')
+  expect(refused.stderr).toContain('error: changed since the dry run: a.txt:1; nothing was applied\n')
   const rest = await baton(['apply', '--skip-changed', '--json'], at)
   expect([rest.code, state()]).toEqual([1, ['mine\n', ...after.slice(1)]])
   expect(jsonLines(rest.stdout)).toContainEqual(

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { expect, it, onTestFinished } from 'vitest'
+import { approve } from '../../src/index.ts'
 import { baton } from '../helpers/baton.ts'
 import { startModelServer } from '../helpers/model-server.ts'
 import { inTerminal } from '../helpers/pty.ts'
@@ -132,13 +133,13 @@ it('on a terminal a file is decided hunk by hunk, and a remark about one reaches
 it('on a terminal a hunk is edited in the editor of the user, and is made as it was saved', async () => {
   const { cwd, env, said, read } = await longWorld()
   let given = 0
-  const answers = ['e', 'e', 'no, because it is a name']
+  const answers = ['e', 'e', 'e', 'no, because it is a name']
   const { code, output } = await inTerminal('baton ask.md', {
     cwd,
-    // the first time nothing is changed
+    // the first time nothing is changed, and the second time nothing is left
     env: {
       ...env,
-      EDITOR: `sh -c 'test -e edited && sed -i s/two/zwei/ "$1"; touch edited; case "$1" in *a.txt) ;; *) exit 1;; esac' -`,
+      EDITOR: `sh -c 'case "$1" in *a.txt) ;; *) exit 1;; esac; case $(ls -d edited*) in "") ;; *edited*edited*) sed -i s/two/zwei/ "$1";; *) : > "$1";; esac; mkdir edited$$' -`,
     },
     onScreen: (terminal, type) => {
       const asked =
@@ -152,6 +153,7 @@ it('on a terminal a hunk is edited in the editor of the user, and is made as it 
   const text = stripVTControlCharacters(output)
   expect([code, read()], text).toEqual([0, long.replace('line 2\n', 'zwei\n')])
   expect(text).toContain('nothing was changed in the editor')
+  expect(text).toContain('the file was left empty, which would remove all of these lines: nothing was changed')
   expect(said()).toContain('The user made it otherwise: a.txt:2\n\nline 1\nzwei\nline 3')
 })
 
@@ -169,6 +171,16 @@ it('from another terminal a file is approved in part, after which the run goes o
   expect(said()).toContain('Rejected: a.txt:2\n\n-line 2\n+two\n\nThey say:\n\nkeep it')
 })
 
+it('a program edits the only hunk of a change that a run waits for', async () => {
+  const { cwd, env, read } = await world()
+  expect((await baton(['ask.md', '--on-ask', 'suspend'], { cwd, env })).code).toBe(5)
+  const place = { cwd, env: { ...process.env, ...env }, hunks: [1] }
+  await expect(approve('last', { ...place, edits: [{ hunk: 2, text: '' }] })).rejects.toMatchObject({ code: 'USAGE' })
+  await approve('last', { ...place, edits: [{ hunk: 1, text: 'zwei\n' }] })
+  expect((await baton(['resume', 'last'], { cwd, env })).code).toBe(0)
+  expect(read()).toBe('zwei\n')
+})
+
 it('from another terminal what was approved is kept when another change is rejected with a reason', async () => {
   const server = await startModelServer((_, index) => ({ text: index === 0 ? several(['a', 'b'], 'two') : 'Good.' }))
   onTestFinished(() => server.close())
@@ -180,6 +192,26 @@ it('from another terminal what was approved is kept when another change is rejec
   const { code } = await baton(['reject', '2', '--reason', 'not b'], { cwd, env })
   const read = (name: string): string => readFileSync(join(cwd, name), 'utf8')
   expect([code, read('a.txt'), read('b.txt')]).toEqual([0, 'a two\n', 'b one\n'])
+})
+
+it('a change that builds on a rejected one is not made, and the user and the model are told', async () => {
+  const changes =
+    '<FILE_RENAME from_path="a.txt" to_path="z.txt" />\n<FILE_PATCH file_path="z.txt">\n@@\n-one\n+two\n</FILE_PATCH>'
+  const server = await startModelServer((_, index) => ({
+    text: index === 0 ? `<FILE_CHANGES>\n${changes}\n</FILE_CHANGES>` : 'Good.',
+  }))
+  onTestFinished(() => server.close())
+  const [cwd, env] = [tempTree(files), { BATON_GATEWAY_URL: server.url, BATON_HOME: tempTree() }]
+  await baton(['ask.md', '--on-ask', 'suspend'], { cwd, env })
+  await baton(['reject', '1', '--reason', 'keep the name', '--no-resume'], { cwd, env })
+  const { code, stderr } = await baton(['approve', '2'], { cwd, env })
+  expect([code, stderr]).toEqual([
+    0,
+    expect.stringContaining('declined z.txt\ndeclined z.txt: it builds on a change that was rejected\n'),
+  ])
+  expect(server.requests.at(-1)?.body?.messages.at(-1)?.content).toContain(
+    'z.txt: accepted, but not applied: it builds on a change that was rejected',
+  )
 })
 
 it('a terminal that is closed instead of an answer suspends the run', async () => {

@@ -61,7 +61,7 @@ it('a model finds tools by a search and calls them, with the same list of tools 
   ])
   const lists = toolLists(model)
   expect(new Set(lists).size).toBe(1)
-  expect(lists[0]?.length).toBeLessThan(3_500)
+  expect(lists[0]?.length).toBeLessThan(2_100)
   expect(model.requests[1]?.body?.messages.at(-1)?.content).toContain(`{"name":"${name}","description":`)
 })
 

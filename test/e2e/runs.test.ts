@@ -52,9 +52,14 @@ it('lists, shows, compares, exports and removes runs', async () => {
   const [bad, second, first] = listed.map(({ id }) => String(id)) as [string, string, string]
 
   const table = (await run('runs', '--status', 'done', '-n', '1')).stdout.split('\n')
-  expect(table[0]).toMatch(/^run +when +status +time +tasks +tokens +cost +file$/)
+  expect(table[0]).toMatch(/^run +when +status +time +tasks +tokens +cost +model +file$/)
   expect(table[1]).toMatch(new RegExp(`^${second} +.* done .* ask\\.md$`))
   expect(table).toHaveLength(3)
+  const idsOf = async (...flags: string[]): Promise<readonly string[]> =>
+    (await run('runs', '--ids', ...flags)).stdout.trim().split('\n')
+  expect(await idsOf('--model', 'SMALL', '--since', '1h')).toEqual([second, first])
+  expect(await idsOf('--since', '0s')).toEqual([''])
+  expect(await run('runs', '--since', 'today')).toMatchObject({ code: 2 })
 
   const shown = (await run('runs', 'show', first)).stdout
   expect(shown).toContain('pre/0:plan.lua  done')

@@ -42,4 +42,19 @@ describe('the table of runs', () => {
     expect(shown({ file })[1]).toBe(name)
     expect(runHeader({ ...summary, file }, options)).toMatch(new RegExp(`file +${name}\n`))
   })
+
+  it.each([
+    [[], '$0.010'],
+    [['openai::gpt-5-mini'], 'gpt-5-mini'],
+    [['anthropic::claude-sonnet-5', 'openai::gpt-5-mini', 'a::b'], 'claude-sonnet-5 +2'],
+    [['own::vendor/a-model-with-a-very-long-name:free'], 'vendor/a-mod…g-name:free'],
+  ])('names the first model that a run used, and counts the others: %s', (models, text) => {
+    expect(shown({ models })[0]).toBe(text)
+  })
+
+  it('leaves the models out where the terminal has no room for them', () => {
+    const titles = (width: number): string => runTable([summary], { ...options, width }).split('\n')[0] ?? ''
+    expect(titles(100)).toMatch(/cost +model +file$/)
+    expect(titles(80)).toMatch(/cost +file$/)
+  })
 })

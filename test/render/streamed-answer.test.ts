@@ -51,6 +51,26 @@ describe('an answer that is streamed', () => {
     expect(written(planned(1), begun, elsewhere)).toEqual([])
   })
 
+  const changes = '<FILE_CHANGES>\n<FILE_NEW file_path="a">\none\n</FILE_NEW>\n</FILE_CHANGES>\n'
+
+  it.each([1, 3, 7, 1_000])('contains no file changes, in pieces of %i characters', (size) => {
+    const text = `First <FILE_CHANGES>.\n\n${changes}\nLast </FILE_CHANGES>`
+    const pieces = text.match(new RegExp(`[^]{1,${size}}`, 'g')) ?? []
+    const shown = written(
+      planned(1),
+      begun,
+      ...pieces.map((one) => piece(0, one)),
+      ended,
+      answer(0, 'First <FILE_CHANGES>.\n\nLast </FILE_CHANGES>', 1),
+    )
+    expect(shown.join('')).toBe('First <FILE_CHANGES>.\n\nLast </FILE_CHANGES>\n')
+  })
+
+  it('is written as a whole if it keeps its file changes', () => {
+    const text = `Like this:\n${changes}`
+    expect(written(planned(1), begun, piece(0, text), ended, answer(0, text, 1))).toEqual(['Like this:\n', text])
+  })
+
   it('contains no reasoning of the model', () => {
     const thought = inAsk({ type: 'item.delta', item_id: ask, text: 'hm\n', reasoning: true })
     expect(written(planned(1), begun, thought, piece(0, 'yes\n'))).toEqual(['yes\n'])

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { connectTo as connect, secret, type Served, serveFiles, textOf } from '../helpers/mcp-served.ts'
@@ -143,6 +144,37 @@ describe.each(['newer', 'older'] as const)('a client of the %s protocol', (era) 
     const end = await client.callTool({ name: 'ask', arguments: {} })
     expect([textOf(end).split('\n')[0], asked]).toEqual(['Done.', [expect.stringContaining('Allow todo?')]])
     expect([model.requests.length, model.results()]).toEqual([2, results])
+  })
+
+  it.each([
+    [{ decision: 'allow', hunks: '2', reason: 'keep the first' }, '1\ntwo\n', 'They say:\n\nkeep the first'],
+    [{ decision: 'allow', hunks: '' }, 'one\ntwo\n', undefined],
+    [{ decision: 'allow', hunks: 'the second' }, '1\n2\n', undefined],
+  ])('asks its person about the hunks of a change: %j', async (content, ends, said) => {
+    const lines = Array.from({ length: 20 }, (_, index) => `line ${index}\n`).join('')
+    const text = `Two words.\n\n<FILE_CHANGES>\n<FILE_PATCH file_path="a.txt">\n@@\n-1\n+one\n@@\n-2\n+two\n</FILE_PATCH>\n</FILE_CHANGES>`
+    const model = await startToolModel([{ text }, { text: 'Done.' }])
+    const ask = '+++\nmodel = "m"\nwrite_mode = "ask"\ncontext_globs = ["*.txt"]\n+++\nHi\n'
+    const tree = { 'ask.md': ask, 'a.txt': `1\n${lines}2\n` }
+    const world = await serve(['ask.md'], { tree, env: { BATON_GATEWAY_URL: model.url } })
+    const client = await connect(world, era, { capabilities: { elicitation: {} } })
+    const asked: unknown[] = []
+    client.setRequestHandler('elicitation/create', ({ params }) => {
+      asked.push(params)
+      return { action: 'accept', content }
+    })
+    await client.callTool({ name: 'ask', arguments: {} })
+    expect(asked).toMatchObject([
+      {
+        message: expect.stringMatching(
+          /^Two words\.\n\nAllow write\?\n\n[^]*a\.txt[^]*@@ hunk 1\n-1\n\+one\n[^]*@@ hunk 2\n/,
+        ),
+        requestedSchema: { properties: { hunks: { description: expect.stringContaining('these of the 2 hunks') } } },
+      },
+    ])
+    expect(readFileSync(join(world.folder, 'a.txt'), 'utf8').replace(lines, '')).toBe(ends)
+    const back = model.requests[1]?.body?.messages.at(-1)?.content
+    expect(back).toEqual(said === undefined ? undefined : expect.stringContaining(said))
   })
 
   it('that cannot ask anybody is refused the call, and told what would allow it', async () => {

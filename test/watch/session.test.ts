@@ -180,6 +180,22 @@ describe('a watch session', () => {
     await session.end
   })
 
+  it('says that no run follows a save if the file is as the run has read it in the end', async () => {
+    const session = startSession(
+      ['a'],
+      async (_, { write, says }) => {
+        write('a', 'second')
+        await says('saved')
+        write('a', 'first')
+      },
+      { tellsSaves: true },
+    )
+    await session.rests(1)
+    expect(kinds(session)).toEqual(['saved', 'unchanged', 'waiting'])
+    session.abort()
+    await session.end
+  })
+
   it('detects a change during a run even without a notification', async () => {
     const session = startSession(['/a'], ({ number }, { write }) => {
       if (number === 2) write('/a', 'quietly')

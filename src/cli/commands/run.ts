@@ -11,7 +11,7 @@ import { defined } from '../../base/json.ts'
 import { type CommandIo, type Surroundings, surroundings } from '../io.ts'
 import { withMeant } from '../command-suggestion.ts'
 import { overridesOf } from '../../config/request-overrides.ts'
-import { presentRun } from '../present-run.ts'
+import { presentRun, type Screen } from '../present-run.ts'
 import { type PromptSource, promptSource, refuseEmptyNames } from '../prompt-source.ts'
 import { openResult } from '../result-file.ts'
 
@@ -48,6 +48,8 @@ interface PreparedRun extends Pick<StartOptions, 'log' | 'openBudget' | 'reuse' 
   readonly around: Surroundings
   /** See `StepOptions`. */
   readonly said?: Set<string>
+  /** Called once the run is on the screen, with what hides its live view until the returned function is called. */
+  readonly onScreen?: (hold: Screen['hold']) => void
 }
 
 /** Runs again if files were not trusted and the user at the terminal now trusts them. */
@@ -67,7 +69,10 @@ async function isLeftAlone(around: Surroundings): Promise<boolean> {
   return own.some(({ path, value }) => path.join('.') === 'run.unattended' && value === true)
 }
 
-async function runOnce({ flags, source, around, said, ...hooks }: PreparedRun, io: QuestionIo): Promise<RunReport> {
+async function runOnce(
+  { flags, source, around, said, onScreen, ...hooks }: PreparedRun,
+  io: QuestionIo,
+): Promise<RunReport> {
   const { input: inputs, onFiles, var: vars, model, dry, outputSchema } = flags
   const { file, text, stdin } = source
   const given = {
@@ -86,6 +91,7 @@ async function runOnce({ flags, source, around, said, ...hooks }: PreparedRun, i
   const streams = flags.watch && io.outIsTerminal && dry !== 'changes'
   const answers = streams ? (await import('../../render/streamed-answer.ts')).createStreamedAnswer : undefined
   return presentRun({ flags, around, ...defined({ said, answers }) }, io, async (listener, hold) => {
+    onScreen?.(hold)
     // a watch session reads keys, and lends the terminal to questions
     const mayAsk = { ...flags, noInput: flags.noInput || (flags.watch && io.lend === undefined) }
     const person = createPerson(mayAsk, { ...io, cwd: around.cwd, hold })

@@ -6,10 +6,10 @@ import { defined } from '../../base/json.ts'
 import { refuseEscapingLink } from '../../base/link-escape.ts'
 import { findWorkspace } from '../../config/locate.ts'
 import { compileGlobs } from '../../base/glob.ts'
-import { type ListOptions, listRuns, readRunSummary } from '../../history/run-list.ts'
+import { type ListOptions, listRuns, readRunSummary, usesModel } from '../../history/run-list.ts'
 import { findAnyRun } from '../../journal/find-run.ts'
 import { foreignCheck } from '../../journal/own-run.ts'
-import { lastWork } from '../../journal/prune.ts'
+import { lastWork, startedAt } from '../../journal/prune.ts'
 import { isActive, type RunSummary } from '../../journal/summary.ts'
 import { runTable } from '../../render/runs.ts'
 import type { Flags } from '../command-specs.ts'
@@ -36,7 +36,12 @@ interface ActionSpec {
 }
 
 const actions: { readonly [action in Action]: ActionSpec } = {
-  list: { least: 0, most: 0, words: '', flags: ['ids', 'limit', 'file', 'status', 'waiting', 'total'] },
+  list: {
+    least: 0,
+    most: 0,
+    words: '',
+    flags: ['ids', 'limit', 'file', 'status', 'model', 'since', 'waiting', 'total'],
+  },
   show: { least: 1, most: 1, words: 'RUN', flags: ['place', 'agent', 'diff', 'timeline', 'messages', 'format', 'all'] },
   diff: { least: 2, most: 2, words: 'A B', flags: ['all'] },
   export: { least: 1, most: 2, words: 'RUN [FILE]', flags: [] },
@@ -97,10 +102,13 @@ async function listAll(flags: Flags<'runs'>, context: RunsContext): Promise<numb
   const { io, folder, paint, width, workspace } = context
   if (flags.total) return showTotals(context)
   const limit = limitOf(flags.limit)
-  const fits = fitsFlags(flags, context)
-  if (flags.waiting) return (await import('./runs-waiting.ts')).listWaiting({ limit, fits }, flags, context)
+  const since = flags.since === undefined ? 0 : Date.now() - durationOf('since', flags.since)
+  const fitsFile = fitsFlags(flags, context)
+  const fits: ListOptions['fits'] = (run) => startedAt(run.id) >= since && fitsFile(run)
+  const uses = usesModel(flags.model)
+  if (flags.waiting) return (await import('./runs-waiting.ts')).listWaiting({ limit, fits, uses }, flags, context)
   // one more than is shown, to know whether there are more
-  const listed = listRuns(folder, { limit: flags.json || flags.ids ? limit : limit + 1, fits })
+  const listed = listRuns(folder, { limit: flags.json || flags.ids ? limit : limit + 1, fits, uses })
   const check = foreignCheck(context)
   const isForeign = ({ id }: RunSummary): Promise<boolean> => check(join(folder, id))
   if (flags.json || flags.ids) {
@@ -118,7 +126,10 @@ async function listAll(flags: Flags<'runs'>, context: RunsContext): Promise<numb
   const runs: RunSummary[] = []
   for await (const run of listed) runs.push(run)
   if (runs.length > 0) io.out(runTable(runs.slice(0, limit), { paint, width, workspace }))
-  else context.note((flags.file ?? flags.status) ? 'no matching run\n' : await noRunsText(context))
+  else
+    context.note(
+      (flags.file ?? flags.status ?? flags.model ?? flags.since) ? 'no matching run\n' : await noRunsText(context),
+    )
   const foreign: string[] = []
   for (const run of runs.slice(0, limit)) if (await isForeign(run)) foreign.push(run.id)
   if (foreign.length > 0) context.note(`not recorded by this installation, view only: ${foreign.join(', ')}\n`)
@@ -143,6 +154,13 @@ function limitOf(text: string | undefined): number {
   if (text === undefined) return usualLimit
   if (/^\d{1,9}$/.test(text)) return Number(text) || Number.POSITIVE_INFINITY
   throw usageError(`--limit ${text} is not a number`, 'Write for example -n 50; 0 lists all.')
+}
+
+/** Milliseconds. */
+function durationOf(flag: 'since' | 'older', text: string): number {
+  const duration = parseDuration(text)
+  if (duration === undefined) throw usageError(`--${flag} ${text} is not a duration`, 'Write for example 30d.')
+  return duration
 }
 
 /** Whether a run matches `--file` and `--status`. A file is given as its name, its path or a glob. */
@@ -210,9 +228,7 @@ async function namedRuns(
 async function matchingRuns(flags: Flags<'runs'>, context: RunsContext): Promise<readonly Candidate[]> {
   const { older, failed, file, status } = flags
   if (!failed && (older ?? file ?? status) === undefined) throw wrongWords(flags, 'rm')
-  const age = older === undefined ? 0 : parseDuration(older)
-  if (age === undefined) throw usageError(`--older ${older ?? ''} is not a duration`, 'Write for example 30d.')
-  const before = Date.now() - age
+  const before = Date.now() - (older === undefined ? 0 : durationOf('older', older))
   const fits = fitsFlags(flags, context)
   const candidates: Candidate[] = []
   const listed = listRuns(context.folder, {

@@ -11,12 +11,13 @@ import { type WatchedOptions, watchRuns } from '../../wiring/watch-runs.ts'
 import type { Flags } from '../command-specs.ts'
 import type { QuestionIo } from '../confirm.ts'
 import { type CommandIo, surroundings } from '../io.ts'
+import type { Screen } from '../present-run.ts'
 import { describeError } from '../report.ts'
 import { deliverTyped, discardTyped, isTerminal } from '../typed-ahead.ts'
 
 /** Runs once and shows the run. */
 export type RunEach = (
-  options: WatchedOptions,
+  options: WatchedOptions & { readonly onScreen: (hold: Screen['hold']) => void },
   io: QuestionIo,
 ) => Promise<Pick<RunReport, 'error' | 'exitCode' | 'usage' | 'costUsd'>>
 
@@ -29,6 +30,8 @@ export async function watchCommand(flags: Flags<'run'>, io: CommandIo, runEach: 
   const paint = createPaint({ env: around.env, isTerminal: io.errIsTerminal })
   let keys: Keys | undefined
   let endInterrupts: (() => void) | undefined
+  /** Hides the live view of the run in progress. */
+  let hold: Screen['hold'] | undefined
   try {
     const end = await watchRuns({
       around,
@@ -36,10 +39,19 @@ export async function watchCommand(flags: Flags<'run'>, io: CommandIo, runEach: 
         for (const written of [flags.output, flags.report]) {
           if (written !== undefined) options.log.changed(resolve(around.cwd, written))
         }
-        return runEach(options, { ...io, signal, lend: keys?.lend })
+        const onScreen = (hide: Screen['hold']): void => void (hold = hide)
+        try {
+          return await runEach({ ...options, onScreen }, { ...io, signal, lend: keys?.lend })
+        } finally {
+          hold = undefined
+        }
       },
       onError: (error) => io.err(describeError(error, { cwd: io.cwd, paint })),
-      say: (message) => io.err(describeWatch(message, { flags, cwd: io.cwd, paint, hasKeys: keys !== undefined })),
+      say(message) {
+        const show = hold?.()
+        io.err(describeWatch(message, { flags, cwd: io.cwd, paint, hasKeys: keys !== undefined }))
+        show?.()
+      },
       signal: io.signal,
       start({ key, interrupt }) {
         endInterrupts = io.onInterrupt(interrupt)
@@ -140,6 +152,10 @@ function describeWatch(message: WatchMessage, { flags, cwd, paint, hasKeys }: Wa
       return quietly(paint('dim', `── run ${message.run} · ${localTime(message.at)} ──`))
     case 'saved':
       return quietly(`${paint('cyan', 'saved')} ${pathList(message.paths, cwd)}: one more run follows this one`)
+    case 'unchanged':
+      return quietly(
+        `${paint('yellow', 'no further run')}: ${pathList(message.paths, cwd)} is now as the run has read or changed it; ${hasKeys ? 'press r' : 'save it again'} to rerun`,
+      )
     case 'ended':
       return quietly(paint('dim', totalText(message.total)))
     case 'changed':

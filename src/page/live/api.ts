@@ -188,7 +188,7 @@ export async function undoRun(id: string, paths?: readonly string[]): Promise<Be
 export async function decide(
   id: string,
   call: string,
-  decision: Pick<PartialDecision, 'remarks'> & {
+  decision: Pick<PartialDecision, 'remarks' | 'edits'> & {
     readonly verdict: 'approve' | 'reject'
     readonly reason: string
     readonly hunks?: readonly number[]

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact'
 import { useMemo, useRef, useState } from 'preact/hooks'
 import { harmlessLines, harmlessName } from '../../base/terminal-text.ts'
-import { readDiff } from '../../event/hunks.ts'
+import { type Hunk, hunkText, readDiff } from '../../event/hunks.ts'
 import { subjectOf } from '../data/format.ts'
 import { decide } from '../live/api.ts'
 import type { AskedApproval } from '../live/wire.ts'
@@ -95,8 +95,10 @@ interface ApprovalCardProps {
 function ApprovalCard({ run, approval, isReadOnly, onDecided, inTurn }: ApprovalCardProps): VNode {
   const { id, tool, input, diff, place, asker, until, target, folder, commands = [], runs = [], unread } = approval
   const { review, hunks: count = 0 } = approval
-  const { head, hunks } = useMemo(() => (count === 0 ? { head: [], hunks: [] } : readDiff(diff ?? '')), [diff, count])
+  const isOne = count === 0
+  const { head, hunks } = useMemo(() => readHunks({ tool, diff: diff ?? '', isOne }), [tool, diff, isOne])
   const [rejected, setRejected] = useState<ReadonlyMap<number, string>>(new Map())
+  const [edited, setEdited] = useState<ReadonlyMap<number, string>>(new Map())
   const [shown, setShown] = useState<ReadonlySet<number>>(new Set())
   const [reason, setReason] = useState('')
   const [isSending, setSending] = useState(false)
@@ -107,12 +109,19 @@ function ApprovalCard({ run, approval, isReadOnly, onDecided, inTurn }: Approval
   async function send(verdict: 'approve' | 'reject'): Promise<void> {
     setSending(true)
     try {
-      const isPart = verdict === 'approve' && rejected.size > 0
+      const edits = hunks.flatMap((hunk) => editOf(hunk, edited.get(hunk.number)))
+      const isPart = verdict === 'approve' && (rejected.size > 0 || edits.length > 0)
       const numbers = hunks.map(({ number }) => number).filter((number) => !rejected.has(number))
       const remarks = [...rejected].flatMap(([hunk, text]) => (text.trim() === '' ? [] : [{ hunk, text: text.trim() }]))
-      const part = isPart ? { hunks: numbers, ...(remarks.length > 0 && { remarks }) } : {}
+      const part = isPart
+        ? { hunks: numbers, ...(remarks.length > 0 && { remarks }), ...(edits.length > 0 && { edits }) }
+        : {}
       const left = await decide(run, id, { verdict, reason: reason.trim(), ...part })
-      say(verdict === 'approve' ? `Call ${id} approved${isPart ? ' in part' : ''}.` : `Call ${id} rejected.`)
+      say(
+        verdict === 'approve'
+          ? `Call ${id} approved${isPart && rejected.size > 0 ? ' in part' : ''}.`
+          : `Call ${id} rejected.`,
+      )
       onDecided(left)
     } catch (error) {
       complain(error)
@@ -150,32 +159,68 @@ function ApprovalCard({ run, approval, isReadOnly, onDecided, inTurn }: Approval
       ) : hunks.length === 0 ? (
         <DiffTable diff={diff} onWhole={() => setWhole(true)} />
       ) : (
-        hunks.map(({ number, line, title, lines }) => (
-          <div key={number} class={rejected.has(number) ? 'hunk rejected' : 'hunk'} data-item="hunk" tabIndex={-1}>
-            <label>
-              <input
-                type="checkbox"
-                checked={!rejected.has(number)}
-                disabled={isReadOnly}
-                onChange={() => setRejected(toggled(rejected, number))}
-              />{' '}
-              hunk {number} of {hunks.length}, line {line}
-            </label>
-            {rejected.has(number) && (
-              <input
-                type="text"
-                aria-label={`Remark about hunk ${number} (optional)`}
-                placeholder="What should be different (optional)"
-                value={rejected.get(number) ?? ''}
-                onInput={({ currentTarget }) => setRejected(new Map([...rejected, [number, currentTarget.value]]))}
+        hunks.map((hunk) => {
+          const { number, line, title, lines } = hunk
+          return (
+            <div
+              key={number}
+              class={rejected.has(number) ? 'hunk rejected' : 'hunk'}
+              data-item={isOne ? undefined : 'hunk'}
+              tabIndex={-1}
+            >
+              {!isOne && (
+                <label>
+                  <input
+                    type="checkbox"
+                    checked={!rejected.has(number)}
+                    disabled={isReadOnly}
+                    onChange={() => {
+                      setRejected(toggled(rejected, number))
+                      setEdited(without(edited, number))
+                    }}
+                  />{' '}
+                  hunk {number} of {hunks.length}, line {line}
+                </label>
+              )}
+              {!isReadOnly && !rejected.has(number) && (
+                <button
+                  type="button"
+                  class="edit"
+                  aria-label={edited.has(number) ? `Take back the edit of hunk ${number}` : `Edit hunk ${number}`}
+                  onClick={() =>
+                    setEdited(
+                      edited.has(number) ? without(edited, number) : new Map([...edited, [number, hunkText(hunk)]]),
+                    )
+                  }
+                >
+                  {edited.has(number) ? 'Take back the edit' : 'Edit'}
+                </button>
+              )}
+              {rejected.has(number) && (
+                <input
+                  type="text"
+                  aria-label={`Remark about hunk ${number} (optional)`}
+                  placeholder="What should be different (optional)"
+                  value={rejected.get(number) ?? ''}
+                  onInput={({ currentTarget }) => setRejected(new Map([...rejected, [number, currentTarget.value]]))}
+                />
+              )}
+              <DiffTable
+                diff={[...head, title, ...lines].join('\n')}
+                onWhole={() => setShown((before) => new Set([...before, number]))}
               />
-            )}
-            <DiffTable
-              diff={[...head, title, ...lines].join('\n')}
-              onWhole={() => setShown((before) => new Set([...before, number]))}
-            />
-          </div>
-        ))
+              {edited.has(number) && (
+                <textarea
+                  aria-label={`New lines of hunk ${number}`}
+                  rows={Math.min(20, (edited.get(number) ?? '').split('\n').length + 1)}
+                  spellcheck={false}
+                  value={edited.get(number) ?? ''}
+                  onInput={({ currentTarget }) => setEdited(new Map([...edited, [number, currentTarget.value]]))}
+                />
+              )}
+            </div>
+          )
+        })
       )}
       {runs.length > 0 && (
         <p>
@@ -218,6 +263,36 @@ function ApprovalCard({ run, approval, isReadOnly, onDecided, inTurn }: Approval
       )}
     </article>
   )
+}
+
+/** The hunks that can be decided or edited one by one; none of a file that is deleted, and of a diff of several files. */
+function readHunks({
+  tool,
+  diff,
+  isOne,
+}: {
+  readonly tool: string
+  readonly diff: string
+  readonly isOne: boolean
+}): ReturnType<typeof readDiff> {
+  const none = { head: [], hunks: [] }
+  if (tool === 'delete') return none
+  const read = readDiff(diff)
+  return isOne && read.hunks.length !== 1 ? none : read
+}
+
+/** What is sent of an edited hunk; nothing if it is as it was. Its lines end as they did, which the field does not keep. */
+function editOf(hunk: Hunk, text: string | undefined): readonly { readonly hunk: number; readonly text: string }[] {
+  const before = hunkText(hunk)
+  if (text === undefined) return []
+  const isOpen = before.endsWith('\n') && text !== '' && !text.endsWith('\n')
+  const lines = isOpen ? `${text}\n` : text
+  const after = before.includes('\r\n') ? lines.replaceAll(/\r?\n/g, '\r\n') : lines
+  return after === before ? [] : [{ hunk: hunk.number, text: after }]
+}
+
+function without(edited: ReadonlyMap<number, string>, hunk: number): ReadonlyMap<number, string> {
+  return new Map([...edited].filter(([number]) => number !== hunk))
 }
 
 /** With the hunk among the rejected ones, or not. */

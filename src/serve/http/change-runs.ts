@@ -7,6 +7,7 @@ import { overridesOf } from '../../config/request-overrides.ts'
 import { approvalsIn } from '../../history/pending.ts'
 import { readRunState } from '../../journal/run-state.ts'
 import { openSigningKey } from '../../journal/signing.ts'
+import { readDiff } from '../../event/hunks.ts'
 import { partDecision } from '../../event/review.ts'
 import { type ApprovalAnswer, answerCalls } from '../../library/approvals.ts'
 import { formFields, readField } from '../../mcp/form.ts'
@@ -155,10 +156,13 @@ function typedText(value: Json | undefined): string {
 }
 
 /** @throws BatonError USAGE for hunks that the change does not have */
-function answerOf(verdict: Verdict, { hunks: count = 0 }: AskedApproval): ApprovalAnswer {
+function answerOf(verdict: Verdict, { tool, diff = '', hunks: count = 0 }: AskedApproval): ApprovalAnswer {
   const { hunks } = verdict
   if (hunks !== undefined) {
-    const all = Array.from({ length: count }, (_, index) => index + 1)
+    const isEdited = verdict.kind === 'approve' && (verdict.edits ?? []).length > 0
+    // the only hunk of a change can be edited, too
+    const length = isEdited && tool !== 'delete' ? readDiff(diff).hunks.length : count
+    const all = Array.from({ length }, (_, index) => index + 1)
     const decision = partDecision({ ...verdict, hunks }, all)
     if (typeof decision === 'string' || 'hunks' in decision) return decision
   }

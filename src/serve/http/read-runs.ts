@@ -7,7 +7,7 @@ import { askerText } from '../../event/sub-agents.ts'
 import { type Answer, answersIn, answersOnly } from '../../history/answers.ts'
 import { type PlaceView, readPlace } from '../../history/node-view.ts'
 import { type RunSteps, stepsIn, stepsOnly } from '../../history/run-steps.ts'
-import { listRuns, readRunSummary } from '../../history/run-list.ts'
+import { listRuns, readRunSummary, usesModel } from '../../history/run-list.ts'
 import { everything, withView } from '../../history/run-view.ts'
 import { exchangesJson, timelineJson, type TimelineJson } from '../../history/team-json.ts'
 import { readTeams } from '../../history/team.ts'
@@ -103,10 +103,7 @@ export async function readRunList(served: ServedWorkspace, shown: ShownRuns, fil
     return has(path) && (has(words) || run.id.includes(words ?? ''))
   }
   const found: RunSummary[] = []
-  for await (const run of listRuns(runs, { limit: Infinity, fits, totals })) {
-    if (run.models.some((one) => one.toLowerCase().includes(name ?? '')) || name === '') found.push(run)
-    if (found.length > limit) break
-  }
+  for await (const run of listRuns(runs, { limit: limit + 1, fits, uses: usesModel(name), totals })) found.push(run)
   const isAll =
     [words, path, name].every((text) => text === '') && state === undefined && since <= 0 && until === Infinity
   return {

@@ -374,6 +374,11 @@ export const approveBody = z.strictObject({
     .max(1_000)
     .optional()
     .describe('Why other hunks are rejected; passed on to the model.'),
+  edits: z
+    .array(z.strictObject({ hunk: z.number().int().min(1), text: z.string().max(1_000_000) }))
+    .max(1_000)
+    .optional()
+    .describe('What is written for some of these hunks instead of their lines, those without a mark included.'),
   reason: z.string().max(10_000).optional().describe('The same for each hunk without a remark. Only with hunks.'),
 })
 export const rejectBody = z.strictObject({

@@ -21,6 +21,8 @@ export interface Decision {
   readonly decision: 'allow' | 'deny'
   /** Passed on to the model. */
   readonly reason?: string
+  /** With `allow`: only these hunks of a change. */
+  readonly hunks?: readonly number[]
 }
 
 /** What a client provides for a waiting run. */
@@ -57,8 +59,11 @@ export function createCalls({ shared, log = () => {}, answerMs, ...place }: Serv
   }
 
   async function decided(runId: string, decisions: readonly Decision[]): Promise<void> {
-    for (const { id, decision, reason } of decisions) {
-      const verdict = decision === 'allow' ? ({ kind: 'approve' } as const) : ({ kind: 'reject', reason } as const)
+    for (const { id, decision, reason, hunks } of decisions) {
+      // a reason for hunks that are left out, if there are any
+      const part = hunks === undefined ? {} : { hunks, reason }
+      const verdict =
+        decision === 'allow' ? ({ kind: 'approve', ...part } as const) : ({ kind: 'reject', reason } as const)
       await answerCalls(runId, verdict, { ...place, ...defined({ overrides }), call: id })
     }
   }

@@ -22,6 +22,8 @@ import type { Calls, Decision, ClientReply } from './call.ts'
 import type { CallEnd } from './call-end.ts'
 import type { Calling, PendingQuestion } from './pending-calls.ts'
 import type { Offer } from './offer.ts'
+import { harmlessLines, harmlessName } from '../../base/terminal-text.ts'
+import { callLines, withNumbers } from '../../render/approval.ts'
 import { cutText } from '../../base/cut-text.ts'
 import type { ApprovalView } from '../../event/action-view.ts'
 import type { ServerAnswer } from '../../library/server-questions.ts'
@@ -283,13 +285,23 @@ function clientShows(elicitation: unknown): Calling['shows'] {
   return { form: elicitation['form'] !== undefined || !url, url }
 }
 
-const decisionSchema: JsonObject = {
-  type: 'object',
-  properties: {
-    decision: { type: 'string', title: 'Decision', enum: ['allow', 'deny'] },
-    reason: { type: 'string', title: 'Reason', description: 'Passed on to the model if the call is denied.' },
-  },
-  required: ['decision'],
+/** What can be answered. Forms of the protocol are flat, and lists are not in all of its versions: hunks are a text. */
+function decisionSchema(hunks: number | undefined): JsonObject {
+  const some = {
+    type: 'string',
+    title: 'Hunks',
+    description: `With allow: only these of the ${hunks} hunks, for example 1,3. Empty: all of them.`,
+  }
+  const what = hunks === undefined ? 'the call is denied' : 'the call, or a hunk of it, is denied'
+  return {
+    type: 'object',
+    properties: {
+      decision: { type: 'string', title: 'Decision', enum: ['allow', 'deny'] },
+      ...(hunks === undefined ? {} : { hunks: some }),
+      reason: { type: 'string', title: 'Reason', description: `Passed on to the model if ${what}.` },
+    },
+    required: ['decision'],
+  }
 }
 
 /** Maximum characters shown of an input, a diff, or a message of a server. */
@@ -307,9 +319,16 @@ function shownQuestions(end: AskingEnd): readonly (readonly [id: string, ShownQu
     : end.questions.map((question) => [question.id, shownServerQuestion(question)])
 }
 
-function shownApproval({ tool, input, diff }: ApprovalView): ShownQuestion {
-  const shown = cutText(diff ?? JSON.stringify(input, undefined, 2), shownText)
-  return { kind: 'form', message: `Allow ${tool}?\n\n${shown}`, schema: decisionSchema }
+/** Like in a terminal: what the answer says, which change of how many it is, and what would be done. */
+function shownApproval({ tool, hunks, review, ...call }: ApprovalView): ShownQuestion {
+  const { number = 1, count = 1, explanation = '' } = review ?? {}
+  const numbered = hunks === undefined ? call : withNumbers(call)
+  const message = [
+    harmlessLines(explanation),
+    `${count > 1 ? `${number} of ${count}: ` : ''}Allow ${harmlessName(tool)}?`,
+    cutText(callLines(numbered, (_, text) => text).lines.join('\n'), shownText),
+  ]
+  return { kind: 'form', message: message.filter((text) => text !== '').join('\n\n'), schema: decisionSchema(hunks) }
 }
 
 /** Names the server that asks: users trust the client, and maybe Baton, but may not know the server. */
@@ -334,9 +353,19 @@ function givenIn({ kind, runId, ids }: WaitingRun, responseTo: (id: string) => C
 /** Anything that is not an answer denies the call. */
 function decisionOf(id: string, response: ClientResponse): Decision {
   if (response?.action !== 'accept') return { id, decision: 'deny' }
-  const { decision, reason } = response.content ?? {}
-  if (decision === 'allow') return { id, decision }
-  return { id, decision: 'deny', ...(typeof reason === 'string' && reason !== '' ? { reason } : {}) }
+  const { decision, reason, hunks } = response.content ?? {}
+  const said = typeof reason === 'string' && reason !== '' ? { reason } : {}
+  if (decision !== 'allow') return { id, decision: 'deny', ...said }
+  if (typeof hunks !== 'string' || hunks.trim() === '') return { id, decision }
+  const numbers = readNumbers(hunks)
+  // what was meant is not known
+  return numbers === undefined ? { id, decision: 'deny', ...said } : { id, decision, hunks: numbers, ...said }
+}
+
+/** `1,3` or `1 3`; undefined for anything else. */
+function readNumbers(text: string): readonly number[] | undefined {
+  const words = text.split(/[\s,;]+/).filter((word) => word !== '')
+  return words.every((word) => /^[1-9]\d{0,5}$/.test(word)) ? words.map(Number) : undefined
 }
 
 /** A missing answer is undefined, and the question is asked again. */
