@@ -1,4 +1,3 @@
-import { defined } from '../base/json.ts'
 import type { Spent } from '../event/meter.ts'
 import { isWithin, originOf, originText, parsePlace, type Place, placeAround, placeText } from '../event/place.ts'
 import { type JournalRecord, recordKey } from '../journal/record.ts'
@@ -10,17 +9,19 @@ import { type Location, type PlaceNode, type PlaceTree, stepsBelow } from '../jo
 import { isOwnRead } from './boundary-kinds.ts'
 import { addPaid, noPaid, type Paid } from './paid.ts'
 
+type Kept = 'begin' | 'done' | 'started' | 'ended' | 'isOk' | 'choice'
+
 /** What a run recorded at one place, as far as it counts; values stay in the journal. */
-export interface RunNode extends Pick<PlaceNode, 'begin' | 'done' | 'started' | 'ended' | 'isOk' | 'choice'> {
+export interface RunNode extends Readonly<{ [Field in Kept]?: PlaceNode[Field] | undefined }> {
   readonly place: string
   /** Prints, pins and labels. */
   readonly shows: readonly Location[]
   /** How often each host function was called here, by name. */
   readonly uses: ReadonlyMap<string, number>
   /** The last host call that failed. */
-  readonly failed?: Location
+  readonly failed?: Location | undefined
   /** Why the work of the newest process here did not finish. */
-  readonly failure?: Failure
+  readonly failure?: Failure | undefined
   /** Host calls by place; only kept on request. */
   readonly calls: ReadonlyMap<string, Location>
   /** The nodes below. Conversations are below the place that opened them. */
@@ -271,8 +272,24 @@ function createNotes({ most, keepsCalls = false }: ViewOptions, source: RecordSo
     for (const [step, below] of stepsBelow(node, at)) {
       if (typeof below === 'object') children.set(step.slice(place.length), nodeOf(below, step))
     }
-    const known = defined({ begin, done, started, ended, isOk, choice, failed, failure })
-    return { ...known, place, shows, uses, calls, children, omitted, paid: paid.get(originText(place)) ?? noPaid }
+    // in one literal: copies of objects with large numbers are slow
+    return {
+      place,
+      begin,
+      done,
+      started,
+      ended,
+      isOk,
+      choice,
+      failed,
+      failure,
+      shows,
+      uses,
+      calls,
+      children,
+      omitted,
+      paid: paid.get(originText(place)) ?? noPaid,
+    }
   }
 
   return {
