@@ -4,7 +4,7 @@ import { displayPath } from '../../base/files.ts'
 import { safeJson } from '../../base/terminal-text.ts'
 import type { ApprovalView } from '../../event/action-view.ts'
 import { askerText } from '../../event/sub-agents.ts'
-import { type Answer, answersIn, answersOnly } from '../../history/answers.ts'
+import { type Answer, answersIn } from '../../history/answers.ts'
 import { type PlaceView, readPlace } from '../../history/node-view.ts'
 import { type RunSteps, stepsIn, stepsOnly } from '../../history/run-steps.ts'
 import { listRuns, readRunSummary } from '../../history/run-list.ts'
@@ -15,7 +15,7 @@ import { pendingApprovals, pendingEffects, type PendingView } from '../../histor
 import { runIds } from '../../journal/find-run.ts'
 import { startedAt } from '../../journal/prune.ts'
 import { noMask } from '../../journal/secrets.ts'
-import { isActive, type RunSummary, type ShownStatus } from '../../journal/summary.ts'
+import { isActive, isUnfinished, type RunSummary, type ShownStatus } from '../../journal/summary.ts'
 import { undoneBy } from '../../journal/undo-mark.ts'
 import { type FileDiff, fileDiffs } from '../../undo/diff.ts'
 import { changesIn } from '../../undo/changes.ts'
@@ -26,6 +26,7 @@ import { Refusal } from '../refusal.ts'
 import type { ActiveRuns } from './active-runs.ts'
 import type { HeldQuestion } from '../workers/messages.ts'
 import { choicesOf } from './inbox.ts'
+import type { RunFeed } from './run-feed.ts'
 import { folderOf, type ServedWorkspace } from './served-workspace.ts'
 import type { ShownRun, ShownRuns } from './shown-run.ts'
 import { type StartAgain, startAgain } from './start-again.ts'
@@ -118,41 +119,42 @@ export async function readRunList(served: ServedWorkspace, shown: ShownRuns, fil
 
 /** @throws Refusal 404 */
 export async function readRun(folder: string): Promise<RunSummary> {
-  const run = await readRunSummary(folder)
+  return existing(await readRunSummary(folder))
+}
+
+function existing(run: RunSummary | undefined): RunSummary {
   if (run === undefined) throw new Refusal(404, 'this workspace has no such run')
   return run
 }
 
 interface DetailOptions {
+  readonly feed: Pick<RunFeed, 'refresh' | 'summary' | 'view'>
   readonly shown: ShownRuns
   readonly held: ActiveRuns
   /** Of how many tasks. */
   readonly answers?: number | undefined
 }
 
-/** A run with its prompt, its answers, and whether it can be resumed. */
+/** A run with its prompt, its answers, and whether it can be resumed. @throws Refusal 404 */
 export async function readRunDetail(
   served: ServedWorkspace,
   folder: string,
-  { shown, held, answers: most }: DetailOptions,
+  { feed, shown, held, answers: most }: DetailOptions,
 ): Promise<RunDetail> {
   const { workspace } = served
-  const recorded = await readRun(folder)
+  await feed.refresh()
+  const recorded = existing(await feed.summary())
   const run = await shown.show(recorded)
   const isOpen = run.status !== 'done' && run.status !== 'skipped'
   const owned = held.isHeld(run.id)
-  const { file, prompt, answers, approvals, uncertain, again, hasChanged } = await withView(
-    folder,
-    { ...answersOnly, keepsOpen: isOpen },
-    (view) => ({
-      ...answersIn(view, most),
-      approvals: pendingApprovals(view.open).map((one) => ({ ...one, asker: askerText(one.place) })),
-      // what a process works on is not uncertain yet
-      uncertain: isActive(run.status) ? [] : choicesOf(pendingEffects(view.open)),
-      again: startAgain(view, served),
-      hasChanged: view.changes.length > 0 && changesIn(view, openContents(folder, noMask).hashOf).length > 0,
-    }),
-  )
+  const { file, prompt, answers, approvals, uncertain, again, hasChanged } = feed.view((view) => ({
+    ...answersIn(view, most),
+    approvals: (isOpen ? pendingApprovals(view.open) : []).map((one) => ({ ...one, asker: askerText(one.place) })),
+    // what a process works on is not uncertain yet
+    uncertain: isUnfinished(run.status) ? choicesOf(pendingEffects(view.open)) : [],
+    again: startAgain(view, served),
+    hasChanged: view.changes.length > 0 && changesIn(view, openContents(folder, noMask).hashOf).length > 0,
+  }))
   const isOver = !isActive(run.status) && run.target !== 'undo' && run.foreign === undefined
   return {
     run,

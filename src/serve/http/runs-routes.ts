@@ -79,7 +79,10 @@ export function runsRoutes({ served, held, comparison: limits, ...parts }: RunsR
         query: schemas.detailQuery,
         gives: schemas.runDetail,
       },
-      ({ params, query }) => readRunDetail(served, folderAt(params), { shown, held, ...query }),
+      ({ params, query }) => {
+        const folder = folderAt(params)
+        return readRunDetail(served, folder, { feed: feeds.of(folder), shown, held, ...query })
+      },
     ),
     get(
       {
