@@ -1,5 +1,7 @@
+import { isObject } from '../base/json.ts'
 import type { Spent } from '../event/meter.ts'
 import { isWithin, originOf, originText, parsePlace, type Place, placeAround, placeText } from '../event/place.ts'
+import { isBlobReference } from '../journal/blobs.ts'
 import { type JournalRecord, recordKey } from '../journal/record.ts'
 import { createRunIndex, type RunIndex } from '../journal/run-index.ts'
 import type { Damage } from '../journal/segment-reader.ts'
@@ -64,6 +66,8 @@ export interface RunView {
   readonly gaps: readonly Gap[]
   /** Changes of files whose contents were kept, in their order, including those that were repeated later. */
   readonly changes: readonly ChangeNote[]
+  /** The `show` records that may tell what became of changes in work trees, in their order. */
+  readonly trees: readonly Location[]
   /** Number of damaged parts of the journal: what they contained is missing from the view. */
   readonly damages: number
   /** Empty unless requested. */
@@ -139,6 +143,7 @@ export function createRunView(source: RecordSource, options: ViewOptions): Growi
   const breaks: Break[] = []
   const gaps: Gap[] = []
   const changes: ChangeNote[] = []
+  const trees: Location[] = []
   const notes = createNotes(options, source)
   let start: Location | undefined
   /** The last change of a file, until it has ended. */
@@ -173,11 +178,20 @@ export function createRunView(source: RecordSource, options: ViewOptions): Growi
     }
   }
 
+  function addTree(record: JournalRecord, location: Location): void {
+    if (record.k !== 'show') return
+    const { event = null } = record
+    // a large one is read by whoever asks
+    if (isBlobReference(event) || (isObject(event) && String(event['type']).startsWith('isolation.')))
+      trees.push(location)
+  }
+
   const open = createRunIndex(source, { keeps: 'unfinished', repair: 'skip' })
   return {
     follow(record, location, isLast) {
       index.add(record, location, isLast)
       addChange(record, location)
+      addTree(record, location)
       if (keepsOpen) open.add(record, location, isLast)
     },
     view: (torn) => ({
@@ -188,6 +202,7 @@ export function createRunView(source: RecordSource, options: ViewOptions): Growi
       breaks,
       gaps,
       changes,
+      trees,
       damages: torn.length,
       open: open.index(torn),
     }),

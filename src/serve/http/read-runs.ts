@@ -1,7 +1,6 @@
 import { basename } from 'node:path'
 import { WorkerLimitError, type WorkerLimits, runInWorker } from '../../base/worker-task.ts'
 import { displayPath } from '../../base/files.ts'
-import { safeJson } from '../../base/terminal-text.ts'
 import type { ApprovalView } from '../../event/action-view.ts'
 import { askerText } from '../../event/sub-agents.ts'
 import { type Answer, answersIn } from '../../history/answers.ts'
@@ -21,7 +20,7 @@ import { type FileDiff, fileDiffs } from '../../undo/diff.ts'
 import { changesIn } from '../../undo/changes.ts'
 import { openContents } from '../../undo/contents.ts'
 import { openChanges } from '../../undo/open-changes.ts'
-import { readRunReport } from '../../report/read-report.ts'
+import type { ReportFormat } from '../../report/read-report.ts'
 import { Refusal } from '../refusal.ts'
 import type { ActiveRuns } from './active-runs.ts'
 import type { HeldQuestion } from '../workers/messages.ts'
@@ -213,10 +212,10 @@ export async function readRunTeams(folder: string): Promise<RunTeams> {
   return { teams: teams.map((team, index) => ({ ...team, exchanges: exchanges[index] ?? [] })), breaks }
 }
 
-/** What a comparison may use. */
+/** What a comparison or a report may use. */
 export type ComparisonLimits = Required<Pick<WorkerLimits, 'memoryMb' | 'timeMs'>>
 
-const usualComparison: ComparisonLimits = { memoryMb: 1024, timeMs: 60_000 }
+const usualThread: ComparisonLimits = { memoryMb: 1024, timeMs: 60_000 }
 
 interface ComparisonOptions {
   /** Ids of runs. */
@@ -237,7 +236,7 @@ export async function readComparison(
   const folders = [folderOf(served, a), folderOf(served, b)]
   for (const folder of folders) await readRun(folder)
   try {
-    const json = await runInWorker({ name: 'runs.compare', args: folders }, { ...usualComparison, ...limits, signal })
+    const json = await runInWorker({ name: 'runs.compare', args: folders }, { ...usualThread, ...limits, signal })
     return new Response(String(json), { headers: { 'content-type': 'application/json' } })
   } catch (error) {
     if (!(error instanceof WorkerLimitError)) throw error
@@ -253,20 +252,27 @@ const reportTypes = {
   json: 'application/json',
 }
 
-export const reportFormats = ['html', 'markdown', 'json'] as const
-
-/** The report of a run, as `baton report` writes it. HTML loads nothing and runs nothing. */
+/**
+ * The report of a run, as `baton report` writes it. HTML loads nothing and runs nothing. It is made in a thread of its own,
+ * because a run can have thousands of tasks.
+ * @throws Refusal 503 if the run is too large
+ */
 export async function readReport(
   { workspace }: ServedWorkspace,
   folder: string,
-  format: (typeof reportFormats)[number] = 'html',
+  { format = 'html', signal }: { readonly format?: ReportFormat | undefined; readonly signal: AbortSignal },
 ): Promise<Response> {
-  const report = await readRunReport(folder, { workspace, command: (words) => `baton ${words}` })
-  const [{ htmlReport }, { markdownReport }] = await Promise.all([
-    import('../../report/html.ts'),
-    import('../../report/markdown.ts'),
-  ])
-  const text =
-    format === 'html' ? htmlReport(report) : format === 'markdown' ? markdownReport(report) : safeJson(report, 2)
-  return new Response(text, { headers: { 'content-type': reportTypes[format] } })
+  await readRun(folder)
+  try {
+    const text = await runInWorker(
+      { name: 'runs.report', args: [folder, workspace, format] },
+      { ...usualThread, signal },
+    )
+    return new Response(String(text), { headers: { 'content-type': reportTypes[format] } })
+  } catch (error) {
+    if (!(error instanceof WorkerLimitError)) throw error
+    throw new Refusal(503, `this run is too large for a report: ${error.message}`, {
+      hint: `Write it in a terminal: baton report ${basename(folder)}`,
+    })
+  }
 }

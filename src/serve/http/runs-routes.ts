@@ -132,7 +132,7 @@ export function runsRoutes({ served, held, comparison: limits, ...parts }: RunsR
         query: schemas.reportQuery,
         gives: schemas.report,
       },
-      ({ params, query }) => readReport(served, folderAt(params), query.format),
+      ({ params, query, request: { signal } }) => readReport(served, folderAt(params), { ...query, signal }),
     ),
     get(
       {
