@@ -17,6 +17,7 @@ const tasks: Readonly<Record<string, () => Promise<Work>>> = {
   'pdf.pages': async () => (await import('./tool/toolbox/pdf-pages.ts')).extractPages,
   'pdf.words': async () => (await import('./tool/toolbox/pdf-words.ts')).extractText,
   'runs.compare': async () => (await import('./history/run-diff.ts')).comparisonJson,
+  'runs.report': async () => (await import('./report/read-report.ts')).reportText,
   'pattern.test': async () => (await import('./base/pattern.ts')).testPattern,
 }
 

@@ -50,7 +50,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'chunk-loader.ts': ['code-cache.ts'],
   'code-cache.ts': ['base'],
   'version.ts': [],
-  'task-worker.ts': ['base', 'prompt', 'history', 'script', 'tool'],
+  'task-worker.ts': ['base', 'prompt', 'history', 'report', 'script', 'tool'],
   'model-names.ts': [],
   'package-root.ts': [],
   testing: [

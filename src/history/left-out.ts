@@ -1,6 +1,5 @@
 import { isObject } from '../base/json.ts'
-import type { SecretMask } from '../journal/secrets.ts'
-import { openFileRecords } from '../journal/source.ts'
+import type { RunView } from './run-view.ts'
 
 /** Changes made in a work tree that were not applied to the workspace. */
 export interface LeftOutTree {
@@ -12,22 +11,17 @@ export interface LeftOutTree {
 }
 
 /** The changes of a run that exist only in work trees, one entry per place. */
-export async function readLeftOut(folder: string, mask: SecretMask): Promise<readonly LeftOutTree[]> {
-  const source = openFileRecords(folder, { mask })
+export function leftOutIn({ trees, source }: Pick<RunView, 'trees' | 'source'>): readonly LeftOutTree[] {
   const found = new Map<string, LeftOutTree>()
-  try {
-    await source.scan((record) => {
-      if (record.k !== 'show') return
-      const event = source.value(record.event)
-      if (!isObject(event)) return
-      // a resumed run may have applied later what was left out before
-      if (event['type'] === 'isolation.applied') found.delete(record.p)
-      if (event['type'] !== 'isolation.left_out') return
-      const { reason, diff } = event
-      if (typeof reason === 'string' && typeof diff === 'string') found.set(record.p, { place: record.p, reason, diff })
-    })
-  } finally {
-    source.close()
+  for (const location of trees) {
+    const record = source.at(location)
+    const event = record.k === 'show' ? source.value(record.event) : undefined
+    if (record.k !== 'show' || !isObject(event)) continue
+    // a resumed run may have applied later what was left out before
+    if (event['type'] === 'isolation.applied') found.delete(record.p)
+    if (event['type'] !== 'isolation.left_out') continue
+    const { reason, diff } = event
+    if (typeof reason === 'string' && typeof diff === 'string') found.set(record.p, { place: record.p, reason, diff })
   }
   return [...found.values()]
 }

@@ -23,7 +23,7 @@ export function timeOf(location: Location, source: RecordSource): number {
 export type RecordedFailure = Pick<RecordedError, 'message' | 'place' | 'hint'>
 
 /** The failure in a record; undefined if it has none. */
-export function failureOf(record: JournalRecord, source: RecordSource): RecordedFailure | undefined {
+export function failureOf(record: JournalRecord, source: Pick<RecordSource, 'value'>): RecordedFailure | undefined {
   const error = errorField(record)
   if (error === undefined) return undefined
   // a long error is in a separate file

@@ -32,14 +32,14 @@ export interface Row {
   readonly state: (typeof rowStates)[number]
   /** Milliseconds since 1970. */
   readonly start: number
-  readonly end?: number
+  readonly end?: number | undefined
   /** For a model call, and a program that is an agent. US dollars; null if a price is unknown. */
-  readonly usd?: number | null
-  readonly input?: number
-  readonly output?: number
-  readonly model?: string
+  readonly usd?: number | null | undefined
+  readonly input?: number | undefined
+  readonly output?: number | undefined
+  readonly model?: string | undefined
   /** For an iteration. */
-  readonly score?: number
+  readonly score?: number | undefined
 }
 
 /** A row, and the position after the record that last changed it. */
@@ -87,14 +87,17 @@ export function createRowTable(source: Pick<RecordSource, 'value'>): RowTable {
     else running.delete(row.place)
   }
 
-  function begin(begun: Omit<Row, 'n' | 'state'>, position: Position): void {
-    const n = rows.get(begun.place)?.row.n ?? count++
-    set({ n, state: 'running', ...begun }, position)
+  function begin(
+    { place, kind, text, start }: Pick<Row, 'place' | 'kind' | 'text' | 'start'>,
+    position: Position,
+  ): void {
+    const n = rows.get(place)?.row.n ?? count++
+    set(rowIn({ n, place, kind, text, start }, { state: 'running' }), position)
   }
 
   function change(place: string, end: RowEnd, position: Position): void {
     const known = rows.get(place)?.row
-    if (known !== undefined) set({ ...known, ...end }, position)
+    if (known !== undefined) set(rowIn(known, end), position)
   }
 
   /**
@@ -113,8 +116,7 @@ export function createRowTable(source: Pick<RecordSource, 'value'>): RowTable {
       const known = rows.get(place)?.row
       if (known === undefined || known.state === 'running' || known.state === 'done' || known.state === 'skipped')
         continue
-      const { end: _, ...begun } = known
-      set({ ...begun, state: 'running' }, position)
+      set(rowIn({ ...known, end: undefined }, { state: 'running' }), position)
     }
   }
 
@@ -193,9 +195,27 @@ export function createRowTable(source: Pick<RecordSource, 'value'>): RowTable {
       const states = stateOfLeft(rows, [...running])
       return [...running].flatMap((place) => {
         const known = rows.get(place)?.row
-        return known === undefined ? [] : [{ ...known, state: states(place) }]
+        return known === undefined ? [] : [rowIn(known, { state: states(place) })]
       })
     },
+  }
+}
+
+/** A row with what is known of its end. One literal for all: copies of objects with large numbers are slow. */
+function rowIn(row: Omit<Row, 'state'>, end: RowEnd): Row {
+  return {
+    n: row.n,
+    state: end.state,
+    place: row.place,
+    kind: row.kind,
+    text: row.text,
+    start: row.start,
+    end: end.end ?? row.end,
+    model: end.model ?? row.model,
+    input: end.input ?? row.input,
+    output: end.output ?? row.output,
+    usd: end.usd === undefined ? row.usd : end.usd,
+    score: end.score ?? row.score,
   }
 }
 

@@ -3,7 +3,7 @@ import type { Spent } from '../event/meter.ts'
 import { nodeFiles, type FilePort } from '../journal/file-port.ts'
 import { followJournal, type JournalFollower } from '../journal/follow.ts'
 import type { RunState } from '../journal/run-state.ts'
-import type { JournalRecord } from '../journal/record.ts'
+import type { JournalRecord, RecordOf } from '../journal/record.ts'
 import { noMask } from '../journal/secrets.ts'
 import { epochsIn, segmentFile } from '../journal/segment.ts'
 import { openFileRecords, type RecordSource } from '../journal/source.ts'
@@ -12,7 +12,9 @@ import { roundOfTask } from '../journal/tally.ts'
 import { failureOf } from './recorded.ts'
 import { addPaid, noPaid, type Paid } from './paid.ts'
 
-type Totals = Pick<RunSummary, 'tasks' | 'calls' | 'tokens' | 'cost_usd' | 'models'> & Partial<ErrorView>
+type Totals = Pick<RunSummary, 'tasks' | 'calls' | 'tokens' | 'cost_usd' | 'models'> &
+  Partial<ErrorView> &
+  Pick<Counted, 'gapsMs' | 'open'>
 
 /**
  * The totals of runs without a summary (interrupted, or still running), from their records. A process that lists the
@@ -20,10 +22,7 @@ type Totals = Pick<RunSummary, 'tasks' | 'calls' | 'tokens' | 'cost_usd' | 'mode
  */
 export interface RunTotals {
   /** In a run that failed, a task counts as failed if it was started and is not done. */
-  readonly read: (
-    folder: string,
-    seen: Pick<RunState, 'end' | 'isRunning'>,
-  ) => Promise<Totals & Pick<Counted, 'gapsMs' | 'open'>>
+  readonly read: (folder: string, seen: Pick<RunState, 'end' | 'isRunning'>) => Promise<Totals>
   /** The run has a summary now. */
   readonly forget: (folder: string) => void
 }
@@ -46,19 +45,11 @@ export function createRunTotals(files: FilePort = nodeFiles): RunTotals {
 
   return {
     async read(folder, { end, isRunning }) {
-      const source = openFileRecords(folder, { mask: noMask, files })
       try {
-        const { paid, begun, done, skipped, gapsMs, open } = await countOf(folder).read(isRunning)
-        const tasks = { done, failed: end === undefined ? 0 : begun, skipped }
-        const { calls, usd: cost_usd, models } = paid
-        const totals = { tasks, calls, tokens: tokenTotals(paid), cost_usd, models, gapsMs, open }
-        const failure = end && failureOf(end, source)
-        return failure === undefined ? totals : { ...totals, ...errorView(failure.message, failure.place) }
+        return totalsOf(await countOf(folder).read(isRunning), end, openFileRecords(folder, { mask: noMask, files }))
       } catch (error) {
         counts.delete(folder)
         throw error
-      } finally {
-        source.close()
       }
     },
     forget: (folder) => void counts.delete(folder),
@@ -90,20 +81,21 @@ function createRunCount(folder: string, files: FilePort): RunCount {
   let reading: Promise<unknown> = Promise.resolve()
 
   async function follow(now: readonly SeenFile[]): Promise<Counted> {
-    if (followed === undefined || !goesOn(before, now))
-      followed = { reader: followJournal(folder, files), counting: createCounting() }
+    if (followed === undefined || !goesOn(before, now)) {
+      const counting = createCounting(openFileRecords(folder, { mask: noMask, files }))
+      followed = { reader: followJournal(folder, files), counting }
+    }
     const { reader, counting } = followed
-    const source = openFileRecords(folder, { mask: noMask, files })
-    await reader.read((record) => counting.add(record, source)).finally(() => source.close())
+    await reader.read(counting.add)
     return counting.counted()
   }
 
   async function scan(now: readonly SeenFile[]): Promise<Counted> {
     if (counted !== undefined && followed === undefined && isSame(before, now)) return counted
     followed = undefined
-    const counting = createCounting()
     const source = openFileRecords(folder, { mask: noMask, files })
-    await source.scan((record) => counting.add(record, source)).finally(() => source.close())
+    const counting = createCounting(source)
+    await source.scan(counting.add).finally(() => source.close())
     return counting.counted()
   }
 
@@ -159,61 +151,87 @@ function goesOn(before: readonly SeenFile[], now: readonly SeenFile[]): boolean 
   })
 }
 
-/** How many approvals the newest process of a run waits for, from the records of the run in their order. */
-export function createWaits(): { readonly add: (record: JournalRecord) => void; readonly count: () => number } {
-  const open = new Set<string>()
-  return {
-    add(record) {
-      // a later process asks again
-      if (record.k === 'seg') open.clear()
-      else if (record.k === 'started' && record.kind === 'approval') open.add(record.p)
-      else if (record.k === 'ended') open.delete(record.p)
-    },
-    count: () => open.size,
-  }
-}
-
-/** Counts what the records of a run report, in their order. */
+/** Counts what the records of a run report. */
 interface Counting {
-  readonly add: (record: JournalRecord, source: Pick<RecordSource, 'value'>) => void
+  /** Called with all records of the run, in their order. */
+  readonly add: (record: JournalRecord) => void
   readonly counted: () => Counted
+  /** How many approvals the newest process waits for. */
+  readonly waits: () => number
+  /** The same as in a list. `end`: how the run ended, if it has. */
+  readonly totals: (end: RunState['end']) => Totals
 }
 
-function createCounting(): Counting {
+/** @param source resolves values that are stored in separate files */
+export function createCounting(source: Pick<RecordSource, 'value'>): Counting {
   const tasks = new Map<string, 'begun' | 'done' | 'skipped' | 'suspended'>()
   const gaps = new Map<number, number>()
-  const waits = createWaits()
+  /** The places of the approvals that were not decided yet. */
+  const open = new Set<string>()
   let paid = noPaid
   let round = ''
   const count = (wanted: string): number => [...tasks.values()].filter((status) => status === wanted).length
+
+  function addTask(record: RecordOf<'begin' | 'suspended' | 'done'>): void {
+    const own = roundOfTask(record.p)
+    if (own === undefined) return
+    if (own !== round) tasks.clear()
+    round = own
+    if (record.k === 'begin') tasks.set(record.p, 'begun')
+    else if (record.k === 'suspended') tasks.set(record.p, 'suspended')
+    else {
+      const value = source.value(record.value) as { readonly status?: unknown }
+      tasks.set(record.p, value.status === 'skipped' ? 'skipped' : 'done')
+    }
+  }
+
+  const counted = (): Counted => ({
+    paid,
+    begun: count('begun'),
+    done: count('done'),
+    skipped: count('skipped'),
+    gapsMs: [...gaps.values()].reduce((sum, ms) => sum + ms, 0),
+    open: open.size,
+  })
+
   return {
-    add(record, source) {
-      waits.add(record)
-      if (record.k === 'ended') {
-        for (const spent of (source.value(record.spent) ?? []) as readonly Spent[]) paid = addPaid(paid, spent)
-        return
-      }
-      if (record.k === 'gap') return void gaps.set(record.e, (gaps.get(record.e) ?? 0) + record.ms)
-      if (record.k === 'run.end') return void gaps.delete(record.e)
-      if (record.k !== 'begin' && record.k !== 'suspended' && record.k !== 'done') return
-      const own = roundOfTask(record.p)
-      if (own === undefined) return
-      if (own !== round) tasks.clear()
-      round = own
-      if (record.k === 'begin') tasks.set(record.p, 'begun')
-      else if (record.k === 'suspended') tasks.set(record.p, 'suspended')
-      else {
-        const value = source.value(record.value) as { readonly status?: unknown }
-        tasks.set(record.p, value.status === 'skipped' ? 'skipped' : 'done')
+    add(record) {
+      switch (record.k) {
+        case 'seg':
+          // a later process asks again
+          return open.clear()
+        case 'started':
+          if (record.kind === 'approval') open.add(record.p)
+          return
+        case 'ended':
+          open.delete(record.p)
+          for (const spent of (source.value(record.spent) ?? []) as readonly Spent[]) paid = addPaid(paid, spent)
+          return
+        case 'gap':
+          return void gaps.set(record.e, (gaps.get(record.e) ?? 0) + record.ms)
+        case 'run.end':
+          return void gaps.delete(record.e)
+        case 'begin':
+        case 'suspended':
+        case 'done':
+          return addTask(record)
+        default:
       }
     },
-    counted: () => ({
-      paid,
-      begun: count('begun'),
-      done: count('done'),
-      skipped: count('skipped'),
-      gapsMs: [...gaps.values()].reduce((sum, ms) => sum + ms, 0),
-      open: waits.count(),
-    }),
+    counted,
+    waits: () => open.size,
+    totals: (end) => totalsOf(counted(), end, source),
   }
+}
+
+function totalsOf(
+  { paid, begun, done, skipped, gapsMs, open }: Counted,
+  end: RunState['end'],
+  source: Pick<RecordSource, 'value'>,
+): Totals {
+  const tasks = { done, failed: end === undefined ? 0 : begun, skipped }
+  const { calls, usd: cost_usd, models } = paid
+  const totals = { tasks, calls, tokens: tokenTotals(paid), cost_usd, models, gapsMs, open }
+  const failure = end && failureOf(end, source)
+  return failure === undefined ? totals : { ...totals, ...errorView(failure.message, failure.place) }
 }

@@ -1,6 +1,7 @@
-import { defined } from '../base/json.ts'
+import { isObject } from '../base/json.ts'
 import type { Spent } from '../event/meter.ts'
 import { isWithin, originOf, originText, parsePlace, type Place, placeAround, placeText } from '../event/place.ts'
+import { isBlobReference } from '../journal/blobs.ts'
 import { type JournalRecord, recordKey } from '../journal/record.ts'
 import { createRunIndex, type RunIndex } from '../journal/run-index.ts'
 import type { Damage } from '../journal/segment-reader.ts'
@@ -10,17 +11,19 @@ import { type Location, type PlaceNode, type PlaceTree, stepsBelow } from '../jo
 import { isOwnRead } from './boundary-kinds.ts'
 import { addPaid, noPaid, type Paid } from './paid.ts'
 
+type Kept = 'begin' | 'done' | 'started' | 'ended' | 'isOk' | 'choice'
+
 /** What a run recorded at one place, as far as it counts; values stay in the journal. */
-export interface RunNode extends Pick<PlaceNode, 'begin' | 'done' | 'started' | 'ended' | 'isOk' | 'choice'> {
+export interface RunNode extends Readonly<{ [Field in Kept]?: PlaceNode[Field] | undefined }> {
   readonly place: string
   /** Prints, pins and labels. */
   readonly shows: readonly Location[]
   /** How often each host function was called here, by name. */
   readonly uses: ReadonlyMap<string, number>
   /** The last host call that failed. */
-  readonly failed?: Location
+  readonly failed?: Location | undefined
   /** Why the work of the newest process here did not finish. */
-  readonly failure?: Failure
+  readonly failure?: Failure | undefined
   /** Host calls by place; only kept on request. */
   readonly calls: ReadonlyMap<string, Location>
   /** The nodes below. Conversations are below the place that opened them. */
@@ -63,6 +66,8 @@ export interface RunView {
   readonly gaps: readonly Gap[]
   /** Changes of files whose contents were kept, in their order, including those that were repeated later. */
   readonly changes: readonly ChangeNote[]
+  /** The `show` records that may tell what became of changes in work trees, in their order. */
+  readonly trees: readonly Location[]
   /** Number of damaged parts of the journal: what they contained is missing from the view. */
   readonly damages: number
   /** Empty unless requested. */
@@ -138,6 +143,7 @@ export function createRunView(source: RecordSource, options: ViewOptions): Growi
   const breaks: Break[] = []
   const gaps: Gap[] = []
   const changes: ChangeNote[] = []
+  const trees: Location[] = []
   const notes = createNotes(options, source)
   let start: Location | undefined
   /** The last change of a file, until it has ended. */
@@ -172,11 +178,20 @@ export function createRunView(source: RecordSource, options: ViewOptions): Growi
     }
   }
 
+  function addTree(record: JournalRecord, location: Location): void {
+    if (record.k !== 'show') return
+    const { event = null } = record
+    // a large one is read by whoever asks
+    if (isBlobReference(event) || (isObject(event) && String(event['type']).startsWith('isolation.')))
+      trees.push(location)
+  }
+
   const open = createRunIndex(source, { keeps: 'unfinished', repair: 'skip' })
   return {
     follow(record, location, isLast) {
       index.add(record, location, isLast)
       addChange(record, location)
+      addTree(record, location)
       if (keepsOpen) open.add(record, location, isLast)
     },
     view: (torn) => ({
@@ -187,6 +202,7 @@ export function createRunView(source: RecordSource, options: ViewOptions): Growi
       breaks,
       gaps,
       changes,
+      trees,
       damages: torn.length,
       open: open.index(torn),
     }),
@@ -271,8 +287,24 @@ function createNotes({ most, keepsCalls = false }: ViewOptions, source: RecordSo
     for (const [step, below] of stepsBelow(node, at)) {
       if (typeof below === 'object') children.set(step.slice(place.length), nodeOf(below, step))
     }
-    const known = defined({ begin, done, started, ended, isOk, choice, failed, failure })
-    return { ...known, place, shows, uses, calls, children, omitted, paid: paid.get(originText(place)) ?? noPaid }
+    // in one literal: copies of objects with large numbers are slow
+    return {
+      place,
+      begin,
+      done,
+      started,
+      ended,
+      isOk,
+      choice,
+      failed,
+      failure,
+      shows,
+      uses,
+      calls,
+      children,
+      omitted,
+      paid: paid.get(originText(place)) ?? noPaid,
+    }
   }
 
   return {

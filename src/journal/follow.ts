@@ -2,6 +2,7 @@ import { nodeFiles, type FilePort } from './file-port.ts'
 import { wholeLines } from './lines.ts'
 import { assertReadable, decodeLine, isKnownRecord, type JournalRecord } from './record.ts'
 import { epochsIn, segmentFile } from './segment.ts'
+import type { Location } from './tree.ts'
 
 /**
  * How far the records of a run have been read: a byte position in the file of an epoch. Later positions are larger
@@ -27,12 +28,15 @@ export function parsePosition(text: string): Position | undefined {
   return epoch === '' || Number(offset) >= epochSpan || !Number.isSafeInteger(position) ? undefined : position
 }
 
+type Visit = (record: JournalRecord, position: Position, location: Location) => void
+
 /** Reads a run folder repeatedly while other processes write to it. */
 export interface JournalFollower {
   /**
-   * Visits the records that were added since the last call, each with the position after it. Calls must not overlap.
+   * Visits the records that were added since the last call, each with the position after it and its location. Calls must
+   * not overlap.
    */
-  readonly read: (visit: (record: JournalRecord, position: Position) => void) => Promise<void>
+  readonly read: (visit: Visit) => Promise<void>
   /** The position after the last line that was read. */
   readonly position: () => Position
 }
@@ -50,7 +54,7 @@ export function followJournal(folder: string, files: FilePort = nodeFiles): Jour
   let epoch = 0
   let offset = 0
 
-  async function readEpoch(visit: (record: JournalRecord, position: Position) => void): Promise<void> {
+  async function readEpoch(visit: Visit): Promise<void> {
     const file = segmentFile(folder, epoch)
     if ((files.size(file) ?? 0) <= offset) return
     const descriptor = files.openToRead(file)
@@ -63,7 +67,8 @@ export function followJournal(folder: string, files: FilePort = nodeFiles): Jour
           const record = decodeLine(line.bytes)
           if (record === undefined || record.e !== epoch || !isKnownRecord(record)) continue
           assertReadable(record, file)
-          visit(record, epoch * epochSpan + offset + line.offset + line.size)
+          const location = epoch * epochSpan + offset + line.offset
+          visit(record, location + line.size, location)
         }
         const last = lines.at(-1)
         if (last !== undefined) offset += last.offset + last.size

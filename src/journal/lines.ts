@@ -84,3 +84,25 @@ export function lineAt(descriptor: number, position: number, files: FilePort): B
     if (count < size) return target.subarray(0, count)
   }
 }
+
+/** Most lines near to each other are within it. */
+const blockBytes = 16 * 1024
+
+/**
+ * Reads single lines of a file, as `lineAt` does; lines that follow the last one are often in what was read with it. A
+ * line is valid until the next one is read.
+ */
+export function createLineReader(descriptor: number, files: FilePort): (position: number) => Buffer {
+  let block = Buffer.alloc(0)
+  let start = 0
+  return (position) => {
+    const known = block.subarray(Math.max(0, position - start))
+    const end = position < start ? -1 : known.indexOf(lineFeed)
+    if (end !== -1) return known.subarray(0, end)
+    const target = block.length === blockBytes ? block : Buffer.allocUnsafe(blockBytes)
+    block = target.subarray(0, files.readNow(descriptor, target, position))
+    start = position
+    const size = block.indexOf(lineFeed)
+    return size === -1 ? lineAt(descriptor, position, files) : block.subarray(0, size)
+  }
+}

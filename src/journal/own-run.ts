@@ -5,7 +5,7 @@ import { capture } from './work-result.ts'
 import { hasBegun } from './has-begun.ts'
 import { type FilePort, nodeFiles } from './file-port.ts'
 import { startInLines, readStart } from './run-state.ts'
-import { wholeLines } from './lines.ts'
+import { readLineBatches, wholeLines } from './lines.ts'
 import { decodeLine } from './record.ts'
 import { segmentFile } from './segment.ts'
 import { createSegmentReader, notSigned } from './segment-reader.ts'
@@ -25,7 +25,8 @@ export async function isOwnRun(folder: string, key: SigningKey, files: FilePort 
   const lines = wholeLines(text)
   let [first] = createSegmentReader(folder, 1, createSeal(key)).take(lines)
   // signed further below, or not at all
-  if (first === undefined) for await (const batch of readSigned(folder, key, files)) if ((first = batch[0])) break
+  if (first === undefined && (await hasSeal(file, files)))
+    for await (const batch of readSigned(folder, key, files)) if ((first = batch[0])) break
   const { reading } = first ?? {}
   if (reading !== undefined && (reading.type !== 'corrupt' || reading.reason !== notSigned)) return true
   if ((startInLines(lines) ?? (await readStart(file, files))) === undefined) return true
@@ -62,6 +63,13 @@ function beginningOf(file: string, files: FilePort): Buffer | undefined {
 }
 
 const sealMark = Buffer.from(`"k":"${sealKind}"`)
+
+/** Whether there is a signature in a file, without reading its records. */
+async function hasSeal(file: string, files: FilePort): Promise<boolean> {
+  for await (const lines of readLineBatches(file, files))
+    if (lines.some(({ bytes }) => bytes.includes(sealMark))) return true
+  return false
+}
 
 /** Whether everything up to the first signature matches it: then no closer check is needed. */
 function isSignedWhole(folder: string, key: SigningKey, text: Buffer): boolean {

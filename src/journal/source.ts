@@ -4,7 +4,7 @@ import { isBlobReference, readBlob, valueAt } from './blobs.ts'
 import { edgesOf } from './edges.ts'
 import { nodeFiles, type FilePort } from './file-port.ts'
 import { readStoredContent } from './content-store.ts'
-import { lineAt, readLineBatches } from './lines.ts'
+import { createLineReader, readLineBatches } from './lines.ts'
 import { decodeLine, isKnownRecord, type JournalRecord } from './record.ts'
 import type { SecretMask } from './secrets.ts'
 import { epochsIn, segmentFile } from './segment.ts'
@@ -35,6 +35,9 @@ export interface RecordSource {
 /** Upper limit for the bytes of one epoch's file. */
 const epochSpan = 2 ** 40
 
+/** Each has at most 64 kB. */
+const mostRecent = 64
+
 export interface FileRecordsOptions {
   readonly mask: SecretMask
   /** Only epochs before this one. */
@@ -50,16 +53,25 @@ export function openFileRecords(
   { mask, before = Infinity, files = nodeFiles, key }: FileRecordsOptions,
 ): RecordSource {
   const epochs = epochsIn(folder, files).filter((epoch) => epoch < before)
-  const descriptors = new Map<number, number>()
+  const descriptors = new Map<number, { readonly descriptor: number; readonly lineAt: (position: number) => Buffer }>()
+  /** The records that were read last: whoever shows a part of a run reads its few records several times. */
+  const recent = new Map<Location, JournalRecord>()
   /** The place that recorded a large value. */
   const placeOf = new WeakMap<object, string>()
 
-  function descriptorOf(epoch: number): number {
+  function lineOf(epoch: number, position: number): Buffer {
     const known = descriptors.get(epoch)
-    if (known !== undefined) return known
+    if (known !== undefined) return known.lineAt(position)
     const descriptor = files.openToRead(segmentFile(folder, epoch))
-    descriptors.set(epoch, descriptor)
-    return descriptor
+    const lineAt = createLineReader(descriptor, files)
+    descriptors.set(epoch, { descriptor, lineAt })
+    return lineAt(position)
+  }
+
+  function remember(location: Location, record: JournalRecord): void {
+    recent.set(location, record)
+    const [oldest] = recent.keys()
+    if (oldest !== undefined && recent.size > mostRecent) recent.delete(oldest)
   }
 
   return {
@@ -80,13 +92,16 @@ export function openFileRecords(
       return damages
     },
     at(location) {
+      const known = recent.get(location)
+      if (known !== undefined) return known
       const epoch = Math.floor(location / epochSpan)
-      const record = decodeLine(lineAt(descriptorOf(epoch), location % epochSpan, files))
+      const record = decodeLine(lineOf(epoch, location % epochSpan))
       if (record === undefined || !isKnownRecord(record)) throw changed(segmentFile(folder, epoch))
       if ('p' in record) {
         for (const field of Object.values(record as object) as readonly Json[])
           if (isBlobReference(field)) placeOf.set(field, record.p)
       }
+      remember(location, record)
       return record
     },
     value(field) {
@@ -98,8 +113,9 @@ export function openFileRecords(
     },
     kept: (hash) => readStoredContent(folder, hash, mask, files),
     close() {
-      for (const descriptor of descriptors.values()) files.close(descriptor)
+      for (const { descriptor } of descriptors.values()) files.close(descriptor)
       descriptors.clear()
+      recent.clear()
     },
   }
 }

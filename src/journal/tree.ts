@@ -82,6 +82,8 @@ type Step = string | number
 export function createPlaceTree(): PlaceTree {
   const root: PlaceNode = {}
   let hasUndone = false
+  /** Whether there is a place of conversations. */
+  let hasOpened = false
   /** Successive records often belong to the same section. */
   let latest: { readonly place: string; readonly node: PlaceNode } | undefined
 
@@ -99,6 +101,7 @@ export function createPlaceTree(): PlaceTree {
     if (typeof part === 'object') return part
     const node = part === undefined ? {} : unfolded(part)
     setPart(parent, step, node)
+    if (step === 'agent') hasOpened = true
     return node
   }
 
@@ -131,6 +134,7 @@ export function createPlaceTree(): PlaceTree {
 
   /** Conversations are stored next to the boundary they were opened in, and become void with it. */
   function removeOpened(place: string): void {
+    if (!hasOpened) return
     const opener = conversationPlace(parsePlace(place))
     const conversation = opener.at(-1)
     if (conversation?.kind !== 'conversation' || conversation.opened.length === 0) return

@@ -89,11 +89,23 @@ function describe(value: unknown): string {
   return `an instance of ${value.constructor instanceof Function ? value.constructor.name : 'a class'}`
 }
 
-/** Decodes a value of `encodeValue`; every string and key goes through `unmask`. Unknown tags are left unchanged. */
+/**
+ * Decodes a value of `encodeValue`; every string and key goes through `unmask`. Unknown tags are left unchanged. What
+ * needs no decoding is not copied.
+ */
 export function decodeValue(json: Json, unmask: TextMap): unknown {
   if (typeof json === 'string') return unmask(json)
   if (json === null || typeof json !== 'object') return json
-  if (isList(json)) return json.map((item) => decodeValue(item, unmask))
+  if (isList(json)) return decodeList(json, unmask)
+  return isTagged(json) ? decodeTagged(json, unmask) : decodeObject(json, unmask)
+}
+
+function isTagged(json: JsonObject): boolean {
+  for (const key in json) if (tags.has(key)) return true
+  return false
+}
+
+function decodeTagged(json: JsonObject, unmask: TextMap): unknown {
   const { $big, $num, $bytes, $latin1, $nil, $plain } = json
   if ($nil === true) return undefined
   if (typeof $big === 'string' && /^-?\d+$/.test($big)) return BigInt($big)
@@ -104,7 +116,15 @@ export function decodeValue(json: Json, unmask: TextMap): unknown {
 }
 
 function decodeObject(json: JsonObject, unmask: TextMap): unknown {
-  return Object.fromEntries(Object.entries(json).map(([key, item]) => [unmask(key), decodeValue(item, unmask)]))
+  const keys = Object.keys(json)
+  const items = keys.map((key) => decodeValue(json[key] ?? null, unmask))
+  if (keys.every((key, index) => items[index] === json[key] && unmask(key) === key)) return json
+  return Object.fromEntries(keys.map((key, index) => [unmask(key), items[index]]))
+}
+
+function decodeList(json: readonly Json[], unmask: TextMap): unknown {
+  const items = json.map((item) => decodeValue(item, unmask))
+  return items.every((item, index) => item === json[index]) ? json : items
 }
 
 function isList(json: Json): json is readonly Json[] {

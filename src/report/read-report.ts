@@ -1,20 +1,22 @@
 import { basename } from 'node:path'
 import { shellWord } from '../base/command.ts'
 import { BatonError } from '../base/error.ts'
-import { readLeftOut } from '../history/left-out.ts'
+import { safeJson } from '../base/terminal-text.ts'
+import { leftOutIn } from '../history/left-out.ts'
 import { failureOf } from '../history/recorded.ts'
 import { findingsIn, reportOptions } from '../history/report.ts'
 import { readRunSummary } from '../history/run-list.ts'
-import { withView } from '../history/run-view.ts'
+import { type RunView, withView } from '../history/run-view.ts'
 import { chatPlaceOf } from '../journal/chat-place.ts'
 import { readRunState } from '../journal/run-state.ts'
 import { noMask } from '../journal/secrets.ts'
 import { openFileRecords } from '../journal/source.ts'
 import { plannedDiffs } from '../journal/planned-changes.ts'
-import { isUnfinished, type RunSummary } from '../journal/summary.ts'
+import { isUnfinished } from '../journal/summary.ts'
 import { isResumed } from '../render/runs.ts'
+import { changesIn } from '../undo/changes.ts'
+import { openContents } from '../undo/contents.ts'
 import { fileDiffs } from '../undo/diff.ts'
-import { openChanges } from '../undo/open-changes.ts'
 import type { NextStep, Report, ReportChange } from './report.ts'
 
 /** Where a report is read. */
@@ -31,14 +33,28 @@ export async function readRunReport(folder: string, { workspace, command }: Repo
   if (run === undefined) throw new BatonError('USAGE', `run ${id} cannot be read`, { hint: 'See baton runs.' })
   const seen = await readRunState(folder)
   const hint = hintOf(folder, seen?.end)
-  const findings = await withView(folder, reportOptions, (view) => findingsIn(view, run, hint))
-  const changes = await changesOf(folder, run)
+  const planned = run.not_applied === true ? await plannedDiffs(folder) : undefined
+  const { changes, ...findings } = await withView(folder, reportOptions, (view) => ({
+    ...findingsIn(view, run, hint),
+    changes: changesOf(folder, view, planned ?? leftOutIn(view).map(({ diff }) => diff)),
+  }))
   const chat = chatPlaceOf(seen?.start?.facts)
   const next = nextSteps({ ...findings, changes, chat: chat?.id }).map(({ what, command: words }) => ({
     what,
     command: command(words),
   }))
   return { ...findings, workspace, changes, next }
+}
+
+export type ReportFormat = 'html' | 'markdown' | 'json'
+
+/** The text of a report that names `baton` as the command. For a thread of its own: a long run takes seconds. */
+export async function reportText(folder: string, workspace: string, format: ReportFormat): Promise<string> {
+  const report = await readRunReport(folder, { workspace, command: (words) => `baton ${words}` })
+  if (format === 'json') return safeJson(report, 2)
+  return format === 'html'
+    ? (await import('./html.ts')).htmlReport(report)
+    : (await import('./markdown.ts')).markdownReport(report)
 }
 
 /** What the error that ended a run recommends. */
@@ -55,23 +71,19 @@ function hintOf(
   }
 }
 
-/** The net changes with their line counts. A run whose contents cannot be read has none. */
-async function changesOf(
-  folder: string,
-  { not_applied: isPlanned }: Pick<RunSummary, 'not_applied'>,
-): Promise<readonly ReportChange[]> {
+/** The net changes with their line counts, and the diffs of those that were not made. A run whose contents cannot be read has none. */
+function changesOf(folder: string, view: RunView, notMade: readonly string[]): readonly ReportChange[] {
   const made: ReportChange[] = []
   try {
-    const { changes, contents } = await openChanges(folder, noMask)
-    for (const { path, kind, from, diff } of fileDiffs(changes, contents)) {
+    const contents = openContents(folder, noMask)
+    for (const { path, kind, from, diff } of fileDiffs(changesIn(view, contents.hashOf), contents)) {
       made.push({ path, kind, ...(from === undefined ? {} : { from }), ...countLines(diff) })
     }
   } catch (error) {
     // a damaged record is counted in the report
     if (!(error instanceof BatonError)) throw error
   }
-  const leftOut = (await readLeftOut(folder, noMask)).map(({ diff }) => diff)
-  for (const diff of isPlanned === true ? await plannedDiffs(folder) : leftOut) {
+  for (const diff of notMade) {
     for (const part of diff.split(/^(?=diff --git )/m)) {
       const path = /^diff --git a\/.* b\/(.*)$/m.exec(part)?.[1]
       if (path !== undefined) made.push({ path, kind: 'not applied', ...countLines(part) })

@@ -1,3 +1,4 @@
+import { leftOutIn, type LeftOutTree } from '../history/left-out.ts'
 import { project } from '../history/run-view.ts'
 import type { SecretMask } from '../journal/secrets.ts'
 import type { SigningKey } from '../journal/signing.ts'
@@ -5,16 +6,22 @@ import { openFileRecords } from '../journal/source.ts'
 import { changesIn, changesOnly, type PathChange } from './changes.ts'
 import { type Contents, openContents } from './contents.ts'
 
-/** The changes of a run and the contents that it kept. `mask` restores secrets; see `openFileRecords` for `key`. */
-export async function openChanges(
-  folder: string,
-  mask: SecretMask,
-  key?: SigningKey,
-): Promise<{ readonly changes: readonly PathChange[]; readonly contents: Contents }> {
+export interface OpenedChanges {
+  readonly changes: readonly PathChange[]
+  readonly contents: Contents
+  readonly leftOut: readonly LeftOutTree[]
+}
+
+/**
+ * The changes of a run, the contents that it kept, and what it changed only in work trees. `mask` restores secrets; see
+ * `openFileRecords` for `key`.
+ */
+export async function openChanges(folder: string, mask: SecretMask, key?: SigningKey): Promise<OpenedChanges> {
   const contents = openContents(folder, mask)
   const source = openFileRecords(folder, { mask, key })
   try {
-    return { changes: changesIn(await project(source, changesOnly), contents.hashOf), contents }
+    const view = await project(source, changesOnly)
+    return { changes: changesIn(view, contents.hashOf), contents, leftOut: leftOutIn(view) }
   } finally {
     source.close()
   }

@@ -2,7 +2,6 @@ import { basename } from 'node:path'
 import { endOf, omittedIn, readPlace, viewBelow, viewShows } from '../../history/node-view.ts'
 import { pendingApprovals, pendingEffects } from '../../history/pending.ts'
 import { changedLines, compareParts, compareRuns, type Difference } from '../../history/run-diff.ts'
-import { readLeftOut } from '../../history/left-out.ts'
 import { readRunSummary } from '../../history/run-list.ts'
 import { everything, findNode, type RunNode, type RunView, withView } from '../../history/run-view.ts'
 import { findAnyRun } from '../../journal/find-run.ts'
@@ -230,13 +229,13 @@ export async function showFileDiffs(
   if (flags.place !== undefined) throw usageError('--place and --diff cannot be combined', 'Leave one of them out.')
   const run = basename(folder)
   const painted = (diff: string) => (): string => paintDiff(diff.split('\n'), paint).join('\n')
-  const { changes, contents } = await openChanges(folder, noMask)
+  const { changes, contents, leftOut } = await openChanges(folder, noMask)
   let count = 0
   for (const diff of fileDiffs(changes, contents)) {
     count += 1
     print({ run, ...diff }, painted(diff.diff))
   }
-  for (const { place, reason, diff } of await readLeftOut(folder, noMask)) {
+  for (const { place, reason, diff } of leftOut) {
     count += 1
     note(`not in the workspace (${reason}):\n`)
     print({ run, kind: 'left_out', place, reason, diff }, painted(diff))

@@ -1,10 +1,9 @@
 import { basename } from 'node:path'
 import { WorkerLimitError, type WorkerLimits, runInWorker } from '../../base/worker-task.ts'
 import { displayPath } from '../../base/files.ts'
-import { safeJson } from '../../base/terminal-text.ts'
 import type { ApprovalView } from '../../event/action-view.ts'
 import { askerText } from '../../event/sub-agents.ts'
-import { type Answer, answersIn, answersOnly } from '../../history/answers.ts'
+import { type Answer, answersIn } from '../../history/answers.ts'
 import { type PlaceView, readPlace } from '../../history/node-view.ts'
 import { type RunSteps, stepsIn, stepsOnly } from '../../history/run-steps.ts'
 import { listRuns, readRunSummary, usesModel } from '../../history/run-list.ts'
@@ -15,17 +14,18 @@ import { pendingApprovals, pendingEffects, type PendingView } from '../../histor
 import { runIds } from '../../journal/find-run.ts'
 import { startedAt } from '../../journal/prune.ts'
 import { noMask } from '../../journal/secrets.ts'
-import { isActive, type RunSummary, type ShownStatus } from '../../journal/summary.ts'
+import { isActive, isUnfinished, type RunSummary, type ShownStatus } from '../../journal/summary.ts'
 import { undoneBy } from '../../journal/undo-mark.ts'
 import { type FileDiff, fileDiffs } from '../../undo/diff.ts'
 import { changesIn } from '../../undo/changes.ts'
 import { openContents } from '../../undo/contents.ts'
 import { openChanges } from '../../undo/open-changes.ts'
-import { readRunReport } from '../../report/read-report.ts'
+import type { ReportFormat } from '../../report/read-report.ts'
 import { Refusal } from '../refusal.ts'
 import type { ActiveRuns } from './active-runs.ts'
 import type { HeldQuestion } from '../workers/messages.ts'
 import { choicesOf } from './inbox.ts'
+import type { RunFeed } from './run-feed.ts'
 import { folderOf, type ServedWorkspace } from './served-workspace.ts'
 import type { ShownRun, ShownRuns } from './shown-run.ts'
 import { type StartAgain, startAgain } from './start-again.ts'
@@ -115,41 +115,42 @@ export async function readRunList(served: ServedWorkspace, shown: ShownRuns, fil
 
 /** @throws Refusal 404 */
 export async function readRun(folder: string): Promise<RunSummary> {
-  const run = await readRunSummary(folder)
+  return existing(await readRunSummary(folder))
+}
+
+function existing(run: RunSummary | undefined): RunSummary {
   if (run === undefined) throw new Refusal(404, 'this workspace has no such run')
   return run
 }
 
 interface DetailOptions {
+  readonly feed: Pick<RunFeed, 'refresh' | 'summary' | 'view'>
   readonly shown: ShownRuns
   readonly held: ActiveRuns
   /** Of how many tasks. */
   readonly answers?: number | undefined
 }
 
-/** A run with its prompt, its answers, and whether it can be resumed. */
+/** A run with its prompt, its answers, and whether it can be resumed. @throws Refusal 404 */
 export async function readRunDetail(
   served: ServedWorkspace,
   folder: string,
-  { shown, held, answers: most }: DetailOptions,
+  { feed, shown, held, answers: most }: DetailOptions,
 ): Promise<RunDetail> {
   const { workspace } = served
-  const recorded = await readRun(folder)
+  await feed.refresh()
+  const recorded = existing(await feed.summary())
   const run = await shown.show(recorded)
   const isOpen = run.status !== 'done' && run.status !== 'skipped'
   const owned = held.isHeld(run.id)
-  const { file, prompt, answers, approvals, uncertain, again, hasChanged } = await withView(
-    folder,
-    { ...answersOnly, keepsOpen: isOpen },
-    (view) => ({
-      ...answersIn(view, most),
-      approvals: pendingApprovals(view.open).map((one) => ({ ...one, asker: askerText(one.place) })),
-      // what a process works on is not uncertain yet
-      uncertain: isActive(run.status) ? [] : choicesOf(pendingEffects(view.open)),
-      again: startAgain(view, served),
-      hasChanged: view.changes.length > 0 && changesIn(view, openContents(folder, noMask).hashOf).length > 0,
-    }),
-  )
+  const { file, prompt, answers, approvals, uncertain, again, hasChanged } = feed.view((view) => ({
+    ...answersIn(view, most),
+    approvals: (isOpen ? pendingApprovals(view.open) : []).map((one) => ({ ...one, asker: askerText(one.place) })),
+    // what a process works on is not uncertain yet
+    uncertain: isUnfinished(run.status) ? choicesOf(pendingEffects(view.open)) : [],
+    again: startAgain(view, served),
+    hasChanged: view.changes.length > 0 && changesIn(view, openContents(folder, noMask).hashOf).length > 0,
+  }))
   const isOver = !isActive(run.status) && run.target !== 'undo' && run.foreign === undefined
   return {
     run,
@@ -208,10 +209,10 @@ export async function readRunTeams(folder: string): Promise<RunTeams> {
   return { teams: teams.map((team, index) => ({ ...team, exchanges: exchanges[index] ?? [] })), breaks }
 }
 
-/** What a comparison may use. */
+/** What a comparison or a report may use. */
 export type ComparisonLimits = Required<Pick<WorkerLimits, 'memoryMb' | 'timeMs'>>
 
-const usualComparison: ComparisonLimits = { memoryMb: 1024, timeMs: 60_000 }
+const usualThread: ComparisonLimits = { memoryMb: 1024, timeMs: 60_000 }
 
 interface ComparisonOptions {
   /** Ids of runs. */
@@ -232,7 +233,7 @@ export async function readComparison(
   const folders = [folderOf(served, a), folderOf(served, b)]
   for (const folder of folders) await readRun(folder)
   try {
-    const json = await runInWorker({ name: 'runs.compare', args: folders }, { ...usualComparison, ...limits, signal })
+    const json = await runInWorker({ name: 'runs.compare', args: folders }, { ...usualThread, ...limits, signal })
     return new Response(String(json), { headers: { 'content-type': 'application/json' } })
   } catch (error) {
     if (!(error instanceof WorkerLimitError)) throw error
@@ -248,20 +249,27 @@ const reportTypes = {
   json: 'application/json',
 }
 
-export const reportFormats = ['html', 'markdown', 'json'] as const
-
-/** The report of a run, as `baton report` writes it. HTML loads nothing and runs nothing. */
+/**
+ * The report of a run, as `baton report` writes it. HTML loads nothing and runs nothing. It is made in a thread of its own,
+ * because a run can have thousands of tasks.
+ * @throws Refusal 503 if the run is too large
+ */
 export async function readReport(
   { workspace }: ServedWorkspace,
   folder: string,
-  format: (typeof reportFormats)[number] = 'html',
+  { format = 'html', signal }: { readonly format?: ReportFormat | undefined; readonly signal: AbortSignal },
 ): Promise<Response> {
-  const report = await readRunReport(folder, { workspace, command: (words) => `baton ${words}` })
-  const [{ htmlReport }, { markdownReport }] = await Promise.all([
-    import('../../report/html.ts'),
-    import('../../report/markdown.ts'),
-  ])
-  const text =
-    format === 'html' ? htmlReport(report) : format === 'markdown' ? markdownReport(report) : safeJson(report, 2)
-  return new Response(text, { headers: { 'content-type': reportTypes[format] } })
+  await readRun(folder)
+  try {
+    const text = await runInWorker(
+      { name: 'runs.report', args: [folder, workspace, format] },
+      { ...usualThread, signal },
+    )
+    return new Response(String(text), { headers: { 'content-type': reportTypes[format] } })
+  } catch (error) {
+    if (!(error instanceof WorkerLimitError)) throw error
+    throw new Refusal(503, `this run is too large for a report: ${error.message}`, {
+      hint: `Write it in a terminal: baton report ${basename(folder)}`,
+    })
+  }
 }

@@ -3,7 +3,7 @@ import type { ShownSummary } from '../../journal/summary.ts'
 import { beginning, type Position, positionText } from '../../journal/follow.ts'
 import { eventText, type OpenSource } from './event-stream.ts'
 import type { LiveText, LiveTexts } from '../../journal/live-texts.ts'
-import type { RunFeed } from './run-feed.ts'
+import type { RunChanges } from './run-feed.ts'
 
 /** Changed rows, and the cursor for the next page. */
 export interface RowPage {
@@ -15,20 +15,24 @@ export interface RowPage {
 const rowsAtOnce = 500
 
 /** The events of one run for one client, starting after a position. The feed must have been read once. */
-export function runEvents(feed: RunFeed, after: Position, texts: LiveTexts): OpenSource {
+export function runEvents(feed: RunChanges, after: Position, texts: LiveTexts): OpenSource {
   return (wake) => {
     // the client is ahead because records were lost in a power failure: everything is sent again
     let position = after > feed.position() ? beginning : after
     let sent: ShownSummary | undefined
     let isOver = false
+    /** What had changed when all before it was sent: looking for it once is enough for many events. */
+    let unsent: readonly PlacedRow[] = []
     /** How many characters of each text were sent. */
     const told = new WeakMap<LiveText, number>()
     const endListening = feed.listen(wake)
     const endTexts = texts.listen(wake)
 
     function rows(): string {
-      if (feed.latest() <= position) return ''
-      const page = firstOf(feed.changedAfter(position))
+      if (unsent.length === 0 && feed.latest() > position) unsent = feed.changedAfter(position)
+      if (unsent.length === 0) return ''
+      const page = firstOf(unsent)
+      unsent = unsent.slice(page.length)
       position = page.at(-1)?.changed ?? position
       return eventText('rows', pageOf(page, position), positionText(position))
     }
@@ -77,7 +81,7 @@ export function runEvents(feed: RunFeed, after: Position, texts: LiveTexts): Ope
 }
 
 /** All rows changed after a position; in a run that is over, with the final state of rows that have not ended. */
-export function rowsAfter(feed: RunFeed, after: Position): RowPage & { readonly over: boolean } {
+export function rowsAfter(feed: RunChanges, after: Position): RowPage & { readonly over: boolean } {
   const position = after > feed.position() ? beginning : after
   const changed = feed.changedAfter(position)
   const { rows, cursor } = pageOf(changed, changed.at(-1)?.changed ?? position)
@@ -93,8 +97,9 @@ export function rowsAfter(feed: RunFeed, after: Position): RowPage & { readonly 
  * The rows of one event. Rows changed by the same record stay together, because a cursor is a position after a record.
  */
 function firstOf(changed: readonly PlacedRow[]): readonly PlacedRow[] {
-  const last = changed[rowsAtOnce - 1]?.changed
-  return last === undefined ? changed : changed.filter((one, index) => index < rowsAtOnce || one.changed === last)
+  let end = Math.min(rowsAtOnce, changed.length)
+  while (end > 0 && end < changed.length && changed[end]?.changed === changed[end - 1]?.changed) end += 1
+  return changed.slice(0, end)
 }
 
 function pageOf(placed: readonly PlacedRow[], position: Position): RowPage {

@@ -81,7 +81,10 @@ export function runsRoutes({ served, held, comparison: limits, ...parts }: RunsR
         query: schemas.detailQuery,
         gives: schemas.runDetail,
       },
-      ({ params, query }) => readRunDetail(served, folderAt(params), { shown, held, ...query }),
+      ({ params, query }) => {
+        const folder = folderAt(params)
+        return readRunDetail(served, folder, { feed: feeds.of(folder), shown, held, ...query })
+      },
     ),
     get(
       {
@@ -133,7 +136,7 @@ export function runsRoutes({ served, held, comparison: limits, ...parts }: RunsR
         query: schemas.reportQuery,
         gives: schemas.report,
       },
-      ({ params, query }) => readReport(served, folderAt(params), query.format),
+      ({ params, query, request: { signal } }) => readReport(served, folderAt(params), { ...query, signal }),
     ),
     get(
       {

@@ -3,7 +3,7 @@ import type { RunEvent } from '../../../src/event/event.ts'
 import type { PlacedRow, Row } from '../../../src/history/rows.ts'
 import { type Position, positionText } from '../../../src/journal/follow.ts'
 import { rowsAfter, runEvents } from '../../../src/serve/http/run-events.ts'
-import type { RunFeed } from '../../../src/serve/http/run-feed.ts'
+import type { RunChanges } from '../../../src/serve/http/run-feed.ts'
 import { createLiveTexts, type LiveTexts, noLiveTexts } from '../../../src/journal/live-texts.ts'
 
 // The events that one client gets for a run whose rows are given by the test.
@@ -18,10 +18,9 @@ const rowOf = (n: number, state: Row['state'] = 'done'): Row => ({
 })
 
 /** A run with these rows; the rows changed by one record are at the same position. */
-function feedOf(placed: readonly PlacedRow[], more: Partial<RunFeed> = {}): RunFeed {
+function feedOf(placed: readonly PlacedRow[], more: Partial<RunChanges> = {}): RunChanges {
   const latest = (): Position => placed.at(-1)?.changed ?? 0
   return {
-    refresh: async () => undefined,
     position: latest,
     run: () => undefined,
     isOver: () => false,
@@ -35,7 +34,7 @@ function feedOf(placed: readonly PlacedRow[], more: Partial<RunFeed> = {}): RunF
 }
 
 /** The events that a client takes, one after the other. */
-function* taken(feed: RunFeed, after: Position = 0) {
+function* taken(feed: RunChanges, after: Position = 0) {
   const source = runEvents(feed, after, noLiveTexts)(() => undefined)
   for (let text = source.take(); text !== undefined; text = source.take()) yield text
 }
@@ -92,7 +91,7 @@ describe('the current text of a model', () => {
   const piece = (text: string, more: object = {}) => event('item.delta', { item_id: 'i', text, ...more })
   const said = (text: string | undefined) =>
     [...(text ?? '').matchAll(/^data: (.*)$/gm)].map(([, data = '']) => JSON.parse(data) as object)
-  const client = (texts: LiveTexts, feed: Partial<RunFeed> = { callIn: () => call }) =>
+  const client = (texts: LiveTexts, feed: Partial<RunChanges> = { callIn: () => call }) =>
     runEvents(feedOf([], feed), 0, texts)(() => undefined)
 
   it('is sent with its beginning to a client that comes later, and to each what it lacks', () => {
