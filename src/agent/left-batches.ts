@@ -77,6 +77,10 @@ export async function cancelBatch(
     const api = await provider.openBatches()
     id ??= await api.find({ ...request, model }, limit)
     if (id === undefined || (await api.look(id, limit)).kind !== 'working') return { state: 'ended', id }
+    if (known === undefined && !api.keepsMark) {
+      const why = 'the run was killed while it sent it, so this may be a batch of someone else'
+      return { state: 'unknown', id, why }
+    }
     try {
       await api.cancel(id, limit)
     } catch (error) {
