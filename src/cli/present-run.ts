@@ -66,10 +66,8 @@ export async function presentRun<Report extends RunReport>(
   const markdown = isRendered && env['TERM'] !== 'dumb' ? await import('../render/markdown.ts') : undefined
   const screen = createScreen({ ...flags, ...view, markdown }, { ...io, env, result: result.write })
   let hasChanged = false
-  let hasPlanned = false
   try {
     const listener: Listener = (event, result) => {
-      hasPlanned ||= event.type === 'changes.planned' && event.items.some(({ success }) => success)
       hasChanged ||=
         (event.type === 'file.changed' && event.isolated !== true) ||
         (event.type === 'run.started' && event.resumed === true)
@@ -79,7 +77,7 @@ export async function presentRun<Report extends RunReport>(
     screen.close()
     result.finish(report.exitCode)
     if (hasChanged && flags.level !== 'quiet' && !flags.json) await reportChanges(report, flags, { ...io, env })
-    if (hasPlanned && report.folder !== undefined && flags.level !== 'quiet' && !flags.json) {
+    if (report.isPlanned && report.folder !== undefined && flags.level !== 'quiet' && !flags.json) {
       const paint = createPaint({ env, isTerminal: io.errIsTerminal })
       io.err(`not applied · ${paint('cyan', 'apply')}: baton ${withPlace(`apply ${report.runId}`, flags)}\n`)
     }

@@ -8,6 +8,8 @@ export interface Tally {
   readonly addModel: (model: string) => void
   /** Adds an ensemble that lacked a member in an earlier process, by its place. */
   readonly addDegraded: (place: string) => void
+  /** An earlier process has planned changes. */
+  readonly addPlanned: () => void
   /** Undefined before the last event of the run. */
   readonly result: () => RunResult | undefined
 }
@@ -64,6 +66,7 @@ export function createTally({ target: given }: { readonly target?: RunResult['ta
     },
     addModel: (model) => void models.add(model),
     addDegraded: (place) => void degraded.add(place),
+    addPlanned: () => void (hasPlanned = true),
     result() {
       if (end === undefined) return undefined
       const { run_id: id, stop_reason: stop, exit_code: exit, usage, cost_usd, repeated, error } = end

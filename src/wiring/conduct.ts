@@ -8,7 +8,7 @@ import { defined } from '../base/json.ts'
 import { bothReads } from '../base/reads.ts'
 import { type Bus, createBus, type Listener, withoutPieces } from '../event/bus.ts'
 import type { AskPerson } from '../event/mcp.ts'
-import { createMeter, type Meter, type RunTotal, type Spent } from '../event/meter.ts'
+import { createMeter, type Meter, type RunTotal } from '../event/meter.ts'
 import type { ApprovalView } from '../event/action-view.ts'
 import type { BudgetLimits } from '../event/effects.ts'
 import type { Approver } from '../event/permission.ts'
@@ -113,6 +113,8 @@ export interface RunReport extends Ending, RunTotal {
   readonly asleepMs: number
   /** Whether at least one effect was started. */
   readonly hasActed: boolean
+  /** Whether it has planned changes that are not made. */
+  readonly isPlanned: boolean
   /** Whether something was done and recorded, so that resuming a failed run is worthwhile. */
   readonly canResume: boolean
   /** Masks the secrets of this run's environment in a text. */
@@ -178,9 +180,8 @@ interface Run {
   readonly onEffect: EffectParts['onEffect']
   readonly onOpen: (run: KeptRun) => void
   readonly onWaiting: EffectParts['onWaiting'] & {}
-  readonly onCallBefore: (call: Spent) => void
-  /** Called with the place of each ensemble that lacked a member in an earlier process. */
-  readonly onDegradedBefore: (place: string) => void
+  /** Gets what earlier processes of the run have done. */
+  readonly tally: Pick<Tally, 'addModel' | 'addDegraded' | 'addPlanned'>
   /** Called at the end, with how long the process was stopped or the machine slept. */
   readonly onSlept: (ms: number) => void
   readonly notifier: Notifier | undefined
@@ -244,8 +245,6 @@ export async function conduct(plan: RunPlan, around: Surroundings, listener: Lis
     await sendStart(plan, target, { env, home, bus })
     gone?.tell()
     const onOpen: Run['onOpen'] = (run) => (kept = run)
-    const onCallBefore: Run['onCallBefore'] = ({ model }) => tally.addModel(model)
-    const onDegradedBefore: Run['onDegradedBefore'] = tally.addDegraded
     const parts = {
       plan,
       surroundings,
@@ -262,7 +261,7 @@ export async function conduct(plan: RunPlan, around: Surroundings, listener: Lis
     const onPeriod: Run['onPeriod'] = (opened) => void (period = opened)
     const onWaiting: Run['onWaiting'] = (view) => void approvals.push(view)
     const onSlept: Run['onSlept'] = (ms) => (asleepMs = ms)
-    const told = { onEffect, onOpen, onCallBefore, onDegradedBefore, onWaiting, onSlept, onPeriod }
+    const told = { onEffect, onOpen, onWaiting, onSlept, onPeriod, tally }
     ending = await runRecorded(target, { ...parts, ...told, notifier })
   } catch (error) {
     if (!bus.hasSent()) await sendStart(plan, undefined, { ...surroundings, bus })
@@ -289,6 +288,7 @@ export async function conduct(plan: RunPlan, around: Surroundings, listener: Lis
     approvals,
     asleepMs,
     hasActed,
+    isPlanned: result?.not_applied === true,
     canResume: hasActed && kept !== undefined && ending.isFinal !== true,
     mask: mask.hide,
     ...(notifier && { notified: notifier.close() }),
@@ -360,7 +360,7 @@ async function removeLeftWorktrees({ folder, workspace }: KeptRun, bus: Bus): Pr
 }
 
 async function runRecorded(loaded: Target, run: Run): Promise<Ending> {
-  const { plan, surroundings, bus, mask, meter, finished, onOpen, onCallBefore, onDegradedBefore, onSlept } = run
+  const { plan, surroundings, bus, mask, meter, finished, onOpen, onSlept, tally } = run
   const { signal, home, openBudget = createBudget, reuse, hooks = [] } = surroundings
   const { cwd, dry, patienceMs, rounds } = plan.invocation
   const target = plan.invocation.chat === undefined ? loaded : await inChat(loaded, run)
@@ -391,10 +391,10 @@ async function runRecorded(loaded: Target, run: Run): Promise<Ending> {
     for (const { place, spent } of past?.index.modelCalls() ?? []) {
       for (const call of spent) {
         meter.add(parsePlace(place), call)
-        onCallBefore(call)
+        tally.addModel(call.model)
       }
     }
-    for (const place of past?.index.degraded() ?? []) onDegradedBefore(place)
+    for (const place of past?.index.degraded() ?? []) tally.addDegraded(place)
     const { toTokens } = createPathTokens(
       runFolders({ workspace: target.workspace, home, run: folder ?? replay?.folder }),
     )
@@ -426,6 +426,7 @@ async function runRecorded(loaded: Target, run: Run): Promise<Ending> {
       servers,
       past: past && (await import('./older-epochs.ts')).readOlderEpochs(past, { journal, workspace: target.workspace }),
       onRepeat: (one) => run.repeated.push(one),
+      onPlannedBefore: tally.addPlanned,
     })
     if (replay === undefined) await checkModels()
     const context = await contextOf()

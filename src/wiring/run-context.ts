@@ -87,6 +87,8 @@ export interface RunParts extends Pick<
   readonly hooks: readonly EffectHook[]
   readonly past: PreviousAttempts | undefined
   readonly onRepeat: EffectParts['onRepeat']
+  /** An earlier process of the run has planned changes. */
+  readonly onPlannedBefore: () => void
   readonly approver?: EffectParts['approver']
   readonly servers: RunServers
   /** Masks the variables of programs that are found during the run. */
@@ -250,7 +252,7 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
   }
   return {
     async context() {
-      const usual = dry === 'changes' ? await withOverlay(context, run.past) : context
+      const usual = dry === 'changes' ? await withOverlay(context, run) : context
       const given = parts.plugins === undefined ? usual : withTools(usual, await parts.plugins())
       return target.kind === 'prompt' && target.spec.source === 'file'
         ? restrictToPack(target.spec, parts, given)
@@ -273,11 +275,16 @@ function withTools(context: RunContext, { tools, functions }: Plugins): RunConte
 }
 
 /** In a run that changes no files, planned changes are visible to later parts. */
-async function withOverlay(context: RunContext, past: PreviousAttempts | undefined): Promise<RunContext> {
+async function withOverlay(
+  context: RunContext,
+  { past, onPlannedBefore }: Pick<RunParts, 'past' | 'onPlannedBefore'>,
+): Promise<RunContext> {
   const { createOverlay, notePlanned } = await import('../tool/changes/change-space.ts')
   const { services } = context
   const planned = createOverlay()
-  notePlanned((await past?.planned()) ?? [], new Map(), { ...services, planned })
+  const before = (await past?.planned()) ?? []
+  if (before.length > 0) onPlannedBefore()
+  notePlanned(before, new Map(), { ...services, planned })
   return withServices(context, { planned })
 }
 

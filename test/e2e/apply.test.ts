@@ -104,3 +104,26 @@ it('takes files, and refuses those that the run has not planned, and runs that h
   const none = await baton(['apply', id], at)
   expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('has planned no changes of files')])
 })
+
+it('a dry run that planned changes before it was interrupted is not applied when it has been resumed', async () => {
+  let asked = 0
+  const server = await startModelServer(() => {
+    asked += 1
+    if (asked === 2) return { text: 'cut off', stallAfter: 1 }
+    return {
+      text: asked === 1 ? '<FILE_CHANGES>\n<FILE_NEW file_path="new.txt">\nx\n</FILE_NEW>\n</FILE_CHANGES>' : 'ok',
+    }
+  })
+  onTestFinished(() => server.close())
+  const file = '+++\nmodel = "m"\nwrite_mode = true\ntemplate = true\ninput_concurrency = 1\n+++\n{{input}}\n'
+  const cwd = tempTree({ '.git/HEAD': '', 'ask.md': file })
+  const at = { cwd, env: { BATON_GATEWAY_URL: server.url, BATON_HOME: tempTree() } }
+  await baton(['ask.md', '-i', 'one', '-i', 'two', '--dry', 'changes', '--json'], {
+    ...at,
+    onOutput: (text, kill) => void (asked === 2 && text.includes('cut') && kill('SIGKILL')),
+  })
+  const resumed = await baton(['resume', '--last'], at)
+  expect(resumed).toMatchObject({ code: 0, stderr: expect.stringMatching(/not applied · apply: baton apply \S+\n/) })
+  expect((await baton(['apply', '-q'], at)).code).toBe(0)
+  expect(readFileSync(join(cwd, 'new.txt'), 'utf8')).toBe('x\n')
+})

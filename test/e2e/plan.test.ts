@@ -109,7 +109,7 @@ describe('baton plan', () => {
         schema: 1,
         type: 'plan',
         target: { kind: 'prompt', tasks: { from: 'inputs', list: [{ label: 'one' }, { label: 'two' }] } },
-        total: { requests: { at_least: 2, as_written: 2, at_most: 6 }, usd: { at_most: 0 } },
+        total: { requests: { at_least: 2, as_written: 2, at_most: 18 }, usd: { at_most: 0 } },
         open: [],
       },
     ])

@@ -38,13 +38,15 @@ async function startModel(): Promise<Readonly<Record<string, string>>> {
 /** The notices that a webhook on loopback gets; each is signed. */
 async function startWebhook(): Promise<{ readonly url: string; readonly notices: Notice[] }> {
   const notices: Notice[] = []
-  const server = createServer(async (request, response) => {
+  const server = createServer((request, response) => {
     let body = ''
-    for await (const piece of request.setEncoding('utf8')) body += piece as string
-    const time = String(request.headers['baton-time'])
-    const signature = createHmac('sha256', secret).update(`${time}.${body}`).digest('hex')
-    if (request.headers['baton-signature'] === `sha256=${signature}`) notices.push(JSON.parse(body) as Notice)
-    response.writeHead(204).end()
+    request.setEncoding('utf8').on('data', (piece: string) => (body += piece))
+    request.on('end', () => {
+      const time = String(request.headers['baton-time'])
+      const signature = createHmac('sha256', secret).update(`${time}.${body}`).digest('hex')
+      if (request.headers['baton-signature'] === `sha256=${signature}`) notices.push(JSON.parse(body) as Notice)
+      response.writeHead(204).end()
+    })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => void server.close())

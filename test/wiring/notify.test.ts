@@ -50,7 +50,7 @@ interface Told {
 async function told(
   events: readonly RunEvent[],
   on: readonly ('waits' | 'ends' | 'fails' | 'budget')[],
-  more: { readonly spent?: number; readonly isChat?: boolean } = {},
+  more: { readonly before?: number; readonly spent?: number; readonly isChat?: boolean } = {},
 ): Promise<Told> {
   const { url, got } = await webhook()
   const notifier = openNotifier(
@@ -67,10 +67,10 @@ async function told(
       mayAnswer: true,
     },
   )
-  notifier.watch({
-    limits: { usd: 10, unpriced: 'deny' },
-    spent: () => ({ calls: 1, tokens: 1, usd: more.spent ?? 0 }),
-  })
+  const { before = 0, spent = before } = more
+  let usd = before
+  notifier.watch({ limits: { usd: 10, unpriced: 'deny' }, spent: () => ({ calls: 1, tokens: 1, usd }) })
+  usd = spent
   for (const one of events) notifier.add(one)
   const problems = await notifier.close()
   return { notices: got.map(({ body }) => JSON.parse(body) as Told['notices'][number]), problems }
@@ -132,6 +132,8 @@ describe('a notice', () => {
       },
     ])
     expect((await told([ending('done')], ['budget'], { spent: 7.9 })).notices).toEqual([])
+    // an earlier run of the session has told it
+    expect((await told([ending('done')], ['budget'], { before: 8, spent: 9 })).notices).toEqual([])
   })
 
   it('is not sent for a question that was answered soon, or with the run that ended meanwhile', async () => {

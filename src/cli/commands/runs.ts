@@ -10,12 +10,11 @@ import { type ListOptions, listRuns, readRunSummary, usesModel } from '../../his
 import { findAnyRun } from '../../journal/find-run.ts'
 import { foreignCheck } from '../../journal/own-run.ts'
 import { lastWork, startedAt } from '../../journal/prune.ts'
-import { isActive, type RunSummary } from '../../journal/summary.ts'
+import { isActive, type RunStatus, type RunSummary } from '../../journal/summary.ts'
 import { runTable } from '../../render/runs.ts'
 import type { Flags } from '../command-specs.ts'
 import { usageError } from '../command.ts'
 import { type CommandIo, jsonLine, openWorkplace, type Workplace } from '../io.ts'
-import type { Candidate } from './runs-rm.ts'
 import { movedRuns, type WorkspaceRuns, workspaceRuns } from '../runs-folder.ts'
 import { parseDuration } from '../../base/duration.ts'
 
@@ -200,6 +199,11 @@ async function exportRun(
   return 0
 }
 
+export interface RunToRemove {
+  readonly folder: string
+  readonly status: RunStatus
+}
+
 /** Removes the named runs, or all that match every given flag; never one that is running. */
 async function removeRuns(flags: Flags<'runs'>, context: RunsContext): Promise<number> {
   const { run: named } = flags
@@ -213,24 +217,24 @@ async function removeRuns(flags: Flags<'runs'>, context: RunsContext): Promise<n
 async function namedRuns(
   { run: named, older, failed, file, status }: Flags<'runs'>,
   { folder }: RunsContext,
-): Promise<readonly Candidate[]> {
+): Promise<readonly RunToRemove[]> {
   if (failed || (older ?? file ?? status) !== undefined) {
     throw usageError('named runs and flags that select runs cannot be combined', 'Leave one of them out.')
   }
   const folders = new Set(named.map((run) => findAnyRun(folder, run)))
-  const found = [...folders].map(async (run): Promise<Candidate> => {
+  const found = [...folders].map(async (run): Promise<RunToRemove> => {
     const summary = await readRunSummary(run)
     return { folder: run, status: summary?.status ?? 'interrupted' }
   })
   return Promise.all(found)
 }
 
-async function matchingRuns(flags: Flags<'runs'>, context: RunsContext): Promise<readonly Candidate[]> {
+async function matchingRuns(flags: Flags<'runs'>, context: RunsContext): Promise<readonly RunToRemove[]> {
   const { older, failed, file, status } = flags
   if (!failed && (older ?? file ?? status) === undefined) throw wrongWords(flags, 'rm')
   const before = Date.now() - (older === undefined ? 0 : durationOf('older', older))
   const fits = fitsFlags(flags, context)
-  const candidates: Candidate[] = []
+  const candidates: RunToRemove[] = []
   const listed = listRuns(context.folder, {
     limit: Number.POSITIVE_INFINITY,
     fits: (run) => fits(run) && !(failed && (run.status === 'done' || run.status === 'skipped')),

@@ -24,6 +24,7 @@ export function anthropicBatches(client: BatchClient): BatchApi {
   }
 
   return {
+    keepsMark: false,
     most: { requests: 100_000, bytes: 256_000_000 },
     entry: (id, request) => JSON.stringify({ custom_id: id, params: bodyInBatch(client, request) }),
     async create({ entries, model }, signal) {

@@ -14,6 +14,8 @@ export interface BatchApi {
   readonly entry: (id: string, request: ModelRequest) => string
   /** Sends entries, and returns the id of the batch. */
   readonly create: (batch: NewBatch, signal: AbortSignal) => Promise<string>
+  /** Whether a batch keeps its mark. Otherwise one that is found may be of someone else until its results are known. */
+  readonly keepsMark: boolean
   /** A batch that was sent, and whose id was lost; undefined: there is none. */
   readonly find: (lost: LostBatch, signal: AbortSignal) => Promise<string | undefined>
   readonly look: (id: string, signal: AbortSignal) => Promise<BatchState>

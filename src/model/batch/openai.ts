@@ -27,6 +27,7 @@ export function openAiBatches(client: BatchClient): BatchApi {
   }
 
   return {
+    keepsMark: true,
     most: { requests: 50_000, bytes: 200_000_000 },
     entry: (id, request) =>
       JSON.stringify({

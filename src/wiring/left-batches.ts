@@ -1,12 +1,17 @@
+import { join } from 'node:path'
+import { type BatchRequest, isBatchRequest, placeOfBatch } from '../agent/batches.ts'
+import { createModelChooser } from '../agent/models.ts'
+import type { AgentParts } from '../agent/parts.ts'
 import { messageOf } from '../base/error.ts'
 import { isObject } from '../base/json.ts'
+import type { Settings } from '../config/settings.ts'
 import { placeText } from '../event/place.ts'
 import { lastWork } from '../journal/prune.ts'
 import { noMask } from '../journal/secrets.ts'
 import { openFileRecords } from '../journal/source.ts'
+import { defaultTimeouts } from '../model/call.ts'
 import { modelFailureOf } from '../model/errors.ts'
-import { type BatchRequest, isBatchRequest, placeOfBatch } from './batches.ts'
-import type { ChosenModel } from './parts.ts'
+import { packageRoot } from '../package-root.ts'
 
 /** A batch that a run has sent, and that its host may still work on. */
 export interface LeftBatch {
@@ -20,7 +25,7 @@ export interface LeftBatch {
 }
 
 /** What became of it. `unknown`: the host may go on with it. */
-export type BatchEnd =
+type BatchEnd =
   | { readonly state: 'canceled' | 'ended'; readonly id: string | undefined }
   | { readonly state: 'unknown'; readonly id: string | undefined; readonly why: string }
 
@@ -61,13 +66,39 @@ export async function leftBatches(folder: string, { now }: { readonly now: numbe
   })
 }
 
-/** Asks the host to do nothing more of a batch, once and for a short time. Rejects only if `signal` aborts. */
-export async function cancelBatch(
-  { request, id: known }: LeftBatch,
-  {
-    chooseModel,
+interface Cancelling {
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly settings: Pick<Settings, 'providers' | 'gateway' | 'model_aliases'>
+  readonly signal: AbortSignal
+}
+
+/**
+ * Asks the hosts to do nothing more of batches, each once and for a short time. What became of each, in their order.
+ * Rejects only if `signal` aborts.
+ */
+export async function cancelBatches(
+  left: readonly LeftBatch[],
+  { env, settings: { providers, gateway, model_aliases: aliases }, signal }: Cancelling,
+): Promise<readonly (Pick<LeftBatch, 'provider' | 'calls'> & BatchEnd)[]> {
+  const chooseModel = createModelChooser({
+    sources: { env, providers, gateway, aliases },
+    timeouts: defaultTimeouts,
+    tableFile: join(packageRoot(), 'agents', 'models.toml'),
     signal,
-  }: { readonly chooseModel: (name: string) => Promise<ChosenModel>; readonly signal: AbortSignal },
+    isAttended: false,
+    onNotice: () => undefined,
+  })
+  return Promise.all(
+    left.map(async (batch) => {
+      const { provider, calls } = batch
+      return { provider, calls, ...(await cancelBatch(batch, { chooseModel, signal })) }
+    }),
+  )
+}
+
+async function cancelBatch(
+  { request, id: known }: LeftBatch,
+  { chooseModel, signal }: Pick<AgentParts, 'chooseModel'> & Pick<Cancelling, 'signal'>,
 ): Promise<BatchEnd> {
   const limit = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)])
   let id = known
@@ -77,6 +108,10 @@ export async function cancelBatch(
     const api = await provider.openBatches()
     id ??= await api.find({ ...request, model }, limit)
     if (id === undefined || (await api.look(id, limit)).kind !== 'working') return { state: 'ended', id }
+    if (known === undefined && !api.keepsMark) {
+      const why = 'the run was killed while it sent it, so this may be a batch of someone else'
+      return { state: 'unknown', id, why }
+    }
     try {
       await api.cancel(id, limit)
     } catch (error) {
