@@ -42,7 +42,7 @@ const pictures = {
   },
   form: {
     at: () => '#/new/translate.md',
-    async show(page) {
+    show: async (page) => {
       await page.getByRole('textbox', { name: 'file (required)' }).fill('src/cart.ts')
       await page.getByLabel('words').fill('many')
       await page.getByRole('button', { name: 'Start' }).click()
@@ -55,14 +55,14 @@ const pictures = {
   },
   file: {
     at: () => '#/files/improve.md',
-    async show(page) {
+    show: async (page) => {
       await page.getByRole('img', { name: /^Score of/ }).waitFor()
       await page.getByRole('row', { name: /^as written/ }).waitFor()
     },
   },
   tests: {
     at: () => '#/files/count.md',
-    async show(page) {
+    show: async (page) => {
       await page.getByText('no notes').first().waitFor()
       await page.getByRole('button', { name: 'Run the tests' }).scrollIntoViewIfNeeded()
     },

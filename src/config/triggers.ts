@@ -48,7 +48,7 @@ export interface Trigger {
 }
 
 /** A mistake in a trigger. A `warning` may depend on where it is looked at: a workspace, an environment. */
-export interface TriggerProblem extends Issue {
+interface TriggerProblem extends Issue {
   readonly severity: 'error' | 'warning'
 }
 
@@ -69,7 +69,7 @@ interface Around {
 }
 
 /** A secret with fewer characters could be guessed. */
-export const leastSecret = 16
+const leastSecret = 16
 
 /**
  * The triggers of a workspace: those of the user's config that name it or no workspace, and those of its own config.

@@ -89,7 +89,7 @@ describe('the run of a trigger that needs approval', () => {
     await approveInInbox(served, id)
     await until(served, { state: 'ready', running: [], last: { outcome: 'skipped' } })
     expect(existsSync(join(served.folder, 'two.txt'))).toBe(false)
-    const next = await send(served, 'two.txt')
+    const next = await send(served, 'three.txt')
     await until(served, { state: 'waiting', last: { run: next['id'], status: 'waiting_for_approval' } })
     await approveInInbox(served, next['id'] ?? '')
     await until(served, { state: 'ready', last: { run: next['id'], status: 'done' } })

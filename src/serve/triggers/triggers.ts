@@ -51,7 +51,7 @@ interface TriggerView {
   readonly running: readonly string[]
   /** How many more starts wait. */
   readonly waiting: number
-  /** Where it is written: `config.toml:12`. */
+  /** Where it is written: `~/.config/baton/config.toml:12`. */
   readonly origin: string
 }
 
@@ -388,8 +388,13 @@ async function viewOf(trigger: Trigger, known: Known): Promise<TriggerView> {
     last: last === undefined ? null : await lastOf(last, known),
     running: running.map(([id]) => id),
     waiting: starts.waiting(name),
-    origin,
+    origin: belowHome(origin, known.served.home),
   }
+}
+
+/** A path in the home folder as people write it. */
+function belowHome(path: string, home: string): string {
+  return home !== '' && path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path
 }
 
 async function lastOf(last: LastStart, { served, held }: Around): Promise<NonNullable<TriggerView['last']>> {
