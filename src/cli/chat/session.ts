@@ -83,6 +83,10 @@ export async function chatSession({ chat, input, terminal, isReopened, ...parts 
   const warned = new Set<string>()
   let exitCode = 0
 
+  function inColumns(text: string): string {
+    return io.errIsTerminal ? wrapped(text, io.columns()) : text
+  }
+
   async function shown(work: () => Promise<RunReport>): Promise<RunReport> {
     const report = await work()
     exitCode = report.exitCode
@@ -97,7 +101,7 @@ export async function chatSession({ chat, input, terminal, isReopened, ...parts 
     background,
     say(text) {
       if (flags.json || flags.level === 'quiet') return
-      io.err(`${io.errIsTerminal ? wrapped(text, io.columns()) : text}\n`)
+      io.err(`${inColumns(text)}\n`)
     },
     async answer(message, onEvent) {
       if (message.isApart !== true && session.chat.isLong()) {
@@ -120,7 +124,7 @@ export async function chatSession({ chat, input, terminal, isReopened, ...parts 
   }
 
   function report(error: unknown): void {
-    io.err(describeError(error, { cwd: io.cwd, paint }))
+    io.err(inColumns(describeError(error, { cwd: io.cwd, paint })))
     exitCode = isBatonError(error) && error.code === 'USAGE' ? 2 : 1
   }
 
