@@ -1,6 +1,6 @@
 import { BatonError } from '../../base/error.ts'
 import { modelText } from '../../base/model-text.ts'
-import { makeCallMessage, strayCall, WrittenCall, writtenCall } from './written-call.ts'
+import { fencedCall, makeCallMessage, strayCall, WrittenCall, writtenCall } from './written-call.ts'
 import type { Mode } from './mode.ts'
 
 /**
@@ -33,6 +33,12 @@ export const classic: Mode = {
         if (end !== 'done') return { kind: 'end', end }
         const written = writtenCall(text, offered, { json: output === undefined })
         if (written === undefined) {
+          const fenced = output === undefined ? fencedCall(text, offered) : undefined
+          // the second time it means to show it
+          if (fenced !== undefined && !isTold) {
+            isTold = true
+            return { kind: 'again', message: makeCallMessage(fenced), warning: notRun(fenced) }
+          }
           const stray = strayCall(text)
           if (stray === undefined) return { kind: 'end', end }
           if (isTold) return { kind: 'fail', error: notAnswered(stray, text) }
@@ -42,11 +48,14 @@ export const classic: Mode = {
         }
         if (isTold) return { kind: 'fail', error: notCalled(written, text) }
         isTold = true
-        const warning = `the model wrote a call of ${written} as text, which is not run: asking it to call the tool`
-        return { kind: 'again', message: makeCallMessage(written), warning }
+        return { kind: 'again', message: makeCallMessage(written), warning: notRun(written) }
       },
     }
   },
+}
+
+function notRun(tool: string): string {
+  return `the model wrote a call of ${tool} as text, which is not run: asking it to call the tool`
 }
 
 function notCalled(tool: string, text: string): BatonError {

@@ -1,4 +1,5 @@
 import { isObject } from '../../base/json.ts'
+import { modelText } from '../../base/model-text.ts'
 import { type MarkdownFence, nextMarkdownFence } from '../../prompt/lines.ts'
 
 /**
@@ -39,6 +40,16 @@ export function strayCall(answer: string): string | undefined {
   const text = answer.trim()
   const found = new RegExp(mark.source, 'i').exec(text)
   return found?.index === 0 && /[>}\]]$/.test(text) ? namedInTag(text) : undefined
+}
+
+/**
+ * The tool of a call in JSON that is fenced and all that an answer consists of: what small models write whose server does
+ * not know the form of their calls, and what somebody gets who wants to see one. Undefined for any other answer.
+ */
+export function fencedCall(answer: string, tools: readonly string[]): string | undefined {
+  const [, , inner = ''] = /^(`{3,}|~{3,})(?:json|tool_call|tool_code)?[ \t]*\n([^]*?)\n\1$/.exec(answer.trim()) ?? []
+  const name = inner === '' ? undefined : namedInJson(inner)
+  return tools.find((one) => one === name || (name !== undefined && name.replace(owner, '') === one))
 }
 
 /** What some models write before the name of a tool. */
@@ -122,7 +133,7 @@ function nameIn(value: unknown): string | undefined {
 
 /** Asks a model that wrote a call as text to make it. */
 export function makeCallMessage(tool: string): string {
-  return `Your last answer contains a call of the tool "${tool}" as text. It was not run: text is never run. If you mean it, call the tool now, as a tool call of this API and not in your text. If not, answer without such a text.`
+  return modelText`Your last answer contains a call of the tool "${tool}" as text. It was not run: text is never run. If you mean it, call the tool now, as a tool call of this API and not in your text. If not, answer without such a text.`
 }
 
 /** The cause of the failure of a model that wrote its call as text again: the text that it answered with. */

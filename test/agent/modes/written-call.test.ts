@@ -116,6 +116,36 @@ it('a written call is queried once, and again only after another call', async ()
   expect(steps.map((one) => take(one).kind)).toEqual(['again', 'end', 'fail', 'calls', 'again'])
 })
 
+describe('a model whose answer is a fenced call', () => {
+  const fenced: FakeTurn = { text: [`${fence}json\n${json}\n${fence}\n`] }
+
+  it('is told to call the tool, and its answer is used', async () => {
+    const { result, provider } = await ask([fenced, called, done])
+    expect(await result).toMatchObject({ end: 'done', text: 'done', calls: [{ name: 'look' }] })
+    expect(textOf(provider.requests[1]?.messages.at(-1) ?? textMessage('user', ''))).toContain(
+      'a call of the tool "look"',
+    )
+  })
+
+  it('may mean to show one', async () => {
+    const { result } = await ask([fenced, fenced])
+    expect(await result).toMatchObject({ end: 'done', text: expect.stringContaining('"look"') as unknown, calls: [] })
+  })
+
+  it.each([
+    ['text around it', `So:\n${fence}json\n${json}\n${fence}`],
+    ['another tool', `${fence}json\n{"name": "write", "arguments": {}}\n${fence}`],
+    ['data', `${fence}json\n{"name": "look", "price": 1}\n${fence}`],
+    ['another language', `${fence}python\n${json}\n${fence}`],
+    ['a refusal', 'I cannot call look here.'],
+    ['another language of people', '\u6211\u4e0d\u80fd\u4f7f\u7528 look\u3002'],
+  ])('is not asked because of %s', async (_, text) => {
+    const { result, provider } = await ask([{ text: [text] }])
+    expect(await result).toMatchObject({ text })
+    expect(provider.requests).toHaveLength(1)
+  })
+})
+
 describe('a model that writes a call as text', () => {
   it('is told to call the tool, and its answer is used', async () => {
     const { result, provider } = await ask([written, called, done])
