@@ -3,7 +3,7 @@
 import { execFile, spawnSync } from 'node:child_process'
 import { chmodSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { build } from 'esbuild'
@@ -162,7 +162,8 @@ const layered = await layeredChunks(command, { folder: join(root, 'src'), layers
 const chunked = { ...command, plugins: [...command.plugins, layered] }
 await checkLoadOrder(chunked, join(out, 'load-order'))
 const { metafile } = await build({ ...chunked, metafile: true })
-const files = tidyChunks(metafile.outputs, root)
+const entry = relative(root, join(out, 'bin/baton.js'))
+const files = tidyChunks(metafile.outputs, { folder: root, entry })
 await toCommonJs(files, join(out, 'bin/baton.js'))
 await buildPage(root, join(out, 'bin/page'))
 // the threads of the command are those of the library, which are ES modules

@@ -3,10 +3,11 @@ import { basename, dirname, join } from 'node:path'
 
 /**
  * Removes what would be loaded needlessly: chunks that only re-export another chunk (an entry point whose module is in
- * a shared chunk; its importers get the shared one), and side-effect imports of modules that have no side effects.
+ * a shared chunk; its importers get the shared one), side-effect imports of modules that have no side effects, and all of the entry
+ * file of the command (`entry`), which loads nothing before it is asked to.
  * `outputs` is that of esbuild's metafile, with paths relative to `folder`. Returns the remaining files.
  */
-export function tidyChunks(outputs, folder) {
+export function tidyChunks(outputs, { folder, entry }) {
   const texts = new Map(Object.keys(outputs).map((file) => [file, readFileSync(join(folder, file), 'utf8')]))
   const idle = new Set(
     Object.keys(outputs)
@@ -20,14 +21,14 @@ export function tidyChunks(outputs, folder) {
   }
   for (const [file, text] of texts) {
     if (shared.has(basename(file))) rmSync(join(folder, file))
-    else writeFileSync(join(folder, file), tidied(text, { idle, shared }))
+    else writeFileSync(join(folder, file), tidied(text, { isIdle: (name) => file === entry || idle.has(name), shared }))
   }
   return [...texts.keys()].filter((file) => !shared.has(basename(file))).map((file) => join(folder, file))
 }
 
-function tidied(text, { idle, shared }) {
+function tidied(text, { isIdle, shared }) {
   return text
-    .replace(/\bimport"(?:\.\/|\.\/chunks\/)([^"/]+)";/g, (whole, name) => (idle.has(name) ? '' : whole))
+    .replace(/\bimport"(?:\.\/|\.\/chunks\/)([^"/]+)";/g, (whole, name) => (isIdle(name) ? '' : whole))
     .replace(
       /\bimport\("(\.\/|\.\/chunks\/)([^"/]+)"\)/g,
       (_, path, name) => `import("${path}${shared.get(name) ?? name}")`,

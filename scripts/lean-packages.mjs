@@ -15,23 +15,84 @@ const englishZod = {
 }
 
 /**
- * This halves the time of `baton --help`: yargs lists every folder from the current one upwards to find the version in
- * a package.json, which is set with `.version()` here; and measures the width of texts with tables of all of Unicode,
- * three times, using a segmenter that takes as long to create as node takes to start.
+ * What yargs needs of its surroundings (its `platform-shims`), without what takes longer to load than the parser itself: `node:assert`,
+ * files of translations, `createRequire`, the version from a package.json in a folder above (it is set with `.version()`).
+ */
+const yargsPlatform = `import cliui from 'cliui'
+  import { format, inspect } from 'node:util'
+  import { basename, dirname, extname, join, resolve } from 'node:path'
+  import Parser from 'yargs-parser'
+  import stringWidth from 'string-width'
+  const counted = (text, count, more) => format(text, ...(text.includes('%d') ? [count] : []), ...more)
+  export default {
+    assert: { notStrictEqual() {}, strictEqual() {} },
+    cliui,
+    findUp: () => undefined,
+    getCallerFile: () => '',
+    getEnv: (name) => process.env[name],
+    getProcessArgvBin: () => process.argv[1],
+    inspect,
+    mainFilename: '',
+    Parser,
+    path: { basename, dirname, extname, join, relative: (_from, path) => path, resolve },
+    process: {
+      argv: () => process.argv,
+      cwd: process.cwd,
+      emitWarning: (...warning) => process.emitWarning(...warning),
+      execPath: () => process.execPath,
+      exit: (code) => process.exit(code),
+      nextTick: process.nextTick,
+      stdColumns: null,
+    },
+    stringWidth,
+    y18n: {
+      __: (text, ...values) => (values.length === 0 ? text : format(text, ...values)),
+      __n: (one, several, count, ...more) => counted(count === 1 ? one : several, count, more),
+      getLocale: () => 'en',
+      setLocale() {},
+      updateLocale() {},
+    },
+  }`
+
+/**
+ * Halves the time in which yargs reads a command line: it checks the arguments of each of its functions against a text that it parses
+ * (TypeScript does), binds its thirty internal functions whenever one is used, and formats the help after each command. It measures the width of texts
+ * with tables of all of Unicode, using a segmenter that takes as long to create as node takes to start. Its own completion is not used.
  */
 const leanYargs = (root) => ({
   name: 'lean-yargs',
-  setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^(?:escalade\/sync|string-width)$/ }, ({ path }) => ({ path, namespace: 'lean-yargs' }))
-    onLoad({ filter: /^escalade/, namespace: 'lean-yargs' }, () => ({ contents: 'export default () => undefined' }))
-    onLoad({ filter: /^string-width$/, namespace: 'lean-yargs' }, () => ({
-      resolveDir: root,
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]yargs[\\/]lib[\\/]platform-shims[\\/]esm\.mjs$/ }, () => ({ contents: yargsPlatform }))
+    onLoad({ filter: /[\\/]yargs[\\/]build[\\/]lib[\\/]usage\.js$/ }, ({ path }) => ({
+      contents: replaced(path, 'cachedHelpMessage = this.help();', ''),
+    }))
+    onLoad({ filter: /[\\/]yargs[\\/]build[\\/]lib[\\/]yargs-factory\.js$/ }, ({ path }) => ({
+      contents: replaced(path, /(?<=getInternalMethods\(\) \{\s+return )(?=\{)/, 'this.internalMethods ??= '),
+    }))
+    onLoad({ filter: /[\\/]yargs[\\/]build[\\/]lib[\\/]argsert\.js$/ }, () => ({
+      contents: 'export function argsert() {}',
+    }))
+    onLoad({ filter: /[\\/]yargs[\\/]build[\\/]lib[\\/]completion\.js$/ }, () => ({
+      contents: 'export const completion = () => ({ setParsed() {} })',
+    }))
+    onLoad({ filter: /[\\/]yargs-parser[\\/]build[\\/]lib[\\/]index\.js$/ }, ({ path }) => ({
+      contents: replaced(path, 'createRequire ? createRequire(import.meta.url) : undefined', 'undefined'),
+    }))
+    onLoad({ filter: /[\\/]string-width[\\/]index\.js$/ }, () => ({
       contents: `import { stripVTControlCharacters } from 'node:util'
         import { widthOf } from ${JSON.stringify(join(root, 'src/base/width.ts'))}
         export default (text) => widthOf(stripVTControlCharacters(text))`,
     }))
   },
 })
+
+/** The text of a file with a part replaced, which has to be in it. */
+function replaced(path, part, by) {
+  const text = readFileSync(path, 'utf8')
+  const changed = text.replace(part, by)
+  if (changed === text) throw new Error(`${path} has no ${part}`)
+  return changed
+}
 
 /**
  * The package writes warnings to the console, including text from servers; the important ones are also thrown or

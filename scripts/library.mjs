@@ -69,7 +69,7 @@ export async function buildLibrary(root, folder) {
   const chunked = { ...shared, plugins: [layered] }
   await checkLoadOrder(chunked, join(folder, 'load-order'))
   const { metafile } = await build({ ...chunked, metafile: true })
-  tidyChunks(metafile.outputs, root)
+  tidyChunks(metafile.outputs, { folder: root })
   await shortenNames(Object.keys(metafile.outputs).map((file) => join(root, file)))
 }
 

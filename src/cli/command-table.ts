@@ -47,7 +47,10 @@ const runs: { readonly [Name in CommandName]: (flags: Flags<Name>, io: CommandIo
       const hint = `${meant === undefined ? '' : `Did you mean baton help ${meant}? `}See baton --help.`
       throw usageError(`there is no command ${command}`, hint)
     }
-    return (await import('./yargs.ts')).runWithYargs([...(command === undefined ? [] : [command]), '--help'], io)
+    const { parseLine } = await import('./yargs.ts')
+    const help = parseLine([...(command === undefined ? [] : [command]), '--help'], io)
+    if (help.kind === 'text') io.out(`${help.text}\n`)
+    return 0
   },
   completion: async (flags, io) => (await import('./commands/completion.ts')).completionCommand(flags, io),
 }

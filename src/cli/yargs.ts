@@ -1,22 +1,56 @@
-import yargs, { type Options } from 'yargs'
+import yargs, { type Argv, type Options } from 'yargs'
 import { exitCodesText } from '../event/exit-code.ts'
 import { nearest } from '../base/suggest.ts'
 import { version } from '../version.ts'
 import { commandTable, defaultCommand } from './command-table.ts'
 import { type Command, type FlagSpecs, globalFlagSpecs, type ParsedLine, usageError, type WordSpec } from './command.ts'
-import { runLine } from './env-flag.ts'
 import { suggestedCommand } from './command-suggestion.ts'
 import type { CommandIo } from './io.ts'
+import { plainSpelling, unmarked, withoutMarks } from './spellings.ts'
+
+/** What a command line asks for: a command, or only a text, such as help. */
+export type ParsedCall =
+  | { readonly kind: 'command'; readonly command: Command; readonly line: ParsedLine }
+  | { readonly kind: 'text'; readonly text: string }
 
 /**
- * Help, mistakes, and every spelling that `parseQuickly` does not handle.
+ * Reads a command line.
  * @throws BatonError USAGE for invalid flags and arguments
  */
-export async function runWithYargs(args: readonly string[], io: CommandIo): Promise<number> {
-  let exitCode = 0
-  const program = yargs([...args])
+export function parseLine(args: readonly string[], { columns }: Pick<CommandIo, 'columns'>): ParsedCall {
+  const named = commandTable.find(({ name }) => name === args[0]) ?? defaultCommand
+  const plain = plainSpelling(args, { flags: { ...globalFlagSpecs, ...named.flags }, commands: commandTable })
+  const asksForHelp = plain.some((arg) => /^(?:--help|-\w*h|help$)/.test(arg))
+  // only help shows the others
+  const commands = asksForHelp
+    ? commandTable
+    : commandTable.filter(({ name }) => name === defaultCommand.name || plain.includes(name))
+  let call: ParsedCall | undefined
+  const program = programOf(commands, (command, given) => {
+    call = { kind: 'command', command, line: lineOf(given, command) }
+  })
+  program.fail((message, error) => {
+    // yargs throws its own errors for flags without their argument
+    if (error && error.name !== 'YError') throw error
+    const said = withoutMarks(message ?? String(error))
+    throw usageError(usageMessage(said, args), usageHint(args, said))
+  })
+  if (asksForHelp) describeProgram(program, columns())
+  program.parseSync(plain, {}, (_error, _argv, text) => {
+    if (text !== '') call = { kind: 'text', text }
+  })
+  if (call === undefined) throw new Error('yargs has called no command')
+  return call
+}
+
+/** `onCommand` is called for the command of a valid line. */
+function programOf(
+  commands: readonly Command[],
+  onCommand: (command: Command, given: { readonly [name: string]: unknown }) => void,
+): Argv {
+  const program = yargs()
     .scriptName('baton')
-    .usage('Usage: baton <command> [options]\n       baton FILE [options]    the same as baton run FILE')
+    .locale('en')
     .parserConfiguration({
       'camel-case-expansion': false,
       'greedy-arrays': false,
@@ -24,7 +58,7 @@ export async function runWithYargs(args: readonly string[], io: CommandIo): Prom
       'duplicate-arguments-array': true,
     })
     .options(yargsOptions(globalFlagSpecs, { global: true }))
-  for (const command of commandTable) {
+  for (const command of commands) {
     const { summary, words, flags, examples = [] } = command
     program.command(
       command.name === defaultCommand.name ? [shapeOf(command), shapeOf({ name: '$0', words })] : shapeOf(command),
@@ -37,30 +71,19 @@ export async function runWithYargs(args: readonly string[], io: CommandIo): Prom
           .options(yargsOptions(flags, { global: false }))
           .example(examples.map(([line, says]) => [line, says]))
       },
-      async (given) => {
-        exitCode = await runLine(command, lineOf(given, command), io)
-      },
+      (given) => onCommand(command, given),
     )
   }
-  program
-    .example('baton run ask.md -m offline::extractive', 'answer with quotes from your files, without an API key')
-    .demandCommand(1, nothingNamed)
-    .strict()
-    .version(version)
-    .alias({ help: 'h' })
-    .exitProcess(false)
-    .wrap(Math.min(100, io.columns()))
-    .epilogue(`Exit codes: ${exitCodesText('all')}.`)
-    .fail((message, error) => {
-      // yargs throws its own errors for flags without their argument; all others come from the command
-      if (error && error.name !== 'YError') throw error
-      throw usageError(usageMessage(message ?? String(error), args), usageHint(args, message ?? ''))
-    })
+  return program.strict().version(version).alias({ help: 'h' }).exitProcess(false)
+}
 
-  await program.parseAsync(args, {}, (_error, _argv, output) => {
-    if (output !== '') io.out(`${output}\n`)
-  })
-  return exitCode
+/** What only help shows. */
+function describeProgram(program: Argv, columns: number): void {
+  program
+    .usage('Usage: baton <command> [options]\n       baton FILE [options]    the same as baton run FILE')
+    .example('baton run ask.md -m offline::extractive', 'answer with quotes from your files, without an API key')
+    .wrap(Math.min(100, columns))
+    .epilogue(`Exit codes: ${exitCodesText('all')}.`)
 }
 
 const nothingNamed = 'name a file to run, or a command'
@@ -89,9 +112,15 @@ function lineOf(given: { readonly [name: string]: unknown }, { words, flags }: C
   const specs = Object.entries<FlagSpecs[string]>({ ...globalFlagSpecs, ...flags })
   const repeated = specs.find(([name, { kind }]) => kind === 'text' && Array.isArray(given[name]))
   if (repeated !== undefined) throw usageError(`--${repeated[0]} is given more than once`, 'Give it once.')
+  const textsOf = (name: string): readonly string[] =>
+    [given[name] ?? []].flat().flatMap((value) => (typeof value === 'string' ? unmarked(value) : []))
+  const valueOf = (name: string, { kind }: FlagSpecs[string]): ParsedLine['flags'][string] => {
+    if (kind === 'switch') return [given[name]].flat().at(-1) === true
+    return kind === 'list' ? textsOf(name) : textsOf(name)[0]
+  }
   return {
-    words: words.flatMap(({ name }) => [given[name] ?? []].flat().map(String)),
-    flags: Object.fromEntries(specs.map(([name]) => [name, given[name] as ParsedLine['flags'][string]])),
+    words: words.flatMap(({ name }) => textsOf(name)),
+    flags: Object.fromEntries(specs.map(([name, spec]) => [name, valueOf(name, spec)])),
   }
 }
 

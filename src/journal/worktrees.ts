@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { basename, join, sep } from 'node:path'
 import { runIds } from './find-run.ts'
 import { readRunState } from './run-state.ts'
 import { summaryIn } from './index-file.ts'
@@ -31,8 +31,9 @@ const mostLookedAt = 200
 export async function removeEndedWorktrees(runs: string, workspace: string): Promise<void> {
   try {
     for (const id of runIds(runs).slice(0, mostLookedAt)) {
-      const run = join(runs, id)
-      if (existsSync(worktreesFolder(run)) && (await hasEnded(run))) await removeRunWorktrees(run, workspace)
+      // each run does this for all of them, and `join` takes longer than the look
+      const run = runs + sep + id
+      if (existsSync(`${run}${sep}worktrees`) && (await hasEnded(run))) await removeRunWorktrees(run, workspace)
     }
   } catch {
     // next time

@@ -63,12 +63,12 @@ describe('start-up', () => {
   it.each([
     // of these six, only the code that prints the version is run
     [['--version'], { files: 1, kilobytes: 6, needed: [] }],
-    [['--help'], { files: 4, kilobytes: 234, needed: ['yargs'] }],
-    [['runs'], { files: 12, kilobytes: 382, needed: [] }],
-    [['run', 'a.aip'], { files: 5, kilobytes: 1002, needed: ['the engine of Lua'] }],
+    [['--help'], { files: 2, kilobytes: 178, needed: ['yargs'] }],
+    [['runs'], { files: 11, kilobytes: 428, needed: ['yargs'] }],
+    [['run', 'a.aip'], { files: 5, kilobytes: 950, needed: ['yargs', 'the engine of Lua'] }],
     [
       ['-p', 'hi', '-m', 'offline::extractive'],
-      { files: 22, kilobytes: 1435, needed: ['zod', 'minisearch', 'answers of prompt files'] },
+      { files: 20, kilobytes: 1295, needed: ['zod', 'minisearch', 'yargs', 'answers of prompt files'] },
     ],
   ] as const)(
     '%j loads few files, and rarely needed ones only if it needs them',

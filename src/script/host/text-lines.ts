@@ -1,5 +1,3 @@
-const whitespace = /\p{White_Space}/u
-
 /** The text without leading whitespace (as Unicode defines it). */
 export function trimStart(text: string): string {
   return text.replace(/^\p{White_Space}+/u, '')
@@ -7,6 +5,8 @@ export function trimStart(text: string): string {
 
 /** The text without trailing whitespace (as Unicode defines it). */
 export function trimEnd(text: string): string {
+  // created here: a class of Unicode takes a third of a millisecond
+  const whitespace = /\p{White_Space}/u
   let end = text.length
   while (end > 0 && whitespace.test(text.charAt(end - 1))) end -= 1
   return text.slice(0, end)

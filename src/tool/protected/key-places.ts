@@ -14,8 +14,8 @@ export const keysInHome: readonly KnownPlace[] = places.filter(({ isHome }) => i
 /** Those in any folder. */
 export const keysAnywhere: readonly KnownPlace[] = places.filter(({ isHome }) => !isHome)
 
-const atHome = createPlaceMatcher(keysInHome, { anchored: true })
-const anywhere = createPlaceMatcher(keysAnywhere)
+const atHome = createPlaceMatcher(() => keysInHome, { anchored: true })
+const anywhere = createPlaceMatcher(() => keysAnywhere)
 
 /** They document the variables of the file that holds the keys. */
 const example = /^\.(?:env|dev\.vars).*[._-](?:example|sample|template|dist|defaults?)$/i

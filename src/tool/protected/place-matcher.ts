@@ -32,11 +32,11 @@ export interface PlaceMatcher {
   readonly mayEndIn: (name: string) => boolean
 }
 
-/** `anchored`: places start with the first name. */
-export function createPlaceMatcher(places: readonly KnownPlace[], { anchored = false } = {}): PlaceMatcher {
+/** `places` is called when it first looks for one. `anchored`: places start with the first name. */
+export function createPlaceMatcher(places: () => readonly KnownPlace[], { anchored = false } = {}): PlaceMatcher {
   let index: PlaceIndex | undefined
   // hundreds of places, and most runs look for none
-  const indexed = (): PlaceIndex => (index ??= indexOf(places))
+  const indexed = (): PlaceIndex => (index ??= indexOf(places()))
   const isAt = ({ place: { isFolder }, tests }: Compiled, names: readonly string[], end: number): boolean =>
     (isFolder || end === names.length - 1) &&
     (anchored ? end + 1 === tests.length : end + 1 >= tests.length) &&

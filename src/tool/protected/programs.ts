@@ -4,7 +4,7 @@ import { runPlaces } from './known-places.ts'
 import { foldedName } from './names.ts'
 import { createPlaceMatcher, placesIn } from './place-matcher.ts'
 
-const runs = createPlaceMatcher(placesIn(runPlaces))
+const runs = createPlaceMatcher(() => placesIn(runPlaces))
 
 /** Whether a path (its segments from the workspace) is a file that other programs run automatically. */
 export function runsByItself(steps: readonly string[]): boolean {

@@ -216,7 +216,7 @@ export function keysAtHome(given: string | undefined): readonly string[] {
 function pathsOf([step = '', ...rest]: readonly string[], folder: string): readonly string[] {
   if (step === '') return [folder]
   if (!step.includes('*')) return pathsOf(rest, join(folder, step))
-  const isMatch = createPlaceMatcher([{ pattern: step, isHome: false, isFolder: false, steps: [step] }])
+  const isMatch = createPlaceMatcher(() => [{ pattern: step, isHome: false, isFolder: false, steps: [step] }])
   return namesIn(folder)
     .filter((name) => isMatch.mayEndIn(name))
     .flatMap((name) => pathsOf(rest, join(folder, name)))
