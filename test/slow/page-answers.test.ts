@@ -10,6 +10,7 @@ import { baton, root } from '../helpers/baton.ts'
 import { closeBrowser, hasChromium, openPage, violationsIn } from '../helpers/browser.ts'
 import { type HttpServed, serveTree } from '../helpers/http-served.ts'
 import type { ModelScript } from '../helpers/model-server.ts'
+import { workersOf } from '../helpers/worker-processes.ts'
 import { callsTools, startToolModel } from '../helpers/tool-model.ts'
 
 const page = join(root, 'dist/bin/page')
@@ -81,6 +82,32 @@ it.skipIf(!hasChromium)(
       runs[0]?.id ?? '',
     )
     await expect.poll(() => readdirSync(folder).toSorted()).toEqual(['j-000001.jsonl', 'summary.json'])
+    expect(problems).toEqual([])
+  },
+)
+
+it.skipIf(!hasChromium)(
+  'a run whose process is killed while it answers says so and what to do, also in a conversation (needs chromium)',
+  async () => {
+    const paused = gate()
+    const reply = { chunks: ['The beginning. ', 'The end.'], gateAfter: 1, gate: paused.gate }
+    const served = await world([reply, reply, { text: 'The whole.' }])
+    const { page: view, problems } = await openPage(served)
+    const started = async (path: string, body: object, route: string, name: string): Promise<void> => {
+      const before = workersOf(process.pid)
+      const { body: begun } = await served.post(path, body)
+      await view.goto(`${served.serving.url}/#/${route}/${String(begun[name])}`)
+      await view.getByText('The beginning.').waitFor()
+      for (const worker of workersOf(process.pid)) if (!before.includes(worker)) process.kill(worker, 'SIGKILL')
+    }
+    await started('/prompt', { input: 'Say it.' }, 'conversations', 'conversationId')
+    await view.getByText('Send another message, or resume the run.').waitFor()
+    await started('/api/runs', { text: 'Say it.' }, 'runs', 'id')
+    await view.getByText('Resume goes on from there.').waitFor()
+    expect(await violationsIn(view)).toEqual([])
+    await view.getByRole('button', { name: 'Resume' }).click()
+    await view.getByText('The whole.').waitFor()
+    expect(await view.getByText('Resume goes on from there.').count()).toBe(0)
     expect(problems).toEqual([])
   },
 )

@@ -128,6 +128,11 @@ function Message({ message, isLast, onEnded }: MessageProps): VNode {
           <Steps steps={steps} earlier={earlier} goesOn={false} />
           {answer !== null && <Markdown text={answer} />}
           {files.length > 0 && <ChangedFiles run={promptId} files={files} isShown={isLast} />}
+          {run.status === 'interrupted' && (
+            <p class="problem">
+              Its process has ended unexpectedly before it had answered. Send another message, or resume the run.
+            </p>
+          )}
           {run.error !== null && <p class="problem">{run.error}</p>}
         </>
       )}

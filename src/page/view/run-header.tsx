@@ -104,6 +104,16 @@ export function RunHeader({ detail, now, reload, follow, go }: RunHeaderProps): 
           <code>{run.id}</code>
         </Fact>
       </dl>
+      {run.status === 'interrupted' && (
+        <p class="problem run-error">
+          Its process has ended unexpectedly. What it has done is recorded
+          {uncertain.length > 0
+            ? ': it goes on when you have said what became of the calls below.'
+            : canResume
+              ? ': Resume goes on from there.'
+              : '.'}
+        </p>
+      )}
       {run.error !== null && (
         <p class="problem run-error">
           {run.error}
