@@ -50,14 +50,22 @@ export function pendingApprovals(open: RunIndex): readonly ApprovalView[] {
   return openApprovals(open).map(({ view }) => view)
 }
 
-/** The same for the run in a folder; secrets are shown by name. */
-export async function approvalsIn(folder: string): Promise<readonly ApprovalView[]> {
+/** What the run in a folder waits for; secrets are shown by name. */
+export async function pendingIn(
+  folder: string,
+): Promise<{ readonly approvals: readonly ApprovalView[]; readonly effects: readonly PendingView[] }> {
   const source = openFileRecords(folder, { mask: noMask })
   try {
-    return pendingApprovals(await indexRun(source, { keeps: 'unfinished', repair: 'skip' }))
+    const open = await indexRun(source, { keeps: 'unfinished', repair: 'skip' })
+    return { approvals: pendingApprovals(open), effects: pendingEffects(open) }
   } finally {
     source.close()
   }
+}
+
+/** Only the approvals. */
+export async function approvalsIn(folder: string): Promise<readonly ApprovalView[]> {
+  return (await pendingIn(folder)).approvals
 }
 
 /** A run with the approvals that it waits for. */
@@ -72,7 +80,7 @@ export async function* waitingRuns(runs: string, { limit, fits, ...more }: ListO
   let left = limit
   for await (const run of listRuns(runs, { ...more, limit: Number.POSITIVE_INFINITY, fits: mayWait })) {
     if (left <= 0) return
-    const approvals = await approvalsIn(join(runs, run.id))
+    const { approvals } = await pendingIn(join(runs, run.id))
     if (approvals.length === 0) continue
     left -= 1
     yield { run, approvals }

@@ -180,10 +180,10 @@ export function createRunView(source: RecordSource, options: ViewOptions): Growi
 
   function addTree(record: JournalRecord, location: Location): void {
     if (record.k !== 'show') return
-    const { event = null } = record
+    const { event } = record
     // a large one is read by whoever asks
-    if (isBlobReference(event) || (isObject(event) && String(event['type']).startsWith('isolation.')))
-      trees.push(location)
+    const type = isObject(event) && typeof event['type'] === 'string' ? event['type'] : ''
+    if (type.startsWith('isolation.') || isBlobReference(event)) trees.push(location)
   }
 
   const open = createRunIndex(source, { keeps: 'unfinished', repair: 'skip' })

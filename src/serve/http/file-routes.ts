@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { join, resolve } from 'node:path'
+import { basename, join, resolve } from 'node:path'
 import { createPool } from '../../base/concurrency.ts'
 import { isBatonError } from '../../base/error.ts'
 import { displayPath, readSourceFile } from '../../base/files.ts'
 import { filesInFolder } from '../../authoring/files-in-folder.ts'
+import { firstText } from '../../authoring/inventory.ts'
 import { reportOptions, findingsIn } from '../../history/report.ts'
 import { listRuns } from '../../history/run-list.ts'
 import { withView } from '../../history/run-view.ts'
@@ -18,6 +19,7 @@ import { loadTests } from '../../testing/load-tests.ts'
 import { type KeptResult, readResults, testedHash } from '../../testing/test-results.ts'
 import { problemText, Refusal } from '../refusal.ts'
 import { get, post, type Route } from './route.ts'
+import { readChoices, readRunForm } from './run-form.ts'
 import * as schemas from './schemas.ts'
 import type { ServedWorkspace } from './served-workspace.ts'
 
@@ -48,10 +50,10 @@ interface FileRun extends RunSummary {
   readonly score: number | null
 }
 
-/** The routes for what is known of one prompt file or agent. */
+/** The routes for the prompt files and agents of the workspace: their list, what a run can be given, and the page of one. */
 export function fileRoutes(served: ServedWorkspace): readonly Route[] {
-  const { workspace } = served
-  // they read many files, and nothing else should wait for them
+  const { workspace, runs, totals } = served
+  // plans and tests read many files, and nothing else should wait for them
   const turns = createPool(1)
   const testing = createPool(1)
 
@@ -61,6 +63,54 @@ export function fileRoutes(served: ServedWorkspace): readonly Route[] {
   }
 
   return [
+    get(
+      {
+        path: '/api/files',
+        summary: 'The prompt files and agents of the workspace',
+        query: schemas.noQuery,
+        gives: schemas.fileList,
+      },
+      async ({ request: { signal } }) => {
+        const files = (await filesInFolder(workspace, served, signal)).map(async (path) => {
+          const file = join(workspace, path)
+          return { path, name: basename(path), description: await firstText(file, () => readSourceFile(file)) }
+        })
+        return { files: await Promise.all(files) }
+      },
+    ),
+    get(
+      {
+        path: '/api/file',
+        summary: 'A prompt file or agent, and its last run',
+        query: schemas.fileQuery,
+        gives: schemas.fileText,
+      },
+      async ({ query: { path }, request: { signal } }) => {
+        const file = await absolute(path, signal)
+        const isOfFile = (run: { readonly file: string }): boolean => displayPath(workspace, run.file) === path
+        for await (const last of listRuns(runs, { limit: 1, fits: isOfFile, totals }))
+          return { path, text: readSourceFile(file), last }
+        return { path, text: readSourceFile(file), last: null }
+      },
+    ),
+    get(
+      {
+        path: '/api/form',
+        summary: 'What a prompt file or agent can be given when it is run',
+        query: schemas.fileQuery,
+        gives: schemas.runForm,
+      },
+      ({ query: { path } }) => readRunForm(served, path),
+    ),
+    get(
+      {
+        path: '/api/choices',
+        summary: 'Names of models and modes for a run',
+        query: schemas.noQuery,
+        gives: schemas.choices,
+      },
+      () => readChoices(served),
+    ),
     get(
       {
         path: '/api/file/plan',

@@ -1,10 +1,7 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import { type PendingView, pendingApprovals, pendingEffects } from '../../history/pending.ts'
+import { pendingIn, type PendingView } from '../../history/pending.ts'
 import { listRuns } from '../../history/run-list.ts'
-import { indexRun } from '../../journal/run-index.ts'
-import { noMask } from '../../journal/secrets.ts'
-import { openFileRecords } from '../../journal/source.ts'
 import type { RunStatus } from '../../journal/summary.ts'
 import type { ActiveRuns } from './active-runs.ts'
 import type { ServedWorkspace } from './served-workspace.ts'
@@ -51,7 +48,9 @@ export function createInbox(served: ServedWorkspace, shown: ShownRuns, held: Act
   async function stoppedCounts(id: string, before: Counted | undefined): Promise<Counted> {
     const folder = join(runs, id)
     const modified = statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? 0
-    return before?.modified === modified ? before : { modified, ...(await countsIn(folder)) }
+    if (before?.modified === modified) return before
+    const { approvals, effects } = await pendingIn(folder)
+    return { modified, approvals: approvals.length, uncertain: choicesOf(effects).length }
   }
 
   async function read(): Promise<readonly InboxItem[]> {
@@ -83,14 +82,4 @@ export function createInbox(served: ServedWorkspace, shown: ShownRuns, held: Act
 interface Counted extends Pick<InboxItem, 'approvals' | 'uncertain'> {
   /** Modification time of the folder. */
   readonly modified: number
-}
-
-async function countsIn(folder: string): Promise<Pick<InboxItem, 'approvals' | 'uncertain'>> {
-  const source = openFileRecords(folder, { mask: noMask })
-  try {
-    const open = await indexRun(source, { keeps: 'unfinished', repair: 'skip' })
-    return { approvals: pendingApprovals(open).length, uncertain: choicesOf(pendingEffects(open)).length }
-  } finally {
-    source.close()
-  }
 }

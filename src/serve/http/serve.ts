@@ -15,7 +15,6 @@ import { conversationRoutes } from './conversation-routes.ts'
 import { createConversations } from './conversations.ts'
 import { createEventStreams } from './event-stream.ts'
 import { fileRoutes } from './file-routes.ts'
-import { filesRoutes } from './files-routes.ts'
 import { createActiveRuns } from './active-runs.ts'
 import { createInbox } from './inbox.ts'
 import { createListFeed } from './list-feed.ts'
@@ -107,7 +106,6 @@ export async function serveWorkspace(place: ServingPlace, options: ServeOptions)
       conversations: createConversations(served, { held, takeWorker: workers.take, mostOpen: most }),
       actions,
     }),
-    ...filesRoutes(served),
     ...fileRoutes(served),
     ...triggersRoutes(triggers),
   ]
