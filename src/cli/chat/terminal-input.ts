@@ -368,7 +368,7 @@ function setLine(editor: Interface, line: string): void {
 
 /** Such a terminal can still go one column back. */
 function eraseLast(editor: Interface, screen: Writable): void {
-  const characters = [...editor.line]
+  const characters = Array.from(new Intl.Segmenter().segment(editor.line), ({ segment }) => segment)
   const last = characters.pop()
   if (last === undefined) return
   setLine(editor, characters.join(''))
