@@ -3,8 +3,8 @@ import { basename, dirname, join } from 'node:path'
 
 /**
  * Removes what would be loaded needlessly: chunks that only re-export another chunk (an entry point whose module is in
- * a shared chunk; its importers get the shared one), side-effect imports of modules that have no side effects, and all of the entry
- * file of the command (`entry`), which loads nothing before it is asked to.
+ * a shared chunk; its importers get the shared one), side-effect imports of modules that have no side effects, all of the entry
+ * file of the command (`entry`), which loads nothing before it is asked to, and chunks that no file names after that.
  * `outputs` is that of esbuild's metafile, with paths relative to `folder`. Returns the remaining files.
  */
 export function tidyChunks(outputs, { folder, entry }) {
@@ -19,11 +19,34 @@ export function tidyChunks(outputs, { folder, entry }) {
     const source = outputs[file].entryPoint === undefined ? undefined : passedOn(text, outputs[file])
     if (source !== undefined) shared.set(basename(file), source)
   }
-  for (const [file, text] of texts) {
-    if (shared.has(basename(file))) rmSync(join(folder, file))
-    else writeFileSync(join(folder, file), tidied(text, { isIdle: (name) => file === entry || idle.has(name), shared }))
+  const tidy = new Map(
+    Array.from(texts, ([file, text]) => [
+      file,
+      tidied(text, { isIdle: (name) => file === entry || idle.has(name), shared }),
+    ]),
+  )
+  const loaded = namedFrom(
+    [...tidy.keys()].filter((file) => basename(dirname(file)) !== 'chunks'),
+    tidy,
+  )
+  for (const [file, text] of tidy) {
+    if (loaded.has(file)) writeFileSync(join(folder, file), text)
+    else rmSync(join(folder, file))
   }
-  return [...texts.keys()].filter((file) => !shared.has(basename(file))).map((file) => join(folder, file))
+  return Array.from(loaded, (file) => join(folder, file))
+}
+
+/** The files and all that they name, directly or not. */
+function namedFrom(files, texts) {
+  const places = new Map(Array.from(texts.keys(), (file) => [basename(file), file]))
+  const found = new Set(files)
+  for (const file of found) {
+    for (const [, name] of texts.get(file).matchAll(/["'][^"'\s]*\/([^"'/\s]+\.js)["']/g)) {
+      const place = places.get(name)
+      if (place !== undefined) found.add(place)
+    }
+  }
+  return found
 }
 
 function tidied(text, { isIdle, shared }) {
