@@ -222,9 +222,12 @@ const review = {
 const changes =
   'It is **two** now.\n\n<FILE_CHANGES>\n<FILE_PATCH file_path="a.txt">\n@@\n-one\n+two\n</FILE_PATCH>\n</FILE_CHANGES>'
 
-it.skipIf(!hasChromium)(
-  'all views can be read and used: contrast and names, light and dark, and nothing is wider than a phone (needs chromium)',
-  async () => {
+it.skipIf(!hasChromium).each([
+  { colorScheme: 'light', viewport: { width: 1280, height: 800 } },
+  { colorScheme: 'dark', viewport: { width: 375, height: 800 } },
+] as const)(
+  'all views can be read and used, $colorScheme and $viewport.width px wide: contrast, names, nothing wider (needs chromium)',
+  async (options) => {
     const served = await world(
       [
         { text: 'One answer.' },
@@ -266,20 +269,19 @@ it.skipIf(!hasChromium)(
       [`#/conversations/${talk}`, '.message .tool-step'],
       ['#/conversations', '.files li'],
       ['#/files', '.files li'],
+      ['#/files/review.md', 'h1'],
+      ['#/new/review.md', 'form'],
+      ['#/inbox', '.approval'],
+      ['#/triggers', 'h1'],
     ] as const
-    for (const options of [
-      { colorScheme: 'light', viewport: { width: 1280, height: 800 } },
-      { colorScheme: 'dark', viewport: { width: 375, height: 800 } },
-    ] as const) {
-      const { page: view } = await openPage(served, options)
-      for (const [route = '', shows = ''] of routes) {
-        await view.goto(`${served.serving.url}/${route}`)
-        await view.locator(shows).first().waitFor()
-        const found = (await violationsIn(view)).filter(({ impact }) => impact === 'serious' || impact === 'critical')
-        expect([route, found]).toEqual([route, []])
-        const wide = await view.locator('body').evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)
-        expect([route, wide]).toEqual([route, 0])
-      }
+    const { page: view } = await openPage(served, options)
+    for (const [route = '', shows = ''] of routes) {
+      await view.goto(`${served.serving.url}/${route}`)
+      await view.locator(shows).first().waitFor()
+      const found = (await violationsIn(view)).filter(({ impact }) => impact === 'serious' || impact === 'critical')
+      expect([route, found]).toEqual([route, []])
+      const wide = await view.locator('body').evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)
+      expect([route, wide]).toEqual([route, 0])
     }
   },
 )
