@@ -70,6 +70,8 @@ export interface Conversations {
   ) => Promise<{ readonly id: string; readonly open: boolean; readonly messages: readonly ConversationMessage[] }>
   /** Ends its process, so that others can open it. Returns false if it is not open here. @throws Refusal 409 in a prompt */
   readonly close: (id: string) => boolean
+  /** Ends the processes of the idle conversations that a run is a message of: it can only be resumed without them. */
+  readonly release: (run: string) => Promise<void>
   /** The number of the only call that a prompt waits for. @throws Refusal 409 if there is none, or more than one */
   readonly onlyCall: (promptId: string) => Promise<string>
 }
@@ -183,6 +185,15 @@ export function createConversations(
     close: (id) => {
       if (busy.has(id)) throw inProgress(id)
       return closeConversation(id)
+    },
+    async release(run) {
+      if (open.size === 0) return
+      for (const { id, messages } of listChats(runs)) {
+        const worker = open.get(id)?.worker
+        if (worker === undefined || busy.has(id) || !messages.some((message) => message.run === run)) continue
+        closeConversation(id)
+        await worker.gone
+      }
     },
     async list() {
       return listChats(runs).map(({ id, messages }) => ({

@@ -5,6 +5,7 @@ import type { RunActions } from './change-runs.ts'
 import type { EventStreams } from './event-stream.ts'
 import { createTextReaders } from '../../journal/told-texts.ts'
 import type { ActiveRuns } from './active-runs.ts'
+import type { Conversations } from './conversations.ts'
 import type { Inbox } from './inbox.ts'
 import { listEvents, type ListFeed } from './list-feed.ts'
 import {
@@ -30,6 +31,7 @@ export interface RunsRoutesOptions {
   readonly served: ServedWorkspace
   readonly held: ActiveRuns
   readonly actions: RunActions
+  readonly conversations: Pick<Conversations, 'release'>
   readonly feeds: RunFeeds
   readonly list: ListFeed
   readonly shown: ShownRuns
@@ -41,7 +43,7 @@ export interface RunsRoutesOptions {
 
 /** The routes for runs: recorded ones, active ones, and ones started by this server. */
 export function runsRoutes({ served, held, comparison: limits, ...parts }: RunsRoutesOptions): readonly Route[] {
-  const { actions, feeds, list, streams, shown, inbox } = parts
+  const { actions, conversations, feeds, list, streams, shown, inbox } = parts
   const idOf = ({ id = '' }: Params): string => id
   const folderAt = (params: Params): string => folderOf(served, idOf(params))
   const { begun } = schemas
@@ -167,7 +169,11 @@ export function runsRoutes({ served, held, comparison: limits, ...parts }: RunsR
     ),
     post(
       { path: '/api/runs/:id/resume', summary: 'Resumes a run', body: schemas.resumeBody, gives: begun },
-      async ({ params, body }) => ({ id: await actions.resume(idOf(params), body.uncertain ?? []) }),
+      async ({ params, body }) => {
+        const id = idOf(params)
+        await conversations.release(id)
+        return { id: await actions.resume(id, body.uncertain ?? []) }
+      },
     ),
     post(
       {

@@ -94,18 +94,17 @@ export async function serveWorkspace(place: ServingPlace, options: ServeOptions)
   const triggers = await openTriggers({ ...parts, clock, follows: true, onProblem })
   const feeds = createRunFeeds(held)
   const { actions } = parts
+  const conversations = createConversations(served, { held, takeWorker: workers.take, mostOpen: most })
   const routes = [
     ...runsRoutes({
       ...parts,
+      conversations,
       feeds,
       list: createListFeed(served, { shown, held }),
       inbox: createInbox(served, shown, held),
       comparison,
     }),
-    ...conversationRoutes({
-      conversations: createConversations(served, { held, takeWorker: workers.take, mostOpen: most }),
-      actions,
-    }),
+    ...conversationRoutes({ conversations, actions }),
     ...fileRoutes(served),
     ...triggersRoutes(triggers),
   ]

@@ -110,6 +110,29 @@ describe('POST /prompt', () => {
     await ask({ input: 'Third', conversationId })
   })
 
+  it('that was canceled is resumed while its conversation is open, and the conversation goes on', async () => {
+    const { begin, ask, get, post, model } = await world([
+      { text: 'Never.', gate: new Promise(() => undefined) },
+      { text: 'One.' },
+      { text: 'Two.' },
+    ])
+    const { conversationId, promptId } = await begin({ input: 'First' })
+    await expect.poll(() => model.requests.length, { timeout: 20_000 }).toBe(1)
+    const status = async () => ((await get(`/api/runs/${promptId}`)).body['run'] as { status: string }).status
+    const isOwned = async () => (await get(`/api/runs/${promptId}`)).body['owned']
+    expect(await post(`/api/runs/${promptId}/cancel`)).toMatchObject({ status: 202 })
+    await expect.poll(status, { timeout: 20_000 }).toBe('cancelled')
+    await expect.poll(isOwned, { timeout: 20_000 }).toBe(false)
+    expect(await post(`/api/runs/${promptId}/resume`)).toEqual({ status: 202, body: { id: promptId } })
+    await expect.poll(status, { timeout: 20_000 }).toBe('done')
+    await expect.poll(isOwned, { timeout: 20_000 }).toBe(false)
+    await ask({ input: 'Second', conversationId })
+    const sent = model.requests
+      .at(-1)
+      ?.body?.messages.flatMap(({ role, content }) => (role === 'system' ? [] : content))
+    expect(sent).toEqual(['First', 'One.', 'Second'])
+  })
+
   it('keeps the mode and the model that its conversation was started with, if it names no others (R191, R193, R217)', async () => {
     const replies = [saying('One.'), { text: 'Two.' }, saying('Three.')]
     const { ask, model } = await world(replies)
