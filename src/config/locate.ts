@@ -1,6 +1,7 @@
 import { lstatSync, statSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join } from 'node:path'
 import { BatonError } from '../base/error.ts'
+import { namesIn } from '../base/entries.ts'
 import { displayPath, realPath } from '../base/files.ts'
 import { isPlaceholder } from '../base/placeholder.ts'
 import { repositoryAt } from '../base/repository.ts'
@@ -83,6 +84,15 @@ function isThere(path: string, reads: ReadLog | undefined): boolean {
   return sourceExists(path, reads) && !isPlaceholder(path)
 }
 
+/** Also false for an empty folder: a placeholder is one while it is created or removed. */
+function isFileThere(path: string, reads: ReadLog | undefined): boolean {
+  return isThere(path, reads) && !isEmptyFolder(path)
+}
+
+function isEmptyFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true && namesIn(path).length === 0
+}
+
 function deviceOf(folder: string): number | undefined {
   return statSync(folder, { throwIfNoEntry: false })?.dev
 }
@@ -123,7 +133,7 @@ export function userMcpFile(around: Pick<Surroundings, 'env' | 'home'>): string 
 /** The workspace's file of servers, if any. */
 export function workspaceMcpFile(workspace: string, reads?: ReadLog): string | undefined {
   const path = join(workspace, mcpFileName)
-  return isThere(path, reads) ? path : undefined
+  return isFileThere(path, reads) ? path : undefined
 }
 
 /** Where the user keeps packs and other data: below `BATON_HOME`, else below the XDG data folder. Need not exist. */
@@ -202,7 +212,7 @@ export function possibleConfigFiles(around: Surroundings): readonly string[] {
  */
 export function workspaceConfigFile(workspace: string, reads?: ReadLog): string | undefined {
   const possible = [join(workspace, 'baton.toml'), join(workspace, '.baton', 'config.toml')]
-  const files = possible.filter((path) => isThere(path, reads))
+  const files = possible.filter((path) => isFileThere(path, reads))
   const [file, other] = files
   if (file === undefined || other === undefined) return file
   const names = files.map((path) => displayPath(workspace, path)).join(' and ')
@@ -233,6 +243,7 @@ function markState(folder: string, mark: WorkspaceMark, owners: MarkOwners): Mar
   const path = join(folder, mark)
   try {
     if (statSync(path, { throwIfNoEntry: false }) === undefined || isPlaceholder(path)) return { kind: 'none' }
+    if (mark === 'baton.toml' && isEmptyFolder(path)) return { kind: 'none' }
     const data = mark === '.git' ? repositoryAt(path) : path
     if (data === undefined) return { kind: 'no repository' }
     // with a folder on the way, such as .baton, and the folder that a .git file names

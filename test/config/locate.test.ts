@@ -10,6 +10,7 @@ import {
   userConfigFile,
   userDataFolder,
   workspaceConfigFile,
+  workspaceMcpFile,
 } from '../../src/config/locate.ts'
 import { tempTree, writeTree } from '../helpers/temp.ts'
 
@@ -110,6 +111,18 @@ describe('config files', () => {
     const root = tempTree({ '.baton/config.toml': '' })
     expect(workspaceConfigFile(root)).toBe(join(root, '.baton/config.toml'))
     expect(workspaceConfigFile(tempTree())).toBeUndefined()
+  })
+
+  it('are no folders that a killed run has held, also while they are removed: empty ones', () => {
+    const root = tempTree({ 'project/a/file': '' })
+    const cwd = join(root, 'project/a')
+    for (const name of ['baton.toml', '.mcp.json', '.baton/config.toml'])
+      mkdirSync(join(cwd, name), { recursive: true })
+    expect(workspaceConfigFile(cwd)).toBeUndefined()
+    expect(workspaceMcpFile(cwd)).toBeUndefined()
+    rmSync(join(cwd, '.baton'), { recursive: true })
+    writeTree(root, { 'project/baton.toml': '' })
+    expect(findWorkspace(around(cwd))).toBe(join(root, 'project'))
   })
 
   it('of the workspace cannot be two', () => {
