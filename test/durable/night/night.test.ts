@@ -48,14 +48,14 @@ describe('a night of iterations with outages, sleep, a clock that is set, and ki
   const night = core(short, whole)
 
   it('ends when its time is over, with one report, and nothing is paid twice', { timeout: 600_000 }, async () => {
-    const { codes, answered, lines, last, report, elapsedMs } = await playNight(night)
+    const { codes, answered, lines, last, report, elapsedMs, stderr } = await playNight(night)
     // killed, or out of room, and at its end
     expect(codes.at(-1)).toBe(0)
     expect(codes.slice(0, -1).filter((code) => code !== null && code !== 1)).toEqual([])
     // there is no record of an answer that arrives in the moment of a kill, or while the disk is full
     const again = [...answered.values()].reduce((sum, times) => sum + times - 1, 0)
     expect(again).toBeLessThan(codes.length)
-    expect(lines).toHaveLength(answered.size)
+    expect(lines, `${stderr}\n${report}`).toHaveLength(answered.size)
     expect(new Set(lines).size).toBe(lines.length)
     expect(last).toMatchObject({ status: 'done', exit: 0 })
     expect(report).toContain(`${lines.length} of ${lines.length} iterations done`)
