@@ -6,12 +6,14 @@ import { defineConfig } from 'vitest/config'
 
 // Started before others of their project, so that none of them runs alone at the end. Without a cache of durations, as in CI, nothing else is known.
 const longest = [
+  'test/serve/http/acting.test.ts',
+  'test/serve/http/conversations.test.ts',
   'test/slow/docs.test.ts',
   'test/slow/page.test.ts',
   'test/slow/reworded.test.ts',
   'test/run/reuse.test.ts',
   'test/slow/iterate-git.test.ts',
-  'test/script/ways-out.test.ts',
+  'test/slow/script-ways-out.test.ts',
   'test/slow/iterate-kills.test.ts',
   'test/slow/iterate-tasks.test.ts',
   'test/slow/record-faults.test.ts',
@@ -28,7 +30,7 @@ const longest = [
   'test/journal/faults.test.ts',
   'test/slow/iterate-again.test.ts',
   'test/slow/time-limits.test.ts',
-  'test/e2e/tree-kills.test.ts',
+  'test/slow/tree-kills.test.ts',
   'test/slow/recipes.test.ts',
   'test/slow/undo-git.test.ts',
   'test/strategies/ensemble/run.test.ts',

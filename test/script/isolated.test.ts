@@ -21,7 +21,7 @@ const pathological = '("a"):rep(40):find(("a?"):rep(40) .. ("a"):rep(40))'
 // thread; a run has 20 at the same time by default.
 describeLuaEngine('lua54, isolated', async () => engines.lua54, { states: 24 })
 
-// the whole series repeats it with the second engine, whose threads test/script/ways-out.test.ts ends in npm test too
+// the whole series repeats it with the second engine, whose threads test/slow/script-ways-out.test.ts ends in npm test too
 describe.each(core(['lua54'] as const, ['lua54', 'fengari'] as const))('threads with %s', (name) => {
   it('let agents run agents, eight levels deep and two at a time', async () => {
     const engine = await engines[name]

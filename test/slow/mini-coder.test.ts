@@ -1,11 +1,11 @@
 import { describe } from 'vitest'
-import { agentScenarios } from './mini-coder/agents.ts'
-import { chainScenarios } from './mini-coder/chain.ts'
-import { chatScenarios } from './mini-coder/chat.ts'
-import { editingScenarios } from './mini-coder/editing.ts'
-import { mapScenarios } from './mini-coder/maps.ts'
-import { repairScenarios } from './mini-coder/repair.ts'
-import { startScenarios } from './mini-coder/start.ts'
+import { agentScenarios } from '../e2e/mini-coder/agents.ts'
+import { chainScenarios } from '../e2e/mini-coder/chain.ts'
+import { chatScenarios } from '../e2e/mini-coder/chat.ts'
+import { editingScenarios } from '../e2e/mini-coder/editing.ts'
+import { mapScenarios } from '../e2e/mini-coder/maps.ts'
+import { repairScenarios } from '../e2e/mini-coder/repair.ts'
+import { startScenarios } from '../e2e/mini-coder/start.ts'
 
 // The scenarios P01 to P13 of docs/compat.md with our own pack (test/fixtures/packs/mini@coder), which uses the same
 // functions in the same ways as the published one. Each runs the built command.

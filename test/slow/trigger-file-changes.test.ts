@@ -1,10 +1,10 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
-import type { Trigger } from '../../../src/config/triggers.ts'
-import { followFiles } from '../../../src/serve/triggers/file-changes.ts'
-import { tempTree } from '../../helpers/temp.ts'
-import { type HttpServed, serveTree } from '../../helpers/http-served.ts'
+import type { Trigger } from '../../src/config/triggers.ts'
+import { followFiles } from '../../src/serve/triggers/file-changes.ts'
+import { tempTree } from '../helpers/temp.ts'
+import { type HttpServed, serveTree } from '../helpers/http-served.ts'
 
 const files = {
   'docs/a.md': 'a\n',

@@ -1,7 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
-import { type HttpServed, serveTree } from '../../helpers/http-served.ts'
+import { type HttpServed, serveTree } from '../helpers/http-served.ts'
 
 const files = {
   'say.md': '+++\nagent = "say.lua"\n+++\nHi\n',

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { BatonError } from '../../../src/base/error.ts'
-import { openApprovals } from '../../../src/journal/open-approvals.ts'
-import type { JournalRecord } from '../../../src/journal/record.ts'
-import { indexRun } from '../../../src/journal/run-index.ts'
-import { noMask } from '../../../src/journal/secrets.ts'
+import { BatonError } from '../../src/base/error.ts'
+import { openApprovals } from '../../src/journal/open-approvals.ts'
+import type { JournalRecord } from '../../src/journal/record.ts'
+import { indexRun } from '../../src/journal/run-index.ts'
+import { noMask } from '../../src/journal/secrets.ts'
 import {
   type Answer,
   type Asked,
@@ -13,10 +13,10 @@ import {
   type TaskWorld,
   wholeLife,
   answeredCalls,
-} from '../../helpers/task-world.ts'
-import { openMemoryRecords } from '../../helpers/memory-journal.ts'
-import { core } from '../../helpers/series.ts'
-import { agentsIn, spawn, teamWorld } from '../../helpers/team-world.ts'
+} from '../helpers/task-world.ts'
+import { openMemoryRecords } from '../helpers/memory-journal.ts'
+import { core } from '../helpers/series.ts'
+import { agentsIn, spawn, teamWorld } from '../helpers/team-world.ts'
 
 /** A leader whose agent starts an agent, ends, and writes to that agent when it gets a message to continue. */
 function leading(asked: Asked): Answer {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { agentWorld, aip } from '../helpers/agents.ts'
-import { createMeasuredProvider } from './provider.ts'
+import { createMeasuredProvider } from '../nested/provider.ts'
 import { core } from '../helpers/series.ts'
 
 interface Limits {

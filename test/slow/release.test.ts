@@ -2,8 +2,8 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { root } from './helpers/baton.ts'
-import { tempTree, writeTree } from './helpers/temp.ts'
+import { root } from '../helpers/baton.ts'
+import { tempTree, writeTree } from '../helpers/temp.ts'
 
 const changelog = `# Changelog
 

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
 import { parseAst } from 'vitest/node'
-import { root } from './helpers/baton.ts'
+import { root } from '../helpers/baton.ts'
 
 const runFile = promisify(execFile)
 const bench = join(root, 'bench/run.mjs')
