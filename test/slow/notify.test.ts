@@ -71,10 +71,11 @@ it('each run of a watch session tells how it ended, and the session ends when it
   const { env, notices } = homeWithCommand()
   const cwd = tempTree(files)
   let kill: (signal: NodeJS.Signals) => void = () => undefined
+  let stderr = ''
   const session = baton(['run', 'good.md', '--watch'], {
     cwd,
     env: { ...env, ...(await startModel()) },
-    onError: (_, stop) => (kill = stop),
+    onError: (written, stop) => void ([stderr, kill] = [written, stop]),
   })
   await expect.poll(() => told(notices()), patience).toEqual([{ event: 'ends', file: 'good.md', status: 'done' }])
   writeFileSync(join(cwd, 'good.md'), files['bad.md'])
@@ -93,6 +94,8 @@ it('each run of a watch session tells how it ended, and the session ends when it
   await expect
     .poll(() => told(notices()).slice(4), patience)
     .toEqual([{ event: 'fails', file: 'good.md', status: 'budget' }])
+  // Ctrl-C during a run ends only the run
+  await expect.poll(() => stderr.split('── run ').at(-1), patience).toContain('watching ')
   kill('SIGINT')
   expect((await session).code).toBe(130)
   expect(notices()).toHaveLength(5)
