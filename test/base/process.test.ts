@@ -6,6 +6,7 @@ import { commandEnvironment } from '../../src/base/command.ts'
 import { type ProcessOptions, runProcess, startProcess } from '../../src/base/process.ts'
 import { root } from '../helpers/baton.ts'
 import { tempTree } from '../helpers/temp.ts'
+import { isAlive } from '../helpers/worker-processes.ts'
 
 const never = new AbortController().signal
 const folder = tempTree()
@@ -26,20 +27,10 @@ function shell(script: string, options: Partial<ProcessOptions> = {}): ProcessOp
 /** Waits until the process with this id is gone; a zombie counts as gone. */
 async function gone(id: number): Promise<boolean> {
   for (let tries = 0; tries < 200; tries += 1) {
-    if (!isRunning(id)) return true
+    if (!isAlive(id)) return true
     await sleep(20)
   }
   return false
-}
-
-function isRunning(id: number): boolean {
-  try {
-    process.kill(id, 0)
-    const state = existsSync(`/proc/${id}/stat`) ? /\) (\w)/.exec(readFileSync(`/proc/${id}/stat`, 'utf8'))?.[1] : 'R'
-    return state !== 'Z'
-  } catch {
-    return false
-  }
 }
 
 async function written(file: string): Promise<string> {
@@ -180,7 +171,7 @@ describe('a process that is recorded before it starts', () => {
     const options = noting(`touch ${file}; cat; echo $$`, (pid) => {
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300)
       wasThere = existsSync(file)
-      expect(isRunning(pid)).toBe(true)
+      expect(isAlive(pid)).toBe(true)
     })
     expect(await runProcess(options, never)).toMatchObject({ end: { code: 0 }, stderr: { text: '' } })
     expect([wasThere, existsSync(file)]).toEqual([false, true])

@@ -7,6 +7,7 @@ import { baton, root } from '../helpers/baton.ts'
 import { hasBox } from '../helpers/box.ts'
 import { tempTree } from '../helpers/temp.ts'
 import { callsTools, startToolModel } from '../helpers/tool-model.ts'
+import { isAlive } from '../helpers/worker-processes.ts'
 
 /** Starts the built command, and kills it with SIGKILL once a process has written its id to a file. */
 async function killedAt(file: string, args: readonly string[], options: { cwd: string; env: NodeJS.ProcessEnv }) {
@@ -39,19 +40,9 @@ async function written(file: string): Promise<number> {
   throw new Error(`nothing was written to ${file}`)
 }
 
-/** A process that has ended and waits for its parent does not count as running. */
-function runs(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
-  } catch {
-    return false
-  }
-}
-
 async function gone(pid: number): Promise<boolean> {
-  for (let tries = 0; tries < 250 && runs(pid); tries += 1) await sleep(20)
-  return !runs(pid)
+  for (let tries = 0; tries < 250 && isAlive(pid); tries += 1) await sleep(20)
+  return !isAlive(pid)
 }
 
 const env = (home: string) => ({
@@ -68,8 +59,8 @@ it('a command of a killed run that is still running is ended by resume, before i
   })
   const given = env(tempTree())
   const pid = await killedAt(join(folder, 'pid'), ['slow.lua'], { cwd: folder, env: given })
-  expect(runs(pid)).toBe(true)
-  onTestFinished(() => void (runs(pid) && process.kill(-pid, 'SIGKILL')))
+  expect(isAlive(pid)).toBe(true)
+  onTestFinished(() => void (isAlive(pid) && process.kill(-pid, 'SIGKILL')))
   const asks = await baton(['resume', '--last'], { cwd: folder, env: given })
   expect(asks, asks.stderr).toMatchObject({ code: 5 })
   expect(asks.stderr).toContain(`the killed run left a command running, which was terminated: process ${pid} of `)
@@ -134,7 +125,7 @@ it('a model is told that its command was interrupted, by choice or where nobody 
     cwd: folder,
     env: { ...env(home), BATON_GATEWAY_URL: model.url },
   })
-  onTestFinished(() => void (runs(pid) && process.kill(-pid, 'SIGKILL')))
+  onTestFinished(() => void (isAlive(pid) && process.kill(-pid, 'SIGKILL')))
   const copy = tempTree()
   cpSync(home, copy, { recursive: true })
   const resumed = async (at: string, ...args: readonly string[]) =>

@@ -5,20 +5,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { baton, root } from '../helpers/baton.ts'
 import { tempTree } from '../helpers/temp.ts'
+import { isAlive } from '../helpers/worker-processes.ts'
 
 const program = join(root, 'test/fixtures/mcp/stdio.mjs')
 
 /** Logs the process, then each line that it receives, so that a test knows when a call has arrived. */
 const script = 'echo $$ >> "$2"; tee -a "$3" | exec "$0" "$1"'
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
-  } catch {
-    return false
-  }
-}
 
 it('a run that is killed during a call reports what a person has to decide, and repeats the call', async () => {
   const cwd = tempTree({
@@ -47,7 +39,7 @@ it('a run that is killed during a call reports what a person has to decide, and 
   expect(asks.stderr).toContain('=done  it counts as called: its result is reported as unknown')
   const first = readFileSync(pids, 'utf8').trim().split('\n').map(Number)
   expect(first).toHaveLength(1)
-  expect(first.filter(isRunning)).toEqual([])
+  expect(first.filter(isAlive)).toEqual([])
 
   const id = /--uncertain (\S+)=redo/.exec(asks.stderr)?.[1] ?? ''
   const again = await baton(['resume', '--last', '-y', '--uncertain', `${id}=redo`], { cwd, env })

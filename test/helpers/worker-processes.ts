@@ -8,10 +8,14 @@ export function workersOf(server: number): readonly number[] {
     .filter((pid) => parentOf(pid) === server && commandOf(pid).includes('__worker'))
 }
 
-/** Whether it exists, and has not ended. */
+/** Whether a process runs: one that has ended and waits for its parent does not. */
 export function isAlive(pid: number): boolean {
-  const state = fieldsOf(pid)[0]
-  return state !== undefined && state !== 'Z'
+  try {
+    process.kill(pid, 0)
+  } catch {
+    return false
+  }
+  return !['Z', 'X'].includes(fieldsOf(pid)[0] ?? '')
 }
 
 function parentOf(pid: number): number | undefined {

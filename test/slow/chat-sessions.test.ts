@@ -8,6 +8,7 @@ import { core } from '../helpers/series.ts'
 import { tempTree } from '../helpers/temp.ts'
 import { hasTmux, inTmux } from '../helpers/tmux.ts'
 import { callsTools, startToolModel } from '../helpers/tool-model.ts'
+import { isAlive } from '../helpers/worker-processes.ts'
 
 const program = join(root, 'test/fixtures/mcp/stdio.mjs')
 
@@ -57,15 +58,6 @@ async function world(answers: readonly Answer[], servers: (folder: string) => st
   }
 }
 
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
-  } catch {
-    return false
-  }
-}
-
 const callsState = callsTools(['calc__state', {}])
 const callsOf = (text: string | undefined): unknown => (JSON.parse(text ?? '{}') as { readonly calls?: number }).calls
 
@@ -82,7 +74,7 @@ it('a server keeps its state from message to message, and each message is a run 
     return last?.role === 'tool' ? [callsOf(last.content)] : []
   })
   expect(results).toEqual([1, 2])
-  expect(starts().map(isRunning)).toEqual([false])
+  expect(starts().map(isAlive)).toEqual([false])
   expect(starts()).toHaveLength(1)
   // each message can be resumed by itself, and ends what a killed process left
   for (const record of records()) {
@@ -129,7 +121,7 @@ it('a server that is defined differently, ended, or no longer configured is star
   })
   const loss = '[the MCP server calc was started again before this call: what it had kept in memory is gone]'
   expect(told.slice(1)).toEqual([loss, loss])
-  expect(starts().filter(isRunning)).toEqual([])
+  expect(starts().filter(isAlive)).toEqual([])
 })
 
 it('the folder of the shell and background commands outlive a message; a continued chat tells the model once what has ended', async () => {
@@ -152,7 +144,7 @@ it('the folder of the shell and background commands outlive a message; a continu
     (model.requests[request]?.body?.messages ?? []).flatMap(({ role, content }) => (role === 'tool' ? [content] : []))
   expect(results(4).slice(-2)).toEqual([expect.stringMatching(/^bash_1 is running\n/), `${join(cwd, 'sub')}`])
   const pid = Number(readFileSync(join(cwd, 'pid'), 'utf8'))
-  expect(isRunning(pid)).toBe(false)
+  expect(isAlive(pid)).toBe(false)
 
   const later = await chat(['Third', 'Fourth'], '--continue')
   expect(later.code, later.stderr).toBe(0)
@@ -223,13 +215,13 @@ it.each(ways)('%s between messages leaves no process once the chat is continued'
   await expect.poll(() => out, { timeout: 20_000 }).toBe('One.\n')
   await expect.poll(() => existsSync(join(cwd, 'pid')), { timeout: 20_000 }).toBe(true)
   const pids = [Number(readFileSync(join(cwd, 'pid'), 'utf8')), ...starts()]
-  onTestFinished(() => pids.filter(isRunning).forEach((pid) => process.kill(pid, 'SIGKILL')))
-  expect(pids.map(isRunning)).toEqual([true, true])
+  onTestFinished(() => pids.filter(isAlive).forEach((pid) => process.kill(pid, 'SIGKILL')))
+  expect(pids.map(isAlive)).toEqual([true, true])
   child.kill(signal)
   expect(await exited).toBe(code)
-  if (signal !== 'SIGKILL') expect(pids.filter(isRunning)).toEqual([])
+  if (signal !== 'SIGKILL') expect(pids.filter(isAlive)).toEqual([])
   const { stderr } = await chat(['Second'], '--continue')
-  expect(pids.filter(isRunning), stderr).toEqual([])
+  expect(pids.filter(isAlive), stderr).toEqual([])
   const told = String(model.requests.at(-1)?.body?.messages.at(-1)?.content)
   expect(told).toContain('and are started anew: what they had kept in memory is gone (calc).')
   expect(told).toContain('bash_1 (trap "" HUP; echo $$ > pid; sleep 300 & wait)')
