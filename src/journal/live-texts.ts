@@ -25,8 +25,8 @@ interface TextPiece extends LiveText {
   readonly at: number
 }
 
-/** What the process of a run tells about the texts in progress. */
-export interface ToldTexts {
+/** What the process of a run sends about the texts in progress. */
+export interface TextUpdate {
   readonly pieces: readonly TextPiece[]
   /** The numbers of all that are in progress. */
   readonly all: readonly number[]
@@ -38,15 +38,15 @@ interface OwnTexts extends LiveTexts {
   readonly clear: () => void
 }
 
-interface TextTeller {
-  /** Tells what waits to be told. */
+interface TextSender {
+  /** Sends what waits to be sent. */
   readonly flush: () => void
   /** Whether somebody reads. */
   readonly listen: (isOn: boolean) => void
 }
 
 export interface ReceivedTexts extends LiveTexts {
-  readonly add: (told: ToldTexts) => void
+  readonly add: (update: TextUpdate) => void
   /** The process has ended. */
   readonly clear: () => void
   readonly isListenedTo: () => boolean
@@ -55,7 +55,7 @@ export interface ReceivedTexts extends LiveTexts {
 /** Characters of a text that are kept; of a longer one, the rest is shown when it is recorded. */
 const most = 1_000_000
 /** Milliseconds between messages of a process to its server. */
-const tellMs = 30
+const sendMs = 30
 
 type GrowingText = { -readonly [Key in keyof LiveText]: LiveText[Key] }
 
@@ -110,10 +110,10 @@ export function createLiveTexts(): OwnTexts {
 }
 
 /**
- * Tells others what the texts say, all of it at first; several pieces in a message, and only while somebody reads.
+ * Sends what the texts say, all of it at first; several pieces in a message, and only while somebody reads.
  * @param everyMs milliseconds between messages
  */
-export function createTextTeller(texts: LiveTexts, tell: (told: ToldTexts) => void, everyMs = tellMs): TextTeller {
+export function createTextSender(texts: LiveTexts, send: (update: TextUpdate) => void, everyMs = sendMs): TextSender {
   let sent = new WeakMap<LiveText, number>()
   let timer: NodeJS.Timeout | undefined
   let endListening: (() => void) | undefined
@@ -127,7 +127,7 @@ export function createTextTeller(texts: LiveTexts, tell: (told: ToldTexts) => vo
       sent.set(one, one.text.length)
       return one.text.length > at ? [{ ...one, at, text: one.text.slice(at) }] : []
     })
-    tell({ pieces, all: all.map(({ n }) => n) })
+    send({ pieces, all: all.map(({ n }) => n) })
   }
 
   return {
@@ -145,8 +145,8 @@ export function createTextTeller(texts: LiveTexts, tell: (told: ToldTexts) => vo
   }
 }
 
-/** The texts of the run of another process, as it tells them while somebody listens. */
-export function createToldTexts(onListen: (isOn: boolean) => void): ReceivedTexts {
+/** The texts of the run of another process, as it sends them while somebody listens. */
+export function createReceivedTexts(onListen: (isOn: boolean) => void): ReceivedTexts {
   const texts = new Map<number, GrowingText>()
   const { listen, wake, count } = createListeners()
   return {
@@ -154,7 +154,7 @@ export function createToldTexts(onListen: (isOn: boolean) => void): ReceivedText
       for (const { at, ...piece } of pieces) {
         const known = texts.get(piece.n)
         if (at === 0) texts.set(piece.n, piece)
-        // told to an earlier listener
+        // sent to an earlier listener
         else if (known?.text.length === at) known.text += piece.text
       }
       for (const n of texts.keys()) if (!all.includes(n)) texts.delete(n)

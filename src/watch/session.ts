@@ -130,7 +130,7 @@ export async function watch(
     for (let inRow = 0; ;) {
       current = new AbortController()
       const before = plan === undefined ? undefined : withCurrentState(plan)
-      const { end, saved } = await tellingSaves(session, () =>
+      const { end, saved } = await reportingSaves(session, () =>
         parts.run(before, AbortSignal.any([ending, current?.signal ?? ending]), runCause),
       )
       if (end.kind === 'refused') return end
@@ -152,24 +152,24 @@ export async function watch(
   }
 }
 
-/** Does a run, and says once if something that it has read was saved meanwhile: these files. */
-async function tellingSaves<T>(
+/** Does a run, and reports once if something that it has read was saved meanwhile: these files. */
+async function reportingSaves<T>(
   session: Session,
   run: () => Promise<T>,
 ): Promise<{ readonly end: T; readonly saved: readonly string[] }> {
   const over = new AbortController()
-  const telling = tellSaves(session, over.signal)
+  const reporting = reportSaves(session, over.signal)
   try {
     const end = await run()
     over.abort()
-    return { end, saved: await telling }
+    return { end, saved: await reporting }
   } finally {
     over.abort()
-    await telling
+    await reporting
   }
 }
 
-async function tellSaves(
+async function reportSaves(
   { reading, inbox, watcher, ownAmong, clock, say }: Session,
   over: AbortSignal,
 ): Promise<readonly string[]> {

@@ -23,7 +23,7 @@ import { finishHistory } from '../journal/index-file.ts'
 import { pruneRuns } from '../journal/prune.ts'
 import { createPathTokens } from '../journal/portable.ts'
 import type { PeriodBudget, PeriodLimits } from '../journal/period-budget.ts'
-import { tellTexts } from '../journal/told-texts.ts'
+import { publishTexts } from '../journal/text-relay.ts'
 import { runsFolder, stateFolder, triggersFolder, triggersOwner } from '../journal/run-id.ts'
 import { removeEndedWorktrees, removeRunWorktrees } from '../journal/worktrees.ts'
 import { createTally, type Tally } from '../journal/tally.ts'
@@ -378,8 +378,8 @@ async function runRecorded(loaded: Target, run: Run): Promise<Ending> {
   const before = { gapsBeforeMs: sum(gapsBefore), asleepBeforeMs: sum(gapsBefore.filter((ms) => ms > 0)) }
   const times = () => ({ workedMs: time.elapsedMs(), asleepMs: gaps.asleepMs(), ...before })
   // read by a server that shows the run
-  const telling = folder === undefined || replay !== undefined ? undefined : tellTexts(folder)
-  if (telling !== undefined) bus.subscribe((event) => telling.add(event))
+  const publication = folder === undefined || replay !== undefined ? undefined : publishTexts(folder)
+  if (publication !== undefined) bus.subscribe((event) => publication.add(event))
   let servers: RunServers | undefined
   try {
     const reads = bothReads(surroundings.log, plan.sources.reads)
@@ -456,7 +456,7 @@ async function runRecorded(loaded: Target, run: Run): Promise<Ending> {
     throw reason
   } finally {
     time.end()
-    telling?.close()
+    publication?.close()
     onSlept(gaps.asleepMs())
     deadline.close()
     await servers?.close()

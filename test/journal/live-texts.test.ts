@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import type { RunEvent } from '../../src/event/event.ts'
-import { createLiveTexts, createTextTeller, createToldTexts, type ToldTexts } from '../../src/journal/live-texts.ts'
+import {
+  createLiveTexts,
+  createTextSender,
+  createReceivedTexts,
+  type TextUpdate,
+} from '../../src/journal/live-texts.ts'
 
 // What the process of a run tells its server about the texts in progress.
 
@@ -11,65 +16,65 @@ const piece = (text: string) => event('item.delta', { item_id: 'i', text })
 /** A process and its server; messages arrive when the test says so. */
 function connected() {
   const texts = createLiveTexts()
-  const sent: ToldTexts[] = []
-  const teller = createTextTeller(texts, (told) => sent.push(told))
-  const told = createToldTexts(teller.listen)
+  const sent: TextUpdate[] = []
+  const sender = createTextSender(texts, (update) => sent.push(update))
+  const received = createReceivedTexts(sender.listen)
   const arrive = (): void => {
-    for (const message of sent.splice(0)) told.add(message)
+    for (const message of sent.splice(0)) received.add(message)
   }
-  const shown = (): readonly string[] => told.all().map(({ text }) => text)
-  return { texts, teller, told, sent, arrive, shown }
+  const shown = (): readonly string[] => received.all().map(({ text }) => text)
+  return { texts, sender, received, sent, arrive, shown }
 }
 
 describe('the texts of the process of a run', () => {
-  it('are told from their beginnings once somebody listens, and then what was added', () => {
-    const { texts, teller, told, sent, arrive, shown } = connected()
+  it('are sent from their beginnings once somebody listens, and then what was added', () => {
+    const { texts, sender, received, sent, arrive, shown } = connected()
     texts.add(event('item.started'))
     texts.add(piece('so '))
-    teller.flush()
+    sender.flush()
     expect(sent).toEqual([])
-    told.listen(() => undefined)
+    received.listen(() => undefined)
     arrive()
     expect(shown()).toEqual(['so '])
-    const [known] = told.all()
+    const [known] = received.all()
     texts.add(piece('it is'))
-    teller.flush()
+    sender.flush()
     expect(sent).toMatchObject([{ pieces: [{ at: 3, text: 'it is' }] }])
     arrive()
     // a client is sent what it lacks of the same object
-    expect(told.all()).toEqual([known])
+    expect(received.all()).toEqual([known])
     expect(shown()).toEqual(['so it is'])
   })
 
   it('end with their calls, and start over if these are tried again', () => {
-    const { texts, teller, told, arrive, shown } = connected()
-    told.listen(() => undefined)
+    const { texts, sender, received, arrive, shown } = connected()
+    received.listen(() => undefined)
     texts.add(event('item.started'))
     texts.add(piece('wrong'))
     texts.add(event('retry', { item_id: 'i' }))
     texts.add(piece('right'))
-    teller.flush()
+    sender.flush()
     arrive()
     expect(shown()).toEqual(['right'])
     texts.add(event('item.completed'))
-    teller.flush()
+    sender.flush()
     arrive()
     expect(shown()).toEqual([])
   })
 
-  it('are told again to one who listens after nobody did, whatever was on its way', () => {
-    const { texts, teller, told, arrive, shown } = connected()
-    const leave = told.listen(() => undefined)
+  it('are sent again to one who listens after nobody did, whatever was on its way', () => {
+    const { texts, sender, received, arrive, shown } = connected()
+    const leave = received.listen(() => undefined)
     texts.add(event('item.started'))
     texts.add(piece('so '))
-    teller.flush()
+    sender.flush()
     arrive()
     texts.add(piece('it '))
-    teller.flush()
+    sender.flush()
     leave()
-    told.listen(() => undefined)
+    received.listen(() => undefined)
     texts.add(piece('is'))
-    teller.flush()
+    sender.flush()
     arrive()
     expect(shown()).toEqual(['so it is'])
   })

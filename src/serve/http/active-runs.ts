@@ -6,7 +6,7 @@ import type { ApprovalAnswer } from '../../library/approvals.ts'
 import type { ServerAnswer } from '../../library/server-questions.ts'
 import { Refusal } from '../refusal.ts'
 import type { Broker } from '../workers/broker.ts'
-import { createToldTexts, type LiveTexts, noLiveTexts, type ReceivedTexts } from '../../journal/live-texts.ts'
+import { createReceivedTexts, type LiveTexts, noLiveTexts, type ReceivedTexts } from '../../journal/live-texts.ts'
 import { type AskedApproval, errorOf, type HeldQuestion, type Job, suspendMs } from '../workers/messages.ts'
 import type { RunWorker, WorkerPool } from '../workers/pool.ts'
 
@@ -138,7 +138,7 @@ export function createActiveRuns({ most, workers, broker, place, onProblem }: Ac
             run.planned = message.tasks
             return
           case 'texts':
-            return run.texts.add(message.told)
+            return run.texts.add(message.update)
           case 'ended':
             return over(message.error && errorOf(message.error))
           // for the broker
@@ -338,7 +338,7 @@ function createRecorder({ take }: Pick<WorkerPool, 'take'>) {
 function createHeldRun(): HeldRun {
   let end = (): void => {}
   const ended = new Promise<void>((resolve) => (end = resolve))
-  const texts = createToldTexts((isOn) => run.worker?.send({ kind: 'listen', isOn }))
+  const texts = createReceivedTexts((isOn) => run.worker?.send({ kind: 'listen', isOn }))
   const run: HeldRun = {
     worker: undefined,
     isQueued: false,

@@ -24,7 +24,7 @@ export function runEvents(feed: RunChanges, after: Position, texts: LiveTexts): 
     /** What had changed when all before it was sent: looking for it once is enough for many events. */
     let unsent: readonly PlacedRow[] = []
     /** How many characters of each text were sent. */
-    const told = new WeakMap<LiveText, number>()
+    const sentLengths = new WeakMap<LiveText, number>()
     const endListening = feed.listen(wake)
     const endTexts = texts.listen(wake)
 
@@ -41,11 +41,11 @@ export function runEvents(feed: RunChanges, after: Position, texts: LiveTexts): 
     function deltas(): string {
       let sent = ''
       for (const one of texts.all()) {
-        const at = told.get(one) ?? 0
+        const at = sentLengths.get(one) ?? 0
         // clients know calls by their rows, which are read a little later
         const place = one.text.length > at ? feed.callIn(one.agent, one.since) : undefined
         if (place === undefined) continue
-        told.set(one, one.text.length)
+        sentLengths.set(one, one.text.length)
         sent += eventText('delta', { place, kind: one.kind, at, text: one.text.slice(at) })
       }
       return sent

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../base/json.ts'
 import type { ApprovalAnswer, ApprovalRequest } from '../../library/approvals.ts'
 import type { RunOptions } from '../../library/options.ts'
 import type { ServerAnswer, ServerQuestion } from '../../library/server-questions.ts'
-import type { ToldTexts } from '../../journal/live-texts.ts'
+import type { TextUpdate } from '../../journal/live-texts.ts'
 import { Refusal, type RefusalStatus } from '../refusal.ts'
 
 /*
@@ -109,7 +109,7 @@ export type FromWorker =
   | { readonly kind: 'serverWithdrawn'; readonly id: string }
   /** How many tasks its run has. */
   | { readonly kind: 'planned'; readonly tasks: number }
-  | { readonly kind: 'texts'; readonly told: ToldTexts }
+  | { readonly kind: 'texts'; readonly update: TextUpdate }
   /** The job is done. `error`: why its run could not start, or how it failed. `isLast`: the worker takes no other one. */
   | { readonly kind: 'ended'; readonly error?: SentError; readonly isLast?: true }
   /** A model request needs a slot, and gives it back. */

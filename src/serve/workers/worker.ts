@@ -13,7 +13,7 @@ import type { Calling } from '../../wiring/conduct.ts'
 import type { Target } from '../../load/target.ts'
 import { Refusal } from '../refusal.ts'
 import { createSharedCalling } from './calling.ts'
-import { createLiveTexts, createTextTeller } from '../../journal/live-texts.ts'
+import { createLiveTexts, createTextSender } from '../../journal/live-texts.ts'
 import {
   type ContinueJob,
   type FromWorker,
@@ -58,7 +58,7 @@ export async function work({ env, signal }: WorkerOptions): Promise<number> {
   let asked = 0
   const calling = createSharedCalling(send)
   const texts = createLiveTexts()
-  const teller = createTextTeller(texts, (told) => send({ kind: 'texts', told }))
+  const sender = createTextSender(texts, (update) => send({ kind: 'texts', update }))
   let conversation: OpenConversation | undefined
   let current: AbortController | undefined
   let jobs: Promise<unknown> = Promise.resolve()
@@ -133,7 +133,7 @@ export async function work({ env, signal }: WorkerOptions): Promise<number> {
       const reading = read(run, (event) => {
         if (isRecorded) onRecord(event.run_id)
         // the end of a text, before it is one of the record
-        if (event.type === 'item.completed') teller.flush()
+        if (event.type === 'item.completed') sender.flush()
         texts.add(event)
         if (event.type === 'tasks.planned' && !isNested(event)) send({ kind: 'planned', tasks: event.count })
       })
@@ -156,7 +156,7 @@ export async function work({ env, signal }: WorkerOptions): Promise<number> {
 
   function sendEnd(job: Job, error: unknown): void {
     const failed = error === undefined ? {} : { error: sentError(error) }
-    teller.listen(false)
+    sender.listen(false)
     texts.clear()
     send({ kind: 'ended', ...failed, ...(isLast(job) ? { isLast: true } : {}) })
   }
@@ -174,7 +174,7 @@ export async function work({ env, signal }: WorkerOptions): Promise<number> {
       case 'serverAnswer':
         return serverQuestions.get(message.id)?.(message.answer)
       case 'listen':
-        return teller.listen(message.isOn)
+        return sender.listen(message.isOn)
       case 'granted':
         return calling.granted(message.ticket)
       case 'resting':

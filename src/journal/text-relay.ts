@@ -11,7 +11,13 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import type { RunEvent } from '../event/event.ts'
-import { createLiveTexts, createTextTeller, createToldTexts, type LiveTexts, type ToldTexts } from './live-texts.ts'
+import {
+  createLiveTexts,
+  createTextSender,
+  createReceivedTexts,
+  type LiveTexts,
+  type TextUpdate,
+} from './live-texts.ts'
 
 /*
  * What models of a run are writing, for a process that shows the run and is not the one that works on it. Who reads
@@ -27,62 +33,60 @@ const freshMs = 10_000
 /** Milliseconds between touches, between looks of the process whether somebody reads, and between its messages. */
 const touchMs = 3_000
 const lookMs = 500
-const tellMs = 200
+const sendMs = 200
 /** Milliseconds between reads. */
 const readMs = 200
 
-/** Tells the texts of the run of this process while another one reads. */
-export interface TextTelling {
+/** Publishes the texts of the run of this process while another one reads. */
+export interface TextPublication {
   readonly add: (event: RunEvent) => void
   /** Removes the files. */
   readonly close: () => void
 }
 
 /** @param folder of the run */
-export function tellTexts(folder: string): TextTelling {
+export function publishTexts(folder: string): TextPublication {
   const file = join(folder, textsFile)
   const texts = createLiveTexts()
-  const teller = createTextTeller(texts, append, tellMs)
+  const sender = createTextSender(texts, append, sendMs)
   let timer: NodeJS.Timeout | undefined
-  let isTelling = false
-  let hasTold = false
+  let isPublishing = false
+  let hasWritten = false
 
-  function append(told: ToldTexts): void {
-    try {
+  function append(update: TextUpdate): void {
+    attempt(() => {
       // of a process that was killed
-      if (!hasTold) rmSync(file, { force: true })
-      hasTold = true
-      appendFileSync(file, `${JSON.stringify(told)}\n`, { mode: 0o600 })
-    } catch {
-      // what is not shown now is shown when it is recorded
-    }
+      if (!hasWritten) rmSync(file, { force: true })
+      hasWritten = true
+      appendFileSync(file, `${JSON.stringify(update)}\n`, { mode: 0o600 })
+    })
   }
 
   function look(): void {
-    const touched = statSync(join(folder, readerFile), { throwIfNoEntry: false })?.mtimeMs ?? 0
+    const touched = attempt(() => statSync(join(folder, readerFile), { throwIfNoEntry: false })?.mtimeMs) ?? 0
     const isRead = Date.now() - touched < freshMs
-    if (isRead === isTelling) return
-    isTelling = isRead
-    teller.listen(isRead)
+    if (isRead === isPublishing) return
+    isPublishing = isRead
+    sender.listen(isRead)
   }
 
   return {
     add(event) {
-      if (event.type === 'item.completed') teller.flush()
+      if (event.type === 'item.completed') sender.flush()
       texts.add(event)
       const isWriting = texts.all().length > 0
       if (isWriting) timer ??= setInterval(look, lookMs).unref()
       else if (timer !== undefined) {
         clearInterval(timer)
         timer = undefined
-        teller.flush()
+        sender.flush()
       }
     },
     close() {
       clearInterval(timer)
-      teller.listen(false)
-      const left = isTelling || hasTold ? [file, join(folder, readerFile)] : []
-      for (const path of left) rmSync(path, { force: true })
+      sender.listen(false)
+      const left = isPublishing || hasWritten ? [file, join(folder, readerFile)] : []
+      for (const path of left) attempt(() => rmSync(path, { force: true }))
     },
   }
 }
@@ -101,9 +105,9 @@ export function createTextReaders(): { readonly of: (folder: string) => LiveText
   }
 }
 
-/** Reads what the process of a run tells, while somebody listens. @param onEnd called when nobody does any more */
+/** Reads what the process of a run publishes, while somebody listens. @param onEnd called when nobody does any more */
 function readTexts(folder: string, onEnd: () => void): LiveTexts {
-  const received = createToldTexts((isOn) => (isOn ? begin() : end()))
+  const received = createReceivedTexts((isOn) => (isOn ? begin() : end()))
   let timers: readonly NodeJS.Timeout[] = []
   let offset = 0
 
@@ -116,29 +120,23 @@ function readTexts(folder: string, onEnd: () => void): LiveTexts {
   function end(): void {
     for (const timer of timers) clearInterval(timer)
     onEnd()
-    try {
-      rmSync(join(folder, readerFile), { force: true })
-    } catch {
-      // a folder of others
-    }
+    attempt(() => rmSync(join(folder, readerFile), { force: true }))
   }
 
   function touch(): void {
     const file = join(folder, readerFile)
-    try {
+    attempt(() => {
       writeFileSync(file, '', { mode: 0o600 })
       // writing nothing changes nothing
       utimesSync(file, new Date(), new Date())
-    } catch {
-      // a folder that was removed, or may not be written
-    }
+    })
   }
 
   function read(): void {
     const lines = textAfter(join(folder, textsFile)).split('\n')
     for (const line of lines.slice(0, -1)) {
       try {
-        received.add(JSON.parse(line) as ToldTexts)
+        received.add(JSON.parse(line) as TextUpdate)
       } catch {
         // of a process that was killed while it wrote
       }
@@ -166,6 +164,15 @@ function readTexts(folder: string, onEnd: () => void): LiveTexts {
   }
 
   return received
+}
+
+/** Undefined if it cannot be done: what is not shown now is shown when it is recorded, and no run fails for it. */
+function attempt<T>(action: () => T): T | undefined {
+  try {
+    return action()
+  } catch {
+    return undefined
+  }
 }
 
 /** Bytes of one read; a line has at most a text of a million characters, escaped. */
