@@ -1,5 +1,7 @@
-import { appendFileSync, closeSync, existsSync, mkdirSync, openSync, readFileSync, readSync, statSync } from 'node:fs'
+import { appendFileSync, closeSync, mkdirSync, openSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { createLineReader } from '../base/appended-lines.ts'
+import { namesIn } from '../base/entries.ts'
 import { cutEnd } from '../base/width.ts'
 import { BatonError, messageOf } from '../base/error.ts'
 import { isObject } from '../base/json.ts'
@@ -97,28 +99,42 @@ function endsWithLine(file: string): boolean {
  * @param taken messages whose runs may not exist yet
  */
 export function listChats(runs: string, taken: readonly Line[] = []): readonly ListedChat[] {
-  const chats = new Map<string, readonly ListedMessage[]>()
+  return createChatReader(runs)(taken)
+}
+
+/** Like `listChats`, for a process that asks again and again. */
+export function createChatReader(runs: string): (taken?: readonly Line[]) => readonly ListedChat[] {
+  const readLines = createLineReader(join(runs, listName), readLine)
+  return (taken = []) => {
+    const existing = new Set([...namesIn(runs), ...taken.map(({ run }) => run)])
+    return [...messagesByChat([...readLines(), ...taken])]
+      .map(([id, messages]) => ({ id, messages: messages.filter(({ run }) => existing.has(run)) }))
+      .filter(({ messages }) => messages.length > 0)
+      .toReversed()
+  }
+}
+
+/** The chat with the newest message is the last. */
+function messagesByChat(lines: readonly (FileLine | undefined)[]): ReadonlyMap<string, readonly ListedMessage[]> {
+  const chats = new Map<string, ListedMessage[]>()
   const seen = new Set<string>()
-  for (const line of [...linesOf(join(runs, listName)), ...taken]) {
+  for (const line of lines) {
+    if (line === undefined) continue
     const { chat, ...message } = line
     const messages = chats.get(chat) ?? []
     if (message.kind === rewindKind) {
-      chats.set(chat, messages.slice(0, messages.findLastIndex(({ run }) => run === message.run) + 1))
+      messages.splice(messages.findLastIndex(({ run }) => run === message.run) + 1)
       continue
     }
     const key = `${chat} ${message.run}`
     if (seen.has(key)) continue
     seen.add(key)
+    messages.push(message as ListedMessage)
     // newest last
     chats.delete(chat)
-    chats.set(chat, [...messages, message as ListedMessage])
+    chats.set(chat, messages)
   }
-  const isThere = ({ run }: ListedMessage): boolean =>
-    existsSync(join(runs, run)) || taken.some((one) => one.run === run)
-  return [...chats]
-    .map(([id, messages]) => ({ id, messages: messages.filter(isThere) }))
-    .filter(({ messages }) => messages.length > 0)
-    .toReversed()
+  return chats
 }
 
 /**
@@ -152,13 +168,6 @@ export interface Line extends ListedMessage {
 }
 
 type FileLine = Line | (Omit<Line, 'kind'> & { readonly kind: typeof rewindKind })
-
-function linesOf(file: string): readonly FileLine[] {
-  if (!existsSync(file)) return []
-  return readFileSync(file, 'utf8')
-    .split('\n')
-    .flatMap((line) => readLine(line) ?? [])
-}
 
 const kinds: readonly FileLine['kind'][] = ['message', 'summary', 'background', rewindKind]
 

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { hasBegun } from '../journal/has-begun.ts'
 import { readRunState, type RunState, appliedRun, isConversation, undoneRun } from '../journal/run-state.ts'
-import { readIndex, summaryIn } from '../journal/index-file.ts'
+import { readIndex, type RunIndexFile, summaryIn } from '../journal/index-file.ts'
 import { startedAt } from '../journal/prune.ts'
 import { segmentFile } from '../journal/segment.ts'
 import { isApplied, undoneBy } from '../journal/undo-mark.ts'
@@ -17,6 +17,8 @@ export interface ListOptions {
   readonly fits: (run: Pick<RunSummary, 'id' | 'status' | 'file'>) => boolean
   /** Decides by the models of a run, which are known only once it was read. Default: all are listed. */
   readonly uses?: ((models: readonly string[]) => boolean) | undefined
+  /** The index of the runs, if it was read already. */
+  readonly index?: RunIndexFile
   /** Kept by a process that lists the same runs again and again. */
   readonly totals?: RunTotals
 }
@@ -29,10 +31,10 @@ const readAtOnce = 16
 /** The runs of a folder, newest first, with their current state. */
 export async function* listRuns(
   runs: string,
-  { limit, newest, uses = () => true, ...options }: ListOptions,
+  { limit, newest, uses = () => true, index: listed = readIndex(runs), ...options }: ListOptions,
 ): AsyncGenerator<RunSummary> {
-  const { ids: all, summaries } = readIndex(runs)
-  const ids = all.slice(0, newest)
+  const { summaries } = listed
+  const ids = listed.ids.slice(0, newest)
   let left = limit
   for (let index = 0; index < ids.length; index += readAtOnce) {
     const some = ids.slice(index, index + readAtOnce)
@@ -53,7 +55,7 @@ export function usesModel(text = ''): (models: readonly string[]) => boolean {
   return (models) => wanted === '' || models.some((model) => model.toLowerCase().includes(wanted))
 }
 
-interface SummaryOptions extends Partial<Omit<ListOptions, 'limit' | 'newest' | 'uses'>> {
+interface SummaryOptions extends Pick<Partial<ListOptions>, 'fits' | 'totals'> {
   /** Only valid until the run is resumed. Default: the one in its folder. */
   readonly known?: RunSummary | undefined
 }

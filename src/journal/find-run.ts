@@ -1,6 +1,7 @@
-import { appendFileSync, readdirSync, readFileSync } from 'node:fs'
+import { appendFileSync, readdirSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { namesIn } from '../base/entries.ts'
+import { createLineReader } from '../base/appended-lines.ts'
+import { isFolder, namesIn } from '../base/entries.ts'
 import { BatonError, hasSystemCode } from '../base/error.ts'
 import { writeFileAtomic } from '../base/files.ts'
 import { editDistance } from '../base/suggest.ts'
@@ -22,34 +23,45 @@ export function noteRunOrder(folder: string): void {
 /** Removes runs that no longer exist. */
 export function pruneRunOrder(folder: string): void {
   const present = runIds(folder).toReversed()
-  if (orderIn(folder).length <= 2 * present.length + 100) return
+  if (orderReader(folder)().length <= 2 * present.length + 100) return
   writeFileAtomic(join(folder, orderName), present.map((id) => `${id}\n`).join(''))
 }
 
-function orderIn(folder: string): readonly string[] {
-  try {
-    return readFileSync(join(folder, orderName), 'utf8').split('\n').slice(0, -1)
-  } catch {
-    return []
-  }
+/** Reads the recorded order of the runs in a folder. */
+function orderReader(folder: string): () => readonly string[] {
+  return createLineReader(join(folder, orderName), (id) => id)
 }
 
 export function isRunId(text: string): boolean {
   return idPattern.test(text)
 }
 
+/** The folder of the run with exactly this id; undefined if there is none. Nothing else can be reached by it. */
+export function runWithId(runs: string, id: string): string | undefined {
+  const folder = join(runs, id)
+  return isRunId(id) && isFolder(folder) ? folder : undefined
+}
+
 /** The ids of the runs in a folder, most recently started first. */
 export function runIds(folder: string): readonly string[] {
-  try {
-    const order = new Map(orderIn(folder).map((id, index) => [id, index]))
-    return readdirSync(folder)
-      .filter(isRunId)
-      .toSorted()
-      .toSorted((left, right) => (order.get(left) ?? -1) - (order.get(right) ?? -1))
-      .toReversed()
-  } catch (error) {
-    if (hasSystemCode(error, 'ENOENT', 'ENOTDIR')) return []
-    throw error
+  return createIdReader(folder)()
+}
+
+/** Like `runIds`, for a process that asks again and again. */
+export function createIdReader(folder: string): () => readonly string[] {
+  const readOrder = orderReader(folder)
+  return () => {
+    try {
+      const order = new Map(readOrder().map((id, index) => [id, index]))
+      return readdirSync(folder)
+        .filter(isRunId)
+        .toSorted()
+        .toSorted((left, right) => (order.get(left) ?? -1) - (order.get(right) ?? -1))
+        .toReversed()
+    } catch (error) {
+      if (hasSystemCode(error, 'ENOENT', 'ENOTDIR')) return []
+      throw error
+    }
   }
 }
 

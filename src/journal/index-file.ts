@@ -1,6 +1,7 @@
 import { appendFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { runIds } from './find-run.ts'
+import { createLineReader } from '../base/appended-lines.ts'
+import { createIdReader, runIds } from './find-run.ts'
 import { hasBegun } from './has-begun.ts'
 import { BatonError } from '../base/error.ts'
 import { randomName } from '../base/random-name.ts'
@@ -38,25 +39,33 @@ export interface RunIndexFile {
   readonly summaries: ReadonlyMap<string, RunSummary>
 }
 
-/**
- * The runs of a workspace. For unreadable lines the run folders are read again, lines of removed runs are dropped, and
- * an index that consists mostly of such lines is rewritten.
- */
+/** The runs of a workspace. */
 export function readIndex(runs: string): RunIndexFile {
-  const ids = runIds(runs)
-  const present = new Set(ids)
-  const summaries = new Map<string, RunSummary>()
-  const lines = linesOf(join(runs, indexName))
-  let damaged = 0
-  for (const line of lines) {
-    const summary = readSummary(line)
-    if (summary === undefined) damaged += 1
-    else if (present.has(summary.id)) summaries.set(summary.id, summary)
+  return createIndexReader(runs)()
+}
+
+/**
+ * Like `readIndex`, for a process that asks again and again. For unreadable lines the run folders are read again, lines of
+ * removed runs are dropped, and an index that consists mostly of such lines is rewritten.
+ */
+export function createIndexReader(runs: string): () => RunIndexFile {
+  const readIds = createIdReader(runs)
+  const readLines = createLineReader(join(runs, indexName), readSummary)
+  return () => {
+    const ids = readIds()
+    const present = new Set(ids)
+    const summaries = new Map<string, RunSummary>()
+    const lines = readLines()
+    let damaged = 0
+    for (const summary of lines) {
+      if (summary === undefined) damaged += 1
+      else if (present.has(summary.id)) summaries.set(summary.id, summary)
+    }
+    const found = ids.filter((id) => !summaries.has(id)).flatMap((id) => summaryIn(join(runs, id)) ?? [])
+    for (const summary of found) summaries.set(summary.id, summary)
+    if (found.length > 0 || damaged > 0 || lines.length > 2 * summaries.size + 100) rewrite(runs, summaries)
+    return { ids, summaries }
   }
-  const found = ids.filter((id) => !summaries.has(id)).flatMap((id) => summaryIn(join(runs, id)) ?? [])
-  for (const summary of found) summaries.set(summary.id, summary)
-  if (found.length > 0 || damaged > 0 || lines.length > 2 * summaries.size + 100) rewrite(runs, summaries)
-  return { ids, summaries }
 }
 
 /** The summary in a run folder; undefined if it has none, or another run's. */
@@ -69,16 +78,6 @@ export function summaryIn(folder: string): RunSummary | undefined {
     return summary?.id === basename(folder) ? summary : undefined
   } catch {
     return undefined
-  }
-}
-
-function linesOf(file: string): readonly string[] {
-  try {
-    return readFileSync(file, 'utf8')
-      .split('\n')
-      .filter((line) => line !== '')
-  } catch {
-    return []
   }
 }
 

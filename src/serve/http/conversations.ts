@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { displayPath } from '../../base/files.ts'
 import { defined } from '../../base/json.ts'
-import { findChat, listChats, type MessageKind } from '../../chat/chat-list.ts'
+import type { ListedMessage, MessageKind } from '../../chat/chat-list.ts'
 import { ownerOfChat, ownerText } from '../../chat/chat-owner.ts'
 import { answersIn, answersOnly } from '../../history/answers.ts'
 import { type RunSteps, stepsIn, stepsOnly } from '../../history/run-steps.ts'
@@ -94,7 +94,7 @@ export function createConversations(
   served: ServedWorkspace,
   { held, takeWorker, mostOpen }: ConversationsOptions,
 ): Conversations {
-  const { runs, shared, workspace } = served
+  const { runs, shared, workspace, listChats } = served
   /** Ids of conversations whose last prompt is in progress, or waits for its turn. */
   const busy = new Set<string>()
   /** By id, the one that has been idle for the longest time first. */
@@ -143,11 +143,10 @@ export function createConversations(
     }
   }
 
-  function messagesOf(id: string): ReturnType<typeof findChat>['messages'] {
-    if (!listChats(runs).some((chat) => chat.id === id)) {
-      throw new Refusal(404, 'this workspace has no such conversation')
-    }
-    return findChat(runs, id).messages
+  function messagesOf(id: string): readonly ListedMessage[] {
+    const chat = listChats().find((one) => one.id === id)
+    if (chat === undefined) throw new Refusal(404, 'this workspace has no such conversation')
+    return chat.messages
   }
 
   return {
@@ -188,7 +187,7 @@ export function createConversations(
     },
     async release(run) {
       if (open.size === 0) return
-      for (const { id, messages } of listChats(runs)) {
+      for (const { id, messages } of listChats()) {
         const worker = open.get(id)?.worker
         if (worker === undefined || busy.has(id) || !messages.some((message) => message.run === run)) continue
         closeConversation(id)
@@ -196,7 +195,7 @@ export function createConversations(
       }
     },
     async list() {
-      return listChats(runs).map(({ id, messages }) => ({
+      return listChats().map(({ id, messages }) => ({
         id,
         at: timeText(messages.at(-1)?.at ?? 0),
         messages: messages.length,

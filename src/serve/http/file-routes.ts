@@ -52,7 +52,7 @@ interface FileRun extends RunSummary {
 
 /** The routes for the prompt files and agents of the workspace: their list, what a run can be given, and the page of one. */
 export function fileRoutes(served: ServedWorkspace): readonly Route[] {
-  const { workspace, runs, totals } = served
+  const { workspace, runs, totals, readIndex } = served
   // plans and tests read many files, and nothing else should wait for them
   const turns = createPool(1)
   const testing = createPool(1)
@@ -88,7 +88,7 @@ export function fileRoutes(served: ServedWorkspace): readonly Route[] {
       async ({ query: { path }, request: { signal } }) => {
         const file = await absolute(path, signal)
         const isOfFile = (run: { readonly file: string }): boolean => displayPath(workspace, run.file) === path
-        for await (const last of listRuns(runs, { limit: 1, fits: isOfFile, totals }))
+        for await (const last of listRuns(runs, { limit: 1, fits: isOfFile, index: readIndex(), totals }))
           return { path, text: readSourceFile(file), last }
         return { path, text: readSourceFile(file), last: null }
       },
@@ -236,13 +236,13 @@ const testsFailed = 100
 const wrongFile = 2
 
 async function readRuns(served: ServedWorkspace, file: string, signal: AbortSignal): Promise<readonly FileRun[]> {
-  const { runs, totals, workspace } = served
+  const { runs, totals, workspace, readIndex } = served
   const path = displayPath(workspace, file)
   // only iterations are scored, by a command that the file names
   const hasScores = /\bscore\b/.test(readSourceFile(file))
   const fits = (run: { readonly file: string }): boolean => displayPath(workspace, run.file) === path
   const found: FileRun[] = []
-  for await (const run of listRuns(runs, { limit: mostRuns, fits, totals })) {
+  for await (const run of listRuns(runs, { limit: mostRuns, fits, index: readIndex(), totals })) {
     signal.throwIfAborted()
     found.push({ ...run, score: hasScores ? await bestScore(join(runs, run.id), run) : null })
   }

@@ -41,7 +41,7 @@ export function choicesOf(pending: readonly PendingView[]): readonly PendingView
 }
 
 export function createInbox(served: ServedWorkspace, shown: ShownRuns, held: ActiveRuns): Inbox {
-  const { runs, totals } = served
+  const { runs, totals, readIndex } = served
   let counts = new Map<string, Counted>()
 
   /** Of a run that no process works on: read once, until a process works on it again or an answer is recorded. */
@@ -57,7 +57,7 @@ export function createInbox(served: ServedWorkspace, shown: ShownRuns, held: Act
     const found: InboxItem[] = []
     const now = new Map<string, Counted>()
     const fits = ({ status }: { readonly status: RunStatus }): boolean => mayWait.has(status)
-    for await (const run of listRuns(runs, { limit: newest, newest, fits, totals })) {
+    for await (const run of listRuns(runs, { limit: newest, newest, fits, index: readIndex(), totals })) {
       const { id, status, waits = 0 } = run
       if (held.isQueued(id)) continue
       if (status === 'running' || status === 'waiting') {

@@ -11,7 +11,6 @@ import { everything, withView } from '../../history/run-view.ts'
 import { exchangesJson, timelineJson, type TimelineJson } from '../../history/team-json.ts'
 import { readTeams } from '../../history/team.ts'
 import { pendingApprovals, pendingEffects, type PendingView } from '../../history/pending.ts'
-import { runIds } from '../../journal/find-run.ts'
 import { startedAt } from '../../journal/prune.ts'
 import { noMask } from '../../journal/secrets.ts'
 import { isActive, isUnfinished, type RunSummary, type ShownStatus } from '../../journal/summary.ts'
@@ -89,9 +88,10 @@ export interface RunTeams extends Pick<TimelineJson, 'breaks'> {
 /** A page of the runs, newest first. */
 export async function readRunList(served: ServedWorkspace, shown: ShownRuns, filter: RunFilter): Promise<RunList> {
   const { runs, totals } = served
+  const index = served.readIndex()
+  const { ids } = index
   const { limit = usualLimit, before, q = '', file = '', model = '', state, since = 0, until = Infinity } = filter
   const [words, path, name] = [q, file, model].map((text) => text.trim().toLowerCase())
-  const ids = runIds(runs)
   const older =
     before === undefined ? undefined : new Set(ids.includes(before) ? ids.slice(ids.indexOf(before) + 1) : [])
   const fits = (run: Pick<RunSummary, 'id' | 'file' | 'status'>): boolean => {
@@ -103,7 +103,8 @@ export async function readRunList(served: ServedWorkspace, shown: ShownRuns, fil
     return has(path) && (has(words) || run.id.includes(words ?? ''))
   }
   const found: RunSummary[] = []
-  for await (const run of listRuns(runs, { limit: limit + 1, fits, uses: usesModel(name), totals })) found.push(run)
+  for await (const run of listRuns(runs, { limit: limit + 1, fits, uses: usesModel(name), index, totals }))
+    found.push(run)
   const isAll =
     [words, path, name].every((text) => text === '') && state === undefined && since <= 0 && until === Infinity
   return {

@@ -52,7 +52,7 @@ export async function readRunForm(served: ServedWorkspace, file: string): Promis
 }
 
 /** Names that a run can be given: the models of the config and of the newest runs, and the modes. */
-export async function readChoices({ cwd, env, home, shared, settings, runs }: ServedWorkspace): Promise<{
+export async function readChoices({ cwd, env, home, shared, settings, runs, readIndex }: ServedWorkspace): Promise<{
   readonly models: readonly string[]
   readonly modes: readonly string[]
 }> {
@@ -60,6 +60,7 @@ export async function readChoices({ cwd, env, home, shared, settings, runs }: Se
   for await (const { models } of listRuns(runs, {
     limit: mostRead,
     newest: mostRead,
+    index: readIndex(),
     fits: ({ status }) => status === 'done',
   }))
     used.push(...models)

@@ -1,9 +1,11 @@
-import { isAbsolute, join } from 'node:path'
+import { isAbsolute } from 'node:path'
+import { createChatReader, type ListedChat } from '../../chat/chat-list.ts'
 import type { Settings } from '../../config/settings.ts'
 import type { TriggersFound } from '../../config/triggers.ts'
 import { loadTargetConfig, type TargetConfig } from '../../config/target-config.ts'
 import { createRunTotals, type RunTotals } from '../../history/run-totals.ts'
-import { runIds } from '../../journal/find-run.ts'
+import { runWithId } from '../../journal/find-run.ts'
+import { createIndexReader, type RunIndexFile } from '../../journal/index-file.ts'
 import { runsFolder } from '../../journal/run-id.ts'
 import type { RunOptions } from '../../library/options.ts'
 import { Refusal } from '../refusal.ts'
@@ -24,6 +26,8 @@ export interface ServedWorkspace extends ServingPlace {
   /** The folder with its runs. */
   readonly runs: string
   readonly settings: Settings
+  readonly readIndex: () => RunIndexFile
+  readonly listChats: () => readonly ListedChat[]
   /** Of its runs without a summary. */
   readonly totals: RunTotals
   /** As they are when it is opened, with what was read for that. */
@@ -56,6 +60,8 @@ export async function openServedWorkspace(place: ServingPlace): Promise<ServedWo
     workspace,
     settings,
     runs,
+    readIndex: createIndexReader(runs),
+    listChats: createChatReader(runs),
     totals: createRunTotals(),
     found,
     configLog,
@@ -101,6 +107,7 @@ function only<Value>(table: Readonly<Record<string, Value>>, name: string): Read
  * @throws Refusal 404
  */
 export function folderOf({ runs }: Pick<ServedWorkspace, 'runs'>, id: string): string {
-  if (runIds(runs).includes(id)) return join(runs, id)
+  const folder = runWithId(runs, id)
+  if (folder !== undefined) return folder
   throw new Refusal(404, 'this workspace has no such run')
 }

@@ -1,6 +1,5 @@
 import { statSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
-import { listChats } from '../../chat/chat-list.ts'
 import { runName } from '../../history/run-name.ts'
 import { foreignCheck } from '../../journal/own-run.ts'
 import { isActive, type RunSummary, type ShownStatus, type ShownSummary } from '../../journal/summary.ts'
@@ -43,7 +42,7 @@ export function asShown(run: RunSummary, { isQueued }: Pick<ActiveRuns, 'isQueue
 
 export function createShownRuns(served: ServedWorkspace, held: ActiveRuns): ShownRuns {
   const { runs, workspace } = served
-  const chatOf = chatsByRun(runs)
+  const chatOf = chatsByRun(served)
 
   function nameOf({ id, file }: Pick<RunSummary, 'id' | 'file'>): string {
     // a chat with a prompt file has the name of the file
@@ -96,7 +95,7 @@ interface ListedChat extends ChatOfRun {
 }
 
 /** The chat of a run, from the list of chats, which is read again when it has changed. */
-function chatsByRun(runs: string): (run: string) => ListedChat | undefined {
+function chatsByRun({ runs, listChats }: ServedWorkspace): (run: string) => ListedChat | undefined {
   let known = new Map<string, ListedChat>()
   let mark = ''
   let lookedAt = 0
@@ -109,7 +108,7 @@ function chatsByRun(runs: string): (run: string) => ListedChat | undefined {
     if (now !== mark) {
       mark = now
       known = new Map(
-        listChats(runs).flatMap(({ id, messages }) =>
+        listChats().flatMap(({ id, messages }) =>
           messages.map(({ run: one, text }) => [one, { id, message: text, first: messages[0]?.text ?? text }] as const),
         ),
       )

@@ -7,7 +7,7 @@ import { viewBelow } from '../../history/node-view.ts'
 import { listRuns, readRunSummary } from '../../history/run-list.ts'
 import { createRunTotals } from '../../history/run-totals.ts'
 import { withView } from '../../history/run-view.ts'
-import { runIds } from '../../journal/find-run.ts'
+import { runWithId } from '../../journal/find-run.ts'
 import { runsFolder } from '../../journal/run-id.ts'
 import type { RunSummary } from '../../journal/summary.ts'
 import { packageRoot } from '../../package-root.ts'
@@ -55,7 +55,7 @@ export async function readOffers(files: readonly string[], serving: Serving): Pr
     },
     async readRun(id) {
       // only whole ids: prefixes and `last` would reveal runs of other files
-      const run = runIds(folder).includes(id) ? join(folder, id) : undefined
+      const run = runWithId(folder, id)
       const summary = run === undefined ? undefined : await readRunSummary(run)
       if (run === undefined || summary === undefined || !isOffered(summary)) {
         throw new BatonError('USAGE', `this server has no run ${id}`)
