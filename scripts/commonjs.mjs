@@ -5,8 +5,11 @@ import { transform } from 'esbuild'
 
 /** Placeholder in the built entry file until the name of the build is known. */
 const unnamed = 'built-by-tsc'
-/** The start of the other files, which src/chunk-loader.ts loads. */
-const chunkStart = '((exports,require,module,__filename,importModule)=>{'
+/**
+ * The start of the other files, which src/chunk-loader.ts loads. V8 compiles such a function while it reads the file; an
+ * arrow function it would skip first and read again when it is called.
+ */
+const chunkStart = '(function(exports,require,module,__filename,importModule){'
 /** The expression with which esbuild's entry file loads another file. */
 const chunkPath = 'require("./chunks/'
 

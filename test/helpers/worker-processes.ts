@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import { namesIn } from '../../src/base/entries.ts'
 
 /** The processes that a server has started for runs and conversations, by their ids. */
 export function workersOf(server: number): readonly number[] {
@@ -15,7 +16,9 @@ export function isAlive(pid: number): boolean {
   } catch {
     return false
   }
-  return !['Z', 'X'].includes(fieldsOf(pid)[0] ?? '')
+  const hasEnded = ['Z', 'X'].includes(fieldsOf(pid)[0] ?? '')
+  // its first thread may end before the others
+  return !hasEnded || namesIn(`/proc/${pid}/task`).length > 1
 }
 
 function parentOf(pid: number): number | undefined {

@@ -41,6 +41,8 @@ const workerWord = '__worker'
 /** Characters of what a worker has written that are kept, and how long is waited for the last ones, in milliseconds. */
 const keptText = 4_000
 const lateMs = 200
+/** How long is waited for the last messages of a worker that has ended, in milliseconds. */
+const unreadMs = 10_000
 
 export function createWorkerPool({ env, cwd, spare, broker }: WorkerPoolOptions): WorkerPool {
   const all = new Set<RunWorker>()
@@ -116,8 +118,11 @@ async function goneOf(child: ChildProcess): Promise<string | undefined> {
   let said = ''
   child.stderr?.setEncoding('utf8').on('data', (piece: string) => (said = (said + piece).slice(-keptText)))
   const closed = once(child, 'close').catch(() => undefined)
+  const disconnected = once(child, 'disconnect').catch(() => undefined)
   try {
     const [code, signal] = await once(child, 'exit')
+    // its end can be noticed before its last messages are read
+    if (child.connected) await atMost(unreadMs, disconnected)
     if (code === 0) return undefined
     // what it has written may still be arriving, and another process may keep the pipe open
     await atMost(lateMs, closed)

@@ -1,3 +1,4 @@
+import { constants, setPriority } from 'node:os'
 import { basename } from 'node:path'
 import { BatonError } from '../../base/error.ts'
 import { displayPath } from '../../base/files.ts'
@@ -123,6 +124,7 @@ export async function work({ env, signal }: WorkerOptions): Promise<number> {
       if (hasBegun) return
       hasBegun = true
       if (isWaiting) stop.abort(new BatonError('ABORTED', 'the run waits for its turn', { hint: 'It can be resumed.' }))
+      else letServerAnswer()
       const of = conversation?.id()
       send({ kind: 'begun', id, ...(of === undefined ? {} : { conversation: of }) })
     }
@@ -215,6 +217,15 @@ interface Place {
 /** Nobody is asked if it is known what becomes of calls that need approval. */
 function answeredBy({ answer, ...given }: OfJob, onAsk: OnAsk | undefined): Partial<OfJob> & Omit<OfJob, 'answer'> {
   return onAsk === undefined ? { ...given, answer } : { ...given, approve: () => onAsk }
+}
+
+/** Runs that keep all processors busy slow each other, not the answers of the server. */
+function letServerAnswer(): void {
+  try {
+    setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
+  } catch {
+    // it has a lower one already, and may not raise it
+  }
 }
 
 /** To the server, if it is there. */
