@@ -9,12 +9,12 @@ import { figure, interleave, quotients } from './rounds.mjs'
  */
 export async function code({ library, small }) {
   const { createJavaScriptBox } = await import(`${library}/script/javascript/box.js`)
-  const { usualLimits } = await import(`${library}/script/javascript/program.js`)
+  const { defaultLimits } = await import(`${library}/script/javascript/program.js`)
   const [boxes, programs, calls] = small ? [1, 2, 20] : [10, 100, 5_000]
 
   const record = { path: 'src/main.ts', lines: { first: 1, last: 40 }, tags: ['entry', 'process'] }
   const host = { functions: [{ name: 'read', waits: true }], call: async ({ args: [value] }) => ({ value }) }
-  const options = { limits: usualLimits, seed: 1, now: 0, signal: new AbortController().signal }
+  const options = { limits: defaultLimits, seed: 1, now: 0, signal: new AbortController().signal }
   const inBox = async (box, text, value) => {
     const end = await box.run({ code: text, input: record }, host, options)
     if (end.kind !== 'value' || end.value !== value) throw new Error(`a program ended with ${JSON.stringify(end)}`)
@@ -32,7 +32,7 @@ export async function code({ library, small }) {
     parentPort.on('message', (value) => parentPort.postMessage(value))`,
     { eval: true },
   )
-  const limitsOfCalls = { ...options, limits: { ...usualLimits, calls } }
+  const limitsOfCalls = { ...options, limits: { ...defaultLimits, calls } }
   const times = await interleave(
     {
       first: perOne(boxes, async () => {

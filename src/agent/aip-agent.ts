@@ -4,7 +4,7 @@ import type { ScriptAgent, ScriptResult } from '../event/agent.ts'
 import { below, emit, type RunContext, withServices } from '../event/context.ts'
 import { sectionInputWithoutLimits } from '../event/limits.ts'
 import type { AipBlock, AipDocument } from '../prompt/aip.ts'
-import { concurrencyOf, givenOptions, mergeOptions } from './options.ts'
+import { concurrencyOf, scriptAgentOptions, mergeOptions } from './options.ts'
 import { placeOfInput, type ScriptRun } from './script-run.ts'
 import { mapSiblings } from '../base/concurrency.ts'
 import type { ErrorInfo } from '../event/event.ts'
@@ -336,7 +336,7 @@ function readReason(data: Json): string | undefined {
  * @throws BatonError SCRIPT_FAILED for invalid options, naming the key
  */
 function optionsOf(response: JsonObject, flow: 'before_all_response' | 'data_response'): JsonObject {
-  return givenOptions(response['options'], `aip.flow.${flow}`)
+  return scriptAgentOptions(response['options'], `aip.flow.${flow}`)
 }
 
 /** The error for a flow response in a section that may not return it. */

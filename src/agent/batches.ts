@@ -87,7 +87,7 @@ interface Results {
   readonly byId: ReadonlyMap<string, BatchResult>
 }
 
-const usualWaitMs = 25 * 3_600_000
+const defaultWaitMs = 25 * 3_600_000
 
 /** How long a batch is held back after its last call, because others follow at the same moment. */
 const settleMs = 200
@@ -99,7 +99,7 @@ const longestHoldMs = 5 * 60_000
  * an effect at the root of the run, recorded with the ids of its calls, so that a resumed run waits for it instead of
  * sending it again; if it is not known whether it was sent, it is looked for at the host. Each call records its answer.
  */
-export function createBatchDesk({ context: given, waitMs = usualWaitMs }: BatchDeskOptions): BatchDesk {
+export function createBatchDesk({ context: given, waitMs = defaultWaitMs }: BatchDeskOptions): BatchDesk {
   const context = withScope(given, { at: [] })
   const { effects, clock, signal, now } = context.services
   const earlier = earlierBatches(effects)

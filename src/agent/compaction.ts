@@ -214,7 +214,7 @@ function withShortTexts(message: Message, most: number | undefined): Message {
         case 'tool_call':
           return part.input.length > longest ? [{ ...part, input: cutArguments(part.input.length) }] : [part]
         case 'file':
-          return [{ type: 'text', text: leftOut(part.name) }]
+          return [{ type: 'text', text: omittedText(part.name) }]
         case 'reasoning':
         case 'tool_result':
           return [part]
@@ -233,7 +233,7 @@ function withShortResults(message: Message, most: number | undefined): Message {
     return {
       ...part,
       parts: part.parts.map((one) => {
-        if (one.type === 'file') return most > withoutFiles ? one : { type: 'text', text: leftOut(one.name) }
+        if (one.type === 'file') return most > withoutFiles ? one : { type: 'text', text: omittedText(one.name) }
         return one.text.length > most ? { ...one, text: shortText(one.text, most) } : one
       }),
     }
@@ -241,7 +241,7 @@ function withShortResults(message: Message, most: number | undefined): Message {
   return { ...message, parts }
 }
 
-function leftOut(name: string): string {
+function omittedText(name: string): string {
   return modelText`[${name} is left out, because the conversation has become too long]`
 }
 

@@ -52,7 +52,7 @@ interface RoomOptions {
   readonly windowOf: () => Promise<number | undefined>
 }
 
-const usualShare = 0.8
+const defaultShare = 0.8
 /** What is tried after a refusal: a share of the refused request. */
 const refusedShare = 0.6
 /** A request for a summary may fill the window up to here. */
@@ -83,7 +83,7 @@ export function createContextRoom(
   /** Tokens from which on a conversation is made shorter. */
   function limitOf(window: number): number {
     if (typeof compactAt === 'number') return compactAt >= 1 ? compactAt : compactAt * window
-    return Math.min(usualShare * window, window - Math.min(output, window / 2))
+    return Math.min(defaultShare * window, window - Math.min(output, window / 2))
   }
 
   return {
@@ -119,7 +119,7 @@ export function createContextRoom(
         return { why: 'too_long', window: (await windowOf()) ?? Infinity, limit, room: Math.max(limit, fits), scale }
       }
       const window = (await windowOf()) ?? Infinity
-      const limit = Math.min(limitOf(window), usualShare * tooMany)
+      const limit = Math.min(limitOf(window), defaultShare * tooMany)
       if (size < Math.max(limit, least * growth)) return undefined
       return {
         why: 'window',

@@ -24,7 +24,7 @@ import { runAip } from './aip-agent.ts'
 import { placeText } from '../event/place.ts'
 import { createSectionRunner, placeOfInput, type ScriptRun, withCtxValues } from './script-run.ts'
 import { restrictToPack } from './restrict-to-pack.ts'
-import { concurrencyOf, givenOptions, mergeOptions } from './options.ts'
+import { concurrencyOf, scriptAgentOptions, mergeOptions } from './options.ts'
 import { declaredOptionIssues } from './declared-option-issues.ts'
 import { readDeclaredOptions } from './declared-options.ts'
 import type { AgentParts, ScriptParts } from './parts.ts'
@@ -128,7 +128,7 @@ function identity({ file, name, defined }: TextAgent): string {
 async function runScript(request: ScriptRequest, parts: ScriptParts, context: RunContext): Promise<ScriptResult> {
   const { agent } = request
   const inner = withCtxValues(descend(agent, request.inputs ?? null, context), parts)
-  const given = givenOptions(request.options, `"${agent.name}"`)
+  const given = scriptAgentOptions(request.options, `"${agent.name}"`)
   if (agent.kind === 'lua') {
     const options = mergeOptions(context.scope.options, given)
     return limited({ agent, options }, inner, (context) =>

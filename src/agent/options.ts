@@ -32,7 +32,7 @@ function tableOf(value: JsonObject[string] | undefined): JsonObject {
  * Checks options for a script agent that come from a script or an entry of a chain; `of` names their owner.
  * @throws BatonError SCRIPT_FAILED if they are not a table, and for the first invalid option, naming its key
  */
-export function givenOptions(value: Json | undefined, of: string): JsonObject {
+export function scriptAgentOptions(value: Json | undefined, of: string): JsonObject {
   if (value !== undefined && value !== null && !isJsonObject(value) && !isEmptyTable(value)) {
     throw new BatonError('SCRIPT_FAILED', `options of ${of} must be a table, not ${describeValue(value)}`)
   }

@@ -6,11 +6,11 @@ import { toolNames } from '../tool/toolbox/rows.ts'
 import type { OfferedTools, RecordedMessages } from './message-log.ts'
 
 /** What a request says that may contain texts of this program. */
-export interface Said extends RecordedMessages {
+export interface RequestTexts extends RecordedMessages {
   readonly tools: OfferedTools | undefined
 }
 
-interface Now extends Said {
+interface Now extends RequestTexts {
   /** Tools that the conversation has and that its requests do not carry yet: those of earlier versions did. */
   readonly unsentTools?: OfferedTools
   /** Whether this program made a message, from what the record has anyway. */
@@ -21,9 +21,9 @@ interface Now extends Said {
  * A request in the words in which it was recorded: the version that recorded it may have worded its own texts
  * differently, and had other tools of its own. What differs otherwise stays as it is now.
  */
-export function withRecordedWording(now: Now, { request, sources, files }: RecordedRequest): Said {
+export function withRecordedWording(now: Now, { request, sources, files }: RecordedRequest): RequestTexts {
   if (!isObject(request) || !Array.isArray(request['messages'])) return now
-  const then = request as unknown as Said
+  const then = request as unknown as RequestTexts
   if (now.before?.count !== then.before?.count) return now
   return {
     messages: messagesAsRecorded(now, then.messages, files),

@@ -12,7 +12,7 @@ import type { MessageLog, OfferedTools, RecordedMessages } from './message-log.t
 import { isTooLong, type ModelCallResult } from './model-call.ts'
 import type { OpenPrompt } from './open-prompt.ts'
 import type { ChosenModel } from './parts.ts'
-import type { Said } from './recorded-wording.ts'
+import type { RequestTexts } from './recorded-wording.ts'
 import { doesNotFit } from './too-large.ts'
 import type { Sending } from './turns.ts'
 
@@ -29,7 +29,7 @@ export interface LongConversation {
   /** Makes the request of the next turn. */
   readonly send: (prompt: OpenPrompt, sending: Sending) => Promise<{ readonly answered: ModelCallResult }>
   /** The request of the next turn in the words in which an earlier process said it. */
-  readonly recordedAs: (said: Said) => Promise<Said>
+  readonly recordedAs: (said: RequestTexts) => Promise<RequestTexts>
   readonly emit: (event: EventBody) => void
   /** Called when messages were replaced. */
   readonly onShorter: () => void
@@ -52,7 +52,7 @@ export interface Shortening {
 }
 
 /** Tokens that most answers do not exceed, and what a summary may have at least. */
-const usualOutput = 32_000
+const defaultOutput = 32_000
 const leastSummary = 4096
 
 /** A request with so many times the tokens of the window is not sent: the number is an estimate. */
@@ -65,7 +65,7 @@ const isWhole: ReadonlySet<FinishReason> = new Set<FinishReason>(['stop', 'tool_
 export function createShortening(last: LastAnswer | undefined, conversation: LongConversation): Shortening {
   const { log, compactAt, settings, offered, wasAnswered, emit } = conversation
   const { max_tokens: most } = settings
-  const room = createContextRoom(last, { compactAt, output: most ?? usualOutput, windowOf })
+  const room = createContextRoom(last, { compactAt, output: most ?? defaultOutput, windowOf })
   /** Of the last request; undefined: it was accepted. */
   let refusal: BatonError | undefined
 

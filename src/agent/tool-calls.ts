@@ -9,7 +9,7 @@ import type { Timeline } from './modes/timeline.ts'
 import type { ToolCallPart } from '../event/message.ts'
 
 /** A tool call: `id` as in events, `input` the JSON text as it was written, which may be invalid. */
-interface AskedTool {
+interface RequestedTool {
   readonly id: string
   readonly name: string
   readonly input: string
@@ -34,7 +34,7 @@ const shownOutput = 2000
 
 /** Calls a tool and reports it. Failures of the tool are results; errors that end the run are thrown. */
 export async function callTool(
-  { id, name, input: text }: AskedTool,
+  { id, name, input: text }: RequestedTool,
   { tools, opener, context, running, timeline }: Calling,
 ): Promise<ToolResult> {
   const input = inputOf({ input: text })

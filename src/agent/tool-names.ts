@@ -1,6 +1,6 @@
 import type { DataPath } from '../base/data-text.ts'
 import { BatonError } from '../base/error.ts'
-import { leftOutCode, leftOutHint, type UnusedServers, unusedServersText } from '../config/unused-servers.ts'
+import { unusedServerCode, unusedServerHint, type UnusedServers, unusedServersText } from '../config/unused-servers.ts'
 import { type Finding, suggestionHint, wrongValue } from '../settings/issue.ts'
 import { nearest } from '../base/suggest.ts'
 import { type Approver, type ContextWith, emit, type Events, type Servers } from '../event/context.ts'
@@ -65,14 +65,14 @@ function unknownServer(
   const file = leftOut.find(({ names }) => serverNamed(name, names) !== undefined)
   if (file !== undefined) {
     const message = `"${name}" cannot be used: ${unusedServersText({ ...file, names: [serverNamed(name, file.names) ?? ''] })}`
-    return { code: leftOutCode(file), message, hint: leftOutHint(file) }
+    return { code: unusedServerCode(file), message, hint: unusedServerHint(file) }
   }
   const server = writtenServer(name)
   if (server === undefined) return undefined
   const unread = leftOut.find(({ names }) => names.length === 0)
   if (unread !== undefined) {
     const message = `"${name}" belongs to the MCP server "${server}", which is not configured, and ${unusedServersText(unread)}`
-    return { code: 'CONFIG_INVALID', message, hint: leftOutHint(unread) }
+    return { code: 'CONFIG_INVALID', message, hint: unusedServerHint(unread) }
   }
   const known =
     servers.length === 0

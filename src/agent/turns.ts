@@ -32,7 +32,7 @@ import { type ModelCallResult, type Question, askModels, isTooLong } from './mod
 import type { AskOptions, CalledTool, ProgramStep, Reply } from './modes/mode.ts'
 import type { OpenPrompt } from './open-prompt.ts'
 import type { AgentParts } from './parts.ts'
-import type { Said } from './recorded-wording.ts'
+import type { RequestTexts } from './recorded-wording.ts'
 import type { Shortening } from './shortening.ts'
 import { createProgramWork } from './program-work.ts'
 import { mapSiblings } from '../base/concurrency.ts'
@@ -193,7 +193,7 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
   }
 
   /** The next request in the words in which an earlier process said it, if it is the same request. */
-  async function recordedAs(next: Said): Promise<Said> {
+  async function recordedAs(next: RequestTexts): Promise<RequestTexts> {
     const before = requestedNext()
     if (before === undefined) return next
     const { withRecordedWording } = await import('./recorded-wording.ts')
@@ -368,7 +368,7 @@ export function createTurns(agent: ModelAgent, parts: AgentParts, { opener, cont
       const finished = new Map<number, CalledTool>()
       try {
         const called = await mapSiblings(calls, { limit: toolsAtOnce, signal }, async (sent, sibling, inner) => {
-          const call = meantBy(sent, tools)
+          const call = intendedCall(sent, tools)
           const index = begin + sibling
           const place = withScope(below(turn, { kind: 'tool', index, name: call.name }), defined({ taken }))
           const at = withServices(place, { signal: inner, conversation: conversation() })
@@ -425,7 +425,7 @@ function definitionOf({ name, description, parameters }: Tool): OfferedTools[num
 }
 
 /** The call that a model means, if it calls a tool by another one. */
-function meantBy(call: ToolCallPart, tools: readonly Tool[]): ToolCallPart {
+function intendedCall(call: ToolCallPart, tools: readonly Tool[]): ToolCallPart {
   const other = tools.find(({ name }) => name === call.name)?.meant?.(call.input)
   return other === undefined ? call : { ...call, ...other }
 }

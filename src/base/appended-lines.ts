@@ -1,13 +1,20 @@
 import { closeSync, fstatSync, openSync, readSync, type Stats } from 'node:fs'
 
+/** The values of the lines of a file. */
+interface Lines<Value> {
+  readonly all: readonly Value[]
+  /** Those that were added since the last time; all of them if the file was replaced. */
+  readonly added: readonly Value[]
+  readonly isReplaced: boolean
+}
+
 /**
  * Reads a file that other processes append lines to, again and again: only what was added is read and parsed. A file that
- * was replaced or cut is read anew. A last line without its end is left for the next time.
- * @returns a function for the values of all lines; the same array as before if nothing was added, and empty if the file
- * cannot be read
+ * was replaced or cut is read anew. A last line without its end is left for the next time. A file that cannot be read has
+ * no lines.
  */
-export function createLineReader<Value>(file: string, parse: (line: string) => Value): () => readonly Value[] {
-  let values: readonly Value[] = []
+export function createLineReader<Value>(file: string, parse: (line: string) => Value): () => Lines<Value> {
+  const values: Value[] = []
   let before: Pick<Stats, 'ino' | 'birthtimeMs'> | undefined
   let position = 0
   return () => {
@@ -16,20 +23,26 @@ export function createLineReader<Value>(file: string, parse: (line: string) => V
       try {
         const now = fstatSync(descriptor)
         const goesOn = before?.ino === now.ino && before.birthtimeMs === now.birthtimeMs && now.size >= position
-        if (!goesOn) [values, position] = [[], 0]
+        if (!goesOn) forget()
         before = now
-        const added = wholeLinesFrom(descriptor, position, now.size)
-        if (added.length === 0) return values
-        position += added.length
-        const lines = added.toString('utf8').split('\n').slice(0, -1)
-        values = [...values, ...lines.map(parse)]
+        const bytes = wholeLinesFrom(descriptor, position, now.size)
+        position += bytes.length
+        const added = bytes.toString('utf8').split('\n').slice(0, -1).map(parse)
+        for (const value of added) values.push(value)
+        return { all: values, added, isReplaced: !goesOn }
       } finally {
         closeSync(descriptor)
       }
     } catch {
-      ;[values, position, before] = [[], 0, undefined]
+      forget()
+      return { all: values, added: [], isReplaced: true }
     }
-    return values
+  }
+
+  function forget(): void {
+    values.length = 0
+    position = 0
+    before = undefined
   }
 }
 

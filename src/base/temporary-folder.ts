@@ -21,7 +21,7 @@ const leftAfterMs = 86_400_000
  * process exits. Folders that killed processes of this machine left under this prefix are removed too.
  */
 export function makeTemporaryFolder(prefix: string): TemporaryFolder {
-  removeLeft(prefix)
+  removeStaleFolders(prefix)
   const path = mkdtempSync(join(tmpdir(), `${prefix}${ownName()}`))
   // a second Ctrl-C exits immediately
   if (open.size === 0) process.on('exit', removeOpen)
@@ -73,7 +73,7 @@ export function staleTemporaryFolders(): readonly string[] {
   return names.map((name) => join(tmpdir(), name))
 }
 
-function removeLeft(prefix: string): void {
+function removeStaleFolders(prefix: string): void {
   for (const name of readdirSync(tmpdir())) {
     if (!name.startsWith(prefix)) continue
     const path = join(tmpdir(), name)

@@ -1,4 +1,4 @@
-import { appendFileSync, closeSync, mkdirSync, openSync, readSync, statSync } from 'node:fs'
+import { appendFileSync, closeSync, existsSync, mkdirSync, openSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { createLineReader } from '../base/appended-lines.ts'
 import { namesIn } from '../base/entries.ts'
@@ -99,42 +99,107 @@ function endsWithLine(file: string): boolean {
  * @param taken messages whose runs may not exist yet
  */
 export function listChats(runs: string, taken: readonly Line[] = []): readonly ListedChat[] {
-  return createChatReader(runs)(taken)
+  const log = createLog()
+  for (const line of [...createLineReader(join(runs, listName), readLine)().all, ...taken]) log.add(line)
+  return existing(log.chats, new Set([...namesIn(runs), ...taken.map(({ run }) => run)]))
 }
 
-/** Like `listChats`, for a process that asks again and again. */
-export function createChatReader(runs: string): (taken?: readonly Line[]) => readonly ListedChat[] {
+/** The chat of a run, as shown in lists. */
+export interface ChatOfRun {
+  readonly id: string
+  /** The start of the message that the run answers. */
+  readonly message: string
+  /** The start of the first message of the chat. */
+  readonly first: string
+}
+
+/** The chats of a workspace for a process that asks again and again: it reads only what was added. */
+export interface ChatReader {
+  /** As `listChats` returns them. */
+  readonly list: () => readonly ListedChat[]
+  /** The chat that a run is a message of; of several, the first that had it. */
+  readonly chatOf: (run: string) => ChatOfRun | undefined
+}
+
+/** Milliseconds between looks at the list: thousands of runs are searched in one go. */
+const lookMs = 100
+
+export function createChatReader(runs: string): ChatReader {
   const readLines = createLineReader(join(runs, listName), readLine)
-  return (taken = []) => {
-    const existing = new Set([...namesIn(runs), ...taken.map(({ run }) => run)])
-    return [...messagesByChat([...readLines(), ...taken])]
-      .map(([id, messages]) => ({ id, messages: messages.filter(({ run }) => existing.has(run)) }))
-      .filter(({ messages }) => messages.length > 0)
-      .toReversed()
+  let log = createLog()
+  let readAt = Number.NEGATIVE_INFINITY
+
+  function read(): void {
+    readAt = performance.now()
+    const { added, isReplaced } = readLines()
+    if (isReplaced) log = createLog()
+    for (const line of added) log.add(line)
+  }
+
+  return {
+    list() {
+      read()
+      return existing(log.chats, new Set(namesIn(runs)))
+    },
+    chatOf(run) {
+      if (performance.now() - readAt >= lookMs) read()
+      const of = log.messages.get(run)
+      if (of === undefined) return undefined
+      const { chat, text } = of
+      const first = log.chats.get(chat)?.find((message) => message.run === run || existsSync(join(runs, message.run)))
+      return { id: chat, message: text, first: first?.text ?? text }
+    },
   }
 }
 
-/** The chat with the newest message is the last. */
-function messagesByChat(lines: readonly (FileLine | undefined)[]): ReadonlyMap<string, readonly ListedMessage[]> {
+function existing(
+  chats: ReadonlyMap<string, readonly ListedMessage[]>,
+  present: ReadonlySet<string>,
+): readonly ListedChat[] {
+  return [...chats]
+    .map(([id, messages]) => ({ id, messages: messages.filter(({ run }) => present.has(run)) }))
+    .filter(({ messages }) => messages.length > 0)
+    .toReversed()
+}
+
+/** What the lines say so far. */
+interface ChatLog {
+  /** The chat with the newest message is the last. */
+  readonly chats: ReadonlyMap<string, readonly ListedMessage[]>
+  /** The messages by their runs. */
+  readonly messages: ReadonlyMap<string, Line>
+  readonly add: (line: FileLine | undefined) => void
+}
+
+function createLog(): ChatLog {
   const chats = new Map<string, ListedMessage[]>()
+  const messages = new Map<string, Line>()
   const seen = new Set<string>()
-  for (const line of lines) {
-    if (line === undefined) continue
-    const { chat, ...message } = line
-    const messages = chats.get(chat) ?? []
-    if (message.kind === rewindKind) {
-      messages.splice(messages.findLastIndex(({ run }) => run === message.run) + 1)
-      continue
-    }
-    const key = `${chat} ${message.run}`
-    if (seen.has(key)) continue
-    seen.add(key)
-    messages.push(message as ListedMessage)
-    // newest last
-    chats.delete(chat)
-    chats.set(chat, messages)
+
+  function goBack(chat: string, run: string): void {
+    const all = chats.get(chat) ?? []
+    const left = all.splice(all.findLastIndex((message) => message.run === run) + 1)
+    for (const message of left) if (messages.get(message.run)?.chat === chat) messages.delete(message.run)
   }
-  return chats
+
+  return {
+    chats,
+    messages,
+    add(line) {
+      if (line === undefined) return
+      if (isRewind(line)) return goBack(line.chat, line.run)
+      const { chat, ...message } = line
+      const key = `${chat} ${line.run}`
+      if (seen.has(key)) return
+      seen.add(key)
+      const all = chats.get(chat) ?? []
+      all.push(message)
+      // newest last
+      chats.delete(chat)
+      chats.set(chat, all)
+      if (!messages.has(line.run)) messages.set(line.run, line)
+    },
+  }
 }
 
 /**
@@ -168,6 +233,10 @@ export interface Line extends ListedMessage {
 }
 
 type FileLine = Line | (Omit<Line, 'kind'> & { readonly kind: typeof rewindKind })
+
+function isRewind(line: FileLine): line is Exclude<FileLine, Line> {
+  return line.kind === rewindKind
+}
 
 const kinds: readonly FileLine['kind'][] = ['message', 'summary', 'background', rewindKind]
 

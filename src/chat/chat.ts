@@ -37,7 +37,7 @@ import {
 import { type ChatLease, claimChat } from './chat-owner.ts'
 import { createSessionResources, type SessionResources, type SessionState } from '../wiring/session-resources.ts'
 import { type LastTurn, readTurns } from './last-turns.ts'
-import { endLeft, lossText, readSession, storeSession } from './session-file.ts'
+import { endLeftoverProcesses, lossText, readSession, storeSession } from './session-file.ts'
 import { removePendingMessage, storePendingMessage, type PendingMessage, pendingMessages } from './pending-messages.ts'
 
 /** The settings of messages in a chat; each message may change them for the next ones. */
@@ -134,7 +134,7 @@ export interface ChatMessage extends ListedMessage {
 }
 
 /** The request size in tokens from which a chat is summarized. */
-const usualCompactAt = 100_000
+const defaultCompactAt = 100_000
 
 /** Who opens a chat, and where its runs work. */
 export interface ChatHost extends Place {
@@ -190,7 +190,7 @@ export async function reopenChat(host: ChatHost, id: string, changed: Partial<Ch
     const summary = last === undefined ? undefined : await readRunSummary(join(runs, last))
     const calls = Math.max(1, summary?.calls ?? 1)
     const earlier = readSession(runs, found.id)
-    if (earlier !== undefined) await endLeft(earlier)
+    if (earlier !== undefined) await endLeftoverProcesses(earlier)
     return createChat(host, {
       settings: { ...(before ?? taken.at(-1)?.settings ?? { overrides: [] }), ...defined(changed) },
       store: async () => store,
@@ -310,7 +310,7 @@ interface Beginning {
 
 function createChat(host: ChatHost, begin: Beginning): Chat {
   let { settings, lease, id, last, tokens, modelOfFile, taken } = begin
-  let compactAt = usualCompactAt
+  let compactAt = defaultCompactAt
   const session = createSessionResources(begin.earlier)
   const lost = begin.earlier && lossText(begin.earlier)
   let notes: readonly string[] = lost === undefined ? [] : [lost]
@@ -360,13 +360,13 @@ function createChat(host: ChatHost, begin: Beginning): Chat {
     const count = notes.length
     return start(message, watching, listener, () => {
       if (!getsNotes) return
-      toldNotes(count, message.chat, store)
+      dropSentNotes(count, message.chat, store)
       for (const one of left) forget(one, store)
     })
   }
 
-  /** A message has told the model what happened before it. */
-  function toldNotes(count: number, chat: string, store: Store): void {
+  /** A message has told the model about the first `count` notes. */
+  function dropSentNotes(count: number, chat: string, store: Store): void {
     notes = notes.slice(count)
     if (begin.earlier !== undefined) storeSession(session.state(), chat, store)
   }
@@ -418,7 +418,7 @@ function createChat(host: ChatHost, begin: Beginning): Chat {
         instruction: said,
       }),
       prepare(target) {
-        compactAt = target.settings.chat?.compact_at ?? usualCompactAt
+        compactAt = target.settings.chat?.compact_at ?? defaultCompactAt
         if (kind === 'message') modelOfFile = target.settings.model
         return target
       },
@@ -463,7 +463,7 @@ function createChat(host: ChatHost, begin: Beginning): Chat {
       const store = await begin.store()
       const told = message.kind === 'background' ? [] : notes
       const all = { ...message, notes: [...message.notes, ...told.map(noted)], ...defined({ after: last }) }
-      return start(all, watching, listener, () => toldNotes(told.length, message.chat, store))
+      return start(all, watching, listener, () => dropSentNotes(told.length, message.chat, store))
     },
     async compact(watching, listener) {
       if (last === undefined) throw new BatonError('USAGE', 'there are no messages yet to summarize')

@@ -42,7 +42,7 @@ export function readSession(runs: string, chat: string): StoredSession | undefin
 }
 
 /** Ends what a killed process left running: on this machine, if its leaders still exist. */
-export async function endLeft({ processes, owner }: StoredSession): Promise<void> {
+export async function endLeftoverProcesses({ processes, owner }: StoredSession): Promise<void> {
   const isLeft = processOwners.isVisible(owner) && !(await processOwners.isAlive(owner))
   if (isLeft) await Promise.all(processes.map(endGroup))
 }

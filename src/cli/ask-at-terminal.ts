@@ -56,8 +56,8 @@ function oneByOne(askLine: AskLine, io: ApproverIo): Approver {
     }
     const release = io.hold()
     const put: AskLine = (text) => askLine(text, question.signal)
-    const tell: Asking['tell'] = (lines) => io.err(lines.map((line) => `${line}\n`).join(''))
-    const asking: Asking = { put, paint, io, tell, edit: (text, name) => editOnTerminal(text, name, io) }
+    const tell: TerminalPrompt['tell'] = (lines) => io.err(lines.map((line) => `${line}\n`).join(''))
+    const asking: TerminalPrompt = { put, paint, io, tell, edit: (text, name) => editOnTerminal(text, name, io) }
     try {
       if (action.kind === 'tool') return await askAboutTool(action, question, asking)
       if (explained !== place) asking.tell(explanationLines(action.about?.review, paint))
@@ -77,7 +77,7 @@ function oneByOne(askLine: AskLine, io: ApproverIo): Approver {
   return (action, question) => io.turn.run(() => ask(action, question), question.signal)
 }
 
-interface Asking {
+interface TerminalPrompt {
   readonly put: AskLine
   readonly paint: Paint
   readonly io: Pick<ApproverIo, 'cwd' | 'err' | 'span'>
@@ -102,7 +102,7 @@ const shortExtent = { lines: 30, columns: 400 } as const
 async function askAboutTool(
   action: Extract<Action, { readonly kind: 'tool' }>,
   { at, rule }: Question,
-  asking: Asking,
+  asking: TerminalPrompt,
 ): Promise<Decision> {
   const { put, paint, io, tell } = asking
   const hunks = hunkNumbers(action)
@@ -223,7 +223,7 @@ function remarkIn(text: string): { readonly remark: string } | undefined {
 type ChangeAction = Exclude<Action, { readonly kind: 'tool' }>
 
 /** A decision, and what was said about everything that follows. */
-interface Said {
+interface ReviewDecision {
   readonly decision: Decision
   readonly rest?: 'all' | 'none'
 }
@@ -234,7 +234,7 @@ function explanationLines(review: ReviewPlace | undefined, paint: Paint): readon
   return text === '' ? [] : text.split('\n').map((line) => `${paint('dim', '│')} ${line}`)
 }
 
-async function askAboutChange(action: ChangeAction, asking: Asking): Promise<Said> {
+async function askAboutChange(action: ChangeAction, asking: TerminalPrompt): Promise<ReviewDecision> {
   const { put, paint, io, tell } = asking
   const { number = 1, count = 1 } = action.about?.review ?? {}
   if (count > 1) tell([paint('bold', `${number} of ${count}`)])
@@ -277,7 +277,7 @@ async function askAboutChange(action: ChangeAction, asking: Asking): Promise<Sai
 async function editChange(
   hunk: Hunk | undefined,
   action: Action,
-  { put, tell, edit }: Asking,
+  { put, tell, edit }: TerminalPrompt,
 ): Promise<HunkEdit | { readonly remark: string } | undefined> {
   try {
     const before = hunk === undefined ? '' : hunkText(hunk)
@@ -335,14 +335,14 @@ function readChangeAnswer(line: string): ChangeAnswer | undefined {
 }
 
 interface ByHunk {
-  readonly asking: Asking
+  readonly asking: TerminalPrompt
   readonly name: string
   /** Whether other changes of an answer follow. */
   readonly isOfAnswer: boolean
 }
 
 /** Asks about one hunk after the other. */
-async function askByHunk(action: Action, { asking, name, isOfAnswer }: ByHunk): Promise<Said> {
+async function askByHunk(action: Action, { asking, name, isOfAnswer }: ByHunk): Promise<ReviewDecision> {
   const { put, paint, tell } = asking
   const all = hunksOf(action)
   const view = actionView(action)

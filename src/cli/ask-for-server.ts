@@ -40,7 +40,7 @@ export function askForServer(io: ApproverIo): AskPerson | undefined {
     }, signal)
 }
 
-interface Asking {
+interface QuestionPrompt {
   readonly put: AskLine
   readonly paint: Paint
   readonly tell: (lines: readonly string[]) => void
@@ -49,11 +49,14 @@ interface Asking {
 function headLines({ server, question, at }: McpUserQuestion, paint: Paint): readonly string[] {
   const agent = placeText(openerOf(at))
   const where = agent === '' ? '' : ` ${paint('dim', `(${harmlessName(agent)})`)}`
-  return [`the MCP server ${paint('bold', harmlessName(server))} asks${where}:`, ...said(question.message, paint)]
+  return [
+    `the MCP server ${paint('bold', harmlessName(server))} asks${where}:`,
+    ...quotedLines(question.message, paint),
+  ]
 }
 
 /** Text from a server, marked as such. */
-function said(text: string, paint: Paint): readonly string[] {
+function quotedLines(text: string, paint: Paint): readonly string[] {
   const lines = harmlessLines(cutText(text, mostText)).split('\n')
   const shown = lines.length > mostLines ? [...lines.slice(0, mostLines), '…'] : lines
   return shown.map((line) => `  ${paint('dim', '│')} ${line}`)
@@ -69,7 +72,7 @@ interface Form {
 }
 
 /** Asks for one field after the other, then whether to send them. */
-async function askForm({ server, fields }: Form, asking: Asking): Promise<McpAnswer> {
+async function askForm({ server, fields }: Form, asking: QuestionPrompt): Promise<McpAnswer> {
   const { put, tell } = asking
   const count = fields.length === 1 ? 'one value' : `${fields.length} values`
   if (fields.length > 0) tell([`it asks for ${count}; nothing is sent until you agree`])
@@ -102,10 +105,10 @@ function contentOf(given: readonly (readonly [FormField, Json])[]): JsonObject {
 /** Undefined: the input has ended. */
 async function askField(
   field: FormField,
-  { put, paint, tell }: Asking,
+  { put, paint, tell }: QuestionPrompt,
 ): Promise<{ readonly kind: 'value'; readonly value: Json } | { readonly kind: 'none' } | undefined> {
   const { title, description, kind } = field
-  if (description !== undefined) tell(said(description, paint))
+  if (description !== undefined) tell(quotedLines(description, paint))
   if (kind.kind === 'choice') tell(choiceLines(kind.choices))
   for (;;) {
     const line = await put(`${label(title)} (${expectedText(field)}): `)
@@ -157,7 +160,7 @@ function shownValue(value: Json): string {
 }
 
 /** Opens nothing: only the user may open a URL that a server names. */
-async function askToOpen(url: string, { put, paint, tell }: Asking): Promise<McpAnswer> {
+async function askToOpen(url: string, { put, paint, tell }: QuestionPrompt): Promise<McpAnswer> {
   const address = URL.canParse(url) ? new URL(url) : undefined
   if (address === undefined || !isPageAddress(address)) {
     tell([`it asks you to open a URL that is not https, nor on this machine: ${label(url)}; this is declined`])

@@ -1,5 +1,5 @@
 import { runStatuses } from '../journal/summary.ts'
-import type { CommandSpec, FlagSpecs, Given, GlobalFlags } from './command.ts'
+import type { CommandSpec, FlagSpecs, CommandArguments, GlobalFlags } from './command.ts'
 
 /*
  * Flags and words that several commands share.
@@ -543,4 +543,4 @@ export const resumeDefaults: Omit<Flags<'resume'>, keyof GlobalFlags | keyof App
 type ApprovalValues = Pick<Flags<'resume'>, 'yes' | 'onAsk' | 'noInput' | 'unattended'>
 
 /** The parsed command line of a command. */
-export type Flags<Name extends CommandName> = Given<(typeof commandSpecs)[Name]>
+export type Flags<Name extends CommandName> = CommandArguments<(typeof commandSpecs)[Name]>

@@ -11,7 +11,7 @@ export function suggestedCommand(word: string): string | undefined {
  * The error for a target that does not exist. The hint first suggests `-p` for words that may be the prompt itself, or
  * the command that the name is similar to.
  */
-export function withMeant(error: unknown, target: string): unknown {
+export function withSuggestion(error: unknown, target: string): unknown {
   if (!isBatonError(error) || !isNotFound(error) || !error.message.includes(target)) return error
   const meant = suggestedCommand(target)
   if (/\s/.test(target.trim())) {

@@ -1,7 +1,7 @@
 import type { BatonError } from '../base/error.ts'
 import { nearest } from '../base/suggest.ts'
 import { type CommandName, commandSpecs, type Flags } from './command-specs.ts'
-import { type Command, givenTo, usageError } from './command.ts'
+import { type Command, commandArguments, usageError } from './command.ts'
 import type { CommandIo } from './io.ts'
 
 /** Each command is loaded when it runs. */
@@ -63,7 +63,7 @@ export const defaultCommand: Command = commandOf('run')
 
 function commandOf<Name extends CommandName>(name: Name): Command {
   const spec = commandSpecs[name]
-  return { name, ...spec, run: (line, io) => runs[name](givenTo(spec, line), io) }
+  return { name, ...spec, run: (line, io) => runs[name](commandArguments(spec, line), io) }
 }
 
 function nothingNamed(what: string): BatonError {

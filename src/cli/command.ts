@@ -62,7 +62,7 @@ export interface GlobalFlags extends Omit<FlagValues<typeof globalFlagSpecs>, 'v
 }
 
 /** Everything on the command line of a command: global flags, its own flags in camel case, its words by name. */
-export type Given<Spec extends CommandSpec> = GlobalFlags &
+export type CommandArguments<Spec extends CommandSpec> = GlobalFlags &
   FlagValues<Spec['flags']> &
   WordValues<Spec['words'][number]>
 
@@ -90,7 +90,10 @@ type CamelCase<Name extends string> = Name extends `${infer Head}-${infer Tail}`
   : Name
 
 /** Turns a parsed line into the typed values of a command. The parser has checked their number and choices. */
-export function givenTo<Spec extends CommandSpec>(spec: Spec, { words, flags }: ParsedLine): Given<Spec> {
+export function commandArguments<Spec extends CommandSpec>(
+  spec: Spec,
+  { words, flags }: ParsedLine,
+): CommandArguments<Spec> {
   const flagValues = Object.entries({ ...globalFlagSpecs, ...spec.flags }).map(([name, { kind }]) => {
     const value = flags[name]
     return [camelCase(name), kind === 'switch' ? value === true : kind === 'list' ? (value ?? []) : value] as const
@@ -100,7 +103,7 @@ export function givenTo<Spec extends CommandSpec>(spec: Spec, { words, flags }: 
   })
   const { verbose, quiet, ...values } = Object.fromEntries<unknown>([...flagValues, ...wordValues])
   const level = quiet === true ? 'quiet' : verbose === true ? 'verbose' : 'normal'
-  return { ...values, level } as Given<Spec>
+  return { ...values, level } as CommandArguments<Spec>
 }
 
 function camelCase(name: string): string {

@@ -166,7 +166,7 @@ function usageHint(args: readonly string[], message: string): string {
   const first = args.find((arg) => commandTable.some(({ name }) => name === arg))
   const command = commandTable.find(({ name }) => name === first)
   const help = command === undefined ? 'See baton --help.' : `See baton ${command.name} --help.`
-  const meant = meantWord(args, { command, message })
+  const meant = suggestedWord(args, { command, message })
   if (meant !== undefined) return `Did you mean ${meant}? ${help}`
   const isText = command === undefined && usageMessage(message, args).startsWith('unexpected argument')
   return isText ? `Pass input text with -i, or a prompt without a file with -p. ${help}` : help
@@ -179,7 +179,7 @@ interface Mistake {
 }
 
 /** The command, flag or choice that a word of the command line may have meant, as you would type it. */
-function meantWord(args: readonly string[], { command, message }: Mistake): string | undefined {
+function suggestedWord(args: readonly string[], { command, message }: Mistake): string | undefined {
   const meant = command === undefined ? suggestedCommand(args[0] ?? '') : undefined
   if (meant !== undefined) return `baton ${meant}`
   const [, , given, choices] = choiceMessage.exec(oneLine(message)) ?? []

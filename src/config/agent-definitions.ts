@@ -1,6 +1,12 @@
 import type { DataPath } from '../base/data-text.ts'
 import { canonicalJson, defined, isJsonObject, type Json, type JsonObject } from '../base/json.ts'
-import { commandKeys, type DefinedCommandLine, definitionKeys, isCommand, usualStdinOver } from '../settings/agents.ts'
+import {
+  commandKeys,
+  type DefinedCommandLine,
+  definitionKeys,
+  isCommand,
+  defaultStdinOver,
+} from '../settings/agents.ts'
 import { parseDuration } from '../base/duration.ts'
 import { tableLine } from './table-line.ts'
 
@@ -196,7 +202,7 @@ function lineOf(values: JsonObject): DefinedCommandLine {
     command: command ?? preset ?? '',
     args: args ?? [],
     env: env ?? {},
-    stdinOver: stdin_over ?? usualStdinOver,
+    stdinOver: stdin_over ?? defaultStdinOver,
   }
 }
 

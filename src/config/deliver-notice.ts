@@ -46,7 +46,7 @@ export interface NotifyWorld {
   readonly home: string
 }
 
-const usualMs = 10_000
+const defaultMs = 10_000
 
 /** What receives notices, for people: `a command`, `a webhook at HOST`. */
 export function receiversOf(
@@ -93,7 +93,7 @@ export async function deliver(
   world: NotifyWorld,
 ): Promise<readonly string[]> {
   const limit = new AbortController()
-  const ms = parseDuration(settings.timeout ?? '') ?? usualMs
+  const ms = parseDuration(settings.timeout ?? '') ?? defaultMs
   const { command } = settings
   const webhook =
     settings.webhook ?? (settings.webhook_env === undefined ? undefined : (world.env[settings.webhook_env] ?? ''))

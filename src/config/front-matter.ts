@@ -201,7 +201,7 @@ function withoutReader(path: readonly string[]): Finding {
   return wrongKey(path, { message: `nothing reads the parameter "${key}"`, hint })
 }
 
-const usualEndings: ReadonlySet<string> = new Set(['', '.md', '.markdown', '.mdx', '.txt', '.prompt'])
+const promptFileEndings: ReadonlySet<string> = new Set(['', '.md', '.markdown', '.mdx', '.txt', '.prompt'])
 
 /**
  * The warning for a file without front matter whose extension is not that of a prompt file. Any text is a prompt file,
@@ -209,7 +209,7 @@ const usualEndings: ReadonlySet<string> = new Set(['', '.md', '.markdown', '.mdx
  */
 export function unlikelyPrompt({ file, text, meta }: PromptDocument): readonly Issue[] {
   const ending = extname(file).toLowerCase()
-  if (meta.language !== 'none' || usualEndings.has(ending)) return []
+  if (meta.language !== 'none' || promptFileEndings.has(ending)) return []
   const message = `${file} does not look like a prompt file: it ends in ${ending} and has no front matter`
   const hint = 'Name a .md file; pass other files with context_globs or -f.'
   return [{ code: 'CONFIG_INVALID', message, hint, place: { file, line: 1, text } }]

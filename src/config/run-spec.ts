@@ -145,7 +145,7 @@ export async function readRunSpec(options: RunSpecOptions): Promise<ReadRunSpec>
   const settings = withModeOptions(settingsOf(merged.values, { workspace }), checked.params)
   const missing = await placeOrigins(missingBaseDir(settings, workspace), merged.origins)
   const spec: RunSpec = {
-    document: instruction === undefined ? document : asking(document, instruction),
+    document: instruction === undefined ? document : withInstruction(document, instruction),
     ...(instruction === undefined ? {} : { asked: instruction }),
     ...source,
     isDefinition: definition !== undefined || (from === 'file' && isAgent),
@@ -166,7 +166,7 @@ export async function readRunSpec(options: RunSpecOptions): Promise<ReadRunSpec>
 }
 
 /** The document with a different instruction, whose answer is not written to the file. */
-function asking(document: PromptDocument, instruction: string): PromptDocument {
+function withInstruction(document: PromptDocument, instruction: string): PromptDocument {
   const { transcriptLine: _, ...asked } = document
   return { ...asked, instruction: instruction.trim() }
 }
@@ -253,7 +253,7 @@ function changedSettings(spec: RunSpec, params: JsonObject): Settings {
   const frame = Object.entries(layers.own.values).filter(([key]) => !isRequestKey(key))
   const requested = changed.filter(([key]) => isRequestKey(key))
   const own: Layer = { ...layers.own, values: Object.fromEntries([...frame, ...requested]) }
-  const values = withGivenUp(mergeLayers([...layers.below, own, ...layers.above]).values, {
+  const values = withReducedFrame(mergeLayers([...layers.below, own, ...layers.above]).values, {
     params,
     written: spec.params,
   })
@@ -275,14 +275,14 @@ function withModeOptions(settings: Settings, params: JsonObject): Settings {
   return isJsonObject(options) ? { ...settings, mode_options: options } : settings
 }
 
-interface GivenUp {
+interface ReducedFrame {
   readonly params: JsonObject
   /** The initial params: their values are in the layer of the front matter, and a flag may override them. */
   readonly written: JsonObject
 }
 
 /** Applies the frame keys that a chain may give up: the right to write, and budget. */
-function withGivenUp(values: JsonObject, { params, written }: GivenUp): JsonObject {
+function withReducedFrame(values: JsonObject, { params, written }: ReducedFrame): JsonObject {
   const { budget, write_mode: writes } = values
   const wanted = params['write_mode']
   const isLess = wanted === false || (writes === true && wanted === 'ask')

@@ -27,10 +27,10 @@ export interface ServersOfPack {
 /** The text about servers that are left out. */
 export function unusedServersText({ names, ...why }: UnusedServers): string {
   const of = ownerOf(why)
-  if (names.length === 0) return `${of} is left out: ${whyLeftOut(why)}`
+  if (names.length === 0) return `${of} is left out: ${unusedReasonText(why)}`
   const which =
     names.length === 1 ? `the server ${names[0]} of ${of} is` : `the servers ${names.join(', ')} of ${of} are`
-  return `${which} left out: ${whyLeftOut(why)}`
+  return `${which} left out: ${unusedReasonText(why)}`
 }
 
 /** The owner of the servers: a file or a pack. */
@@ -39,7 +39,7 @@ export function ownerOf({ file, pack }: Pick<UnusedReason, 'file' | 'pack'>): st
 }
 
 /** A clause: `the file is not trusted`. */
-export function whyLeftOut({ file, isChanged, pack, isUndeclared, problem }: UnusedReason): string {
+export function unusedReasonText({ file, isChanged, pack, isUndeclared, problem }: UnusedReason): string {
   if (problem !== undefined) return problem
   if (isUndeclared === true) return `mcp in [capabilities] of ${file} does not name it`
   const which = pack === undefined ? 'the file' : file
@@ -47,7 +47,7 @@ export function whyLeftOut({ file, isChanged, pack, isUndeclared, problem }: Unu
 }
 
 /** What the user can do about them. */
-export function leftOutHint({
+export function unusedServerHint({
   file,
   pack,
   isUndeclared,
@@ -60,7 +60,7 @@ export function leftOutHint({
 }
 
 /** The error code for a refusal to use them; with UNTRUSTED, the user can be asked for trust. */
-export function leftOutCode({
+export function unusedServerCode({
   isUndeclared,
   problem,
 }: Pick<UnusedReason, 'isUndeclared' | 'problem'>): 'UNTRUSTED' | 'CONFIG_INVALID' {

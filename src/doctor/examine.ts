@@ -145,7 +145,7 @@ async function checkLeft(
       note(
         'left',
         `the work tree of ${id}, which has ended, is still there`,
-        `The next run, or baton runs rm ${id}, removes it.`,
+        `The next run usually removes it; baton runs rm ${id} always does.`,
       ),
     ),
     ...waiting.map((id) =>

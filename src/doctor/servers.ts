@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { findProgram } from '../base/program.ts'
 import { issueText } from '../settings/issue.ts'
-import { leftOutHint, unusedServersText } from '../config/unused-servers.ts'
+import { unusedServerHint, unusedServersText } from '../config/unused-servers.ts'
 import type { McpServer, McpTransport } from '../event/mcp.ts'
 import { fullName } from '../mcp/names.ts'
 import { serversOf } from '../mcp/server-of.ts'
@@ -32,7 +32,7 @@ export async function checkServers(input: DoctorInput, config: ConfigFound): Pro
   const leftOut = [...config.leftOut, ...packs.flatMap((pack) => pack.leftOut)]
   return [
     ...servers.flatMap((server) => checkServer(server, env)),
-    ...leftOut.map((file) => note('mcp', unusedServersText(file), leftOutHint(file))),
+    ...leftOut.map((file) => note('mcp', unusedServersText(file), unusedServerHint(file))),
     ...packs.flatMap(({ identity, notes }) =>
       notes.map((issue) => warn('mcp', `${identity}: ${issueText(issue)}`, issue.hint ?? '')),
     ),

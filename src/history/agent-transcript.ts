@@ -27,7 +27,7 @@ export type TranscriptLine = {
 }
 
 /** An agent that a model of a run delegated work to. */
-export interface GivenAgent {
+export interface DelegatedAgent {
   readonly id: string
   readonly name: string
   /** As recorded. */
@@ -45,7 +45,7 @@ function isOfSpawn(place: string): boolean {
 }
 
 /** The agents that models of a run delegated work to, in the order in which they started. */
-export function agentsIn({ root, source }: RunView): readonly GivenAgent[] {
+export function agentsIn({ root, source }: RunView): readonly DelegatedAgent[] {
   const found = [...nodesIn(root)].flatMap(({ place, begin, calls }) => {
     const agent = begin === undefined ? undefined : agentAt(place)
     const spawned = [...calls].flatMap(([at, location]) => {
@@ -58,14 +58,14 @@ export function agentsIn({ root, source }: RunView): readonly GivenAgent[] {
   return [...new Map(inOrder.map(({ agent }) => [agent.id, agent])).values()]
 }
 
-function agentAt(place: string): GivenAgent | undefined {
+function agentAt(place: string): DelegatedAgent | undefined {
   if (!place.includes(`:${taskTool}/agent/`)) return undefined
   const found = callOfAgent(parsePlace(place))
   return found && { id: agentIdAt(found.call), name: found.name, place }
 }
 
 /** An agent of a team; its id is recorded with the call that started it. */
-function spawnedBy(location: Location, source: RecordSource): GivenAgent | undefined {
+function spawnedBy(location: Location, source: RecordSource): DelegatedAgent | undefined {
   const record = source.at(location)
   if (record.k !== 'obs' || record.name !== spawnTool || record.status !== 'ok') return undefined
   const [value, args] = [valueOf(record.value, source), valueOf(record.args, source)]
@@ -83,7 +83,7 @@ function spawnedBy(location: Location, source: RecordSource): GivenAgent | undef
  * Everything an agent received and said, from the record of the run, so it is authoritative even if a process was
  * killed. What a later process repeated replaces the old version. An agent that is a program has only its answer.
  */
-export function readTranscript(view: RunView, agent: GivenAgent, run: string): readonly TranscriptLine[] {
+export function readTranscript(view: RunView, agent: DelegatedAgent, run: string): readonly TranscriptLine[] {
   const messages = messagesOf(turnsOf(view, agent.place), view.source)
   let parent: string | null = null
   return (messages.length === 0 ? lastAnswer(view, agent.place) : messages).map(({ message, t }, index) => {

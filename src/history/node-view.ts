@@ -256,15 +256,15 @@ function failureIn(node: RunNode, source: RecordSource): RecordedFailure | undef
   }
   if (failure === undefined) return failed === undefined ? undefined : failureOf(source.at(failed), source)
   const own = failureOf(source.at(failure.location), source)
-  return own !== undefined && isToldBelow(node, own.message, source) ? undefined : own
+  return own !== undefined && isReportedBelow(node, own.message, source) ? undefined : own
 }
 
 /** A caller that passes on an error may add to the message, but never shortens it. */
-function isToldBelow({ children }: RunNode, message: string, source: RecordSource): boolean {
+function isReportedBelow({ children }: RunNode, message: string, source: RecordSource): boolean {
   return [...children.values()].some((below) => {
     if (below.done !== undefined) return false
     const told = failureIn(below, source)
-    return (told !== undefined && message.includes(told.message)) || isToldBelow(below, message, source)
+    return (told !== undefined && message.includes(told.message)) || isReportedBelow(below, message, source)
   })
 }
 

@@ -17,7 +17,7 @@ export interface ListOptions {
   readonly fits: (run: Pick<RunSummary, 'id' | 'status' | 'file'>) => boolean
   /** Decides by the models of a run, which are known only once it was read. Default: all are listed. */
   readonly uses?: ((models: readonly string[]) => boolean) | undefined
-  /** The index of the runs, if it was read already. */
+  /** The index of the runs, from a process that keeps it: a run in it may have been removed since. */
   readonly index?: RunIndexFile
   /** Kept by a process that lists the same runs again and again. */
   readonly totals?: RunTotals
@@ -31,16 +31,17 @@ const readAtOnce = 16
 /** The runs of a folder, newest first, with their current state. */
 export async function* listRuns(
   runs: string,
-  { limit, newest, uses = () => true, index: listed = readIndex(runs), ...options }: ListOptions,
+  { limit, newest, uses = () => true, index: kept, ...options }: ListOptions,
 ): AsyncGenerator<RunSummary> {
-  const { summaries } = listed
-  const ids = listed.ids.slice(0, newest)
+  const { ids: all, summaries } = kept ?? readIndex(runs)
+  const ids = all.slice(0, newest)
   let left = limit
   for (let index = 0; index < ids.length; index += readAtOnce) {
     const some = ids.slice(index, index + readAtOnce)
     const read = some.map((id) => readRunSummary(join(runs, id), { known: summaries.get(id), ...options }))
     for (const run of await Promise.all(read)) {
       if (run === undefined || !uses(run.models)) continue
+      if (kept !== undefined && !existsSync(join(runs, run.id))) continue
       if (left <= 0) return
       left -= 1
       yield run

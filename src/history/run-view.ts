@@ -11,10 +11,10 @@ import { type Location, type PlaceNode, type PlaceTree, stepsBelow } from '../jo
 import { isOwnRead } from './boundary-kinds.ts'
 import { addPaid, noPaid, type Paid } from './paid.ts'
 
-type Kept = 'begin' | 'done' | 'started' | 'ended' | 'isOk' | 'choice'
+type SharedField = 'begin' | 'done' | 'started' | 'ended' | 'isOk' | 'choice'
 
 /** What a run recorded at one place, as far as it counts; values stay in the journal. */
-export interface RunNode extends Readonly<{ [Field in Kept]?: PlaceNode[Field] | undefined }> {
+export interface RunNode extends Readonly<{ [Field in SharedField]?: PlaceNode[Field] | undefined }> {
   readonly place: string
   /** Prints, pins and labels. */
   readonly shows: readonly Location[]

@@ -55,7 +55,7 @@ interface Known {
 
 /** What the members of a team exchanged, in recorded order. */
 export function exchangesOf({ records, spawns, idAt, idOf }: Known): readonly Exchange[] {
-  const told = toldIn(records.calls)
+  const told = deliveryTimes(records.calls)
   const ordered: (readonly [order: number, exchange: Exchange])[] = []
   for (const call of records.calls) {
     const from = idAt(call.owner)
@@ -131,7 +131,7 @@ function ofWait(call: TeamCall, { from, records, idOf }: CallContext): readonly 
 }
 
 /** When each message was delivered, by its id. */
-function toldIn(calls: readonly TeamCall[]): ReadonlyMap<string, number> {
+function deliveryTimes(calls: readonly TeamCall[]): ReadonlyMap<string, number> {
   const found = new Map<string, number>()
   for (const { name, value, t } of calls) {
     if (name !== 'mail' && name !== 'inbox') continue

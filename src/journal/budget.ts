@@ -9,7 +9,7 @@ import {
   fit,
   hold,
   type Ledger,
-  leftOf,
+  remaining,
   type Measure,
   openLedger,
   paidOf,
@@ -140,7 +140,7 @@ export function budgetOf(own: Account, accounts: readonly Account[], line: Line)
 }
 
 function least(accounts: readonly Account[], measure: Measure): number | undefined {
-  const left = Math.min(...accounts.map(({ ledger }) => leftOf(ledger, measure)))
+  const left = Math.min(...accounts.map(({ ledger }) => remaining(ledger, measure)))
   return left === Infinity ? undefined : Math.max(0, left)
 }
 

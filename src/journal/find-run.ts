@@ -23,12 +23,12 @@ export function noteRunOrder(folder: string): void {
 /** Removes runs that no longer exist. */
 export function pruneRunOrder(folder: string): void {
   const present = runIds(folder).toReversed()
-  if (orderReader(folder)().length <= 2 * present.length + 100) return
+  if (createOrderReader(folder)().all.length <= 2 * present.length + 100) return
   writeFileAtomic(join(folder, orderName), present.map((id) => `${id}\n`).join(''))
 }
 
-/** Reads the recorded order of the runs in a folder. */
-function orderReader(folder: string): () => readonly string[] {
+/** Reads the ids of runs in the order in which they were started. Some may be missing, and some runs may be gone. */
+export function createOrderReader(folder: string): ReturnType<typeof createLineReader<string>> {
   return createLineReader(join(folder, orderName), (id) => id)
 }
 
@@ -42,26 +42,18 @@ export function runWithId(runs: string, id: string): string | undefined {
   return isRunId(id) && isFolder(folder) ? folder : undefined
 }
 
-/** The ids of the runs in a folder, most recently started first. */
-export function runIds(folder: string): readonly string[] {
-  return createIdReader(folder)()
-}
-
-/** Like `runIds`, for a process that asks again and again. */
-export function createIdReader(folder: string): () => readonly string[] {
-  const readOrder = orderReader(folder)
-  return () => {
-    try {
-      const order = new Map(readOrder().map((id, index) => [id, index]))
-      return readdirSync(folder)
-        .filter(isRunId)
-        .toSorted()
-        .toSorted((left, right) => (order.get(left) ?? -1) - (order.get(right) ?? -1))
-        .toReversed()
-    } catch (error) {
-      if (hasSystemCode(error, 'ENOENT', 'ENOTDIR')) return []
-      throw error
-    }
+/** The ids of the runs in a folder, most recently started first. `recorded`: their order, if it was read already. */
+export function runIds(folder: string, recorded = createOrderReader(folder)().all): readonly string[] {
+  try {
+    const order = new Map(recorded.map((id, index) => [id, index]))
+    return readdirSync(folder)
+      .filter(isRunId)
+      .toSorted()
+      .toSorted((left, right) => (order.get(left) ?? -1) - (order.get(right) ?? -1))
+      .toReversed()
+  } catch (error) {
+    if (hasSystemCode(error, 'ENOENT', 'ENOTDIR')) return []
+    throw error
   }
 }
 

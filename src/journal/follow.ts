@@ -41,7 +41,7 @@ export interface JournalFollower {
   readonly position: () => Position
 }
 
-const usualBytes = 256 * 1024
+const defaultBytes = 256 * 1024
 /** No record is longer, because large values are blobs. */
 const mostBytes = 32 * 1024 * 1024
 
@@ -59,7 +59,7 @@ export function followJournal(folder: string, files: FilePort = nodeFiles): Jour
     if ((files.size(file) ?? 0) <= offset) return
     const descriptor = files.openToRead(file)
     try {
-      for (let size = usualBytes; ;) {
+      for (let size = defaultBytes; ;) {
         const chunk = Buffer.allocUnsafe(size)
         const text = chunk.subarray(0, await files.read(descriptor, chunk, offset))
         const lines = wholeLines(text)

@@ -1,7 +1,7 @@
 import { appendFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { createLineReader } from '../base/appended-lines.ts'
-import { createIdReader, runIds } from './find-run.ts'
+import { createOrderReader, runIds, runWithId } from './find-run.ts'
 import { hasBegun } from './has-begun.ts'
 import { BatonError } from '../base/error.ts'
 import { randomName } from '../base/random-name.ts'
@@ -44,27 +44,49 @@ export function readIndex(runs: string): RunIndexFile {
   return createIndexReader(runs)()
 }
 
+/** How often the folder is listed, in milliseconds. */
+const listEveryMs = 1_000
+
 /**
- * Like `readIndex`, for a process that asks again and again. For unreadable lines the run folders are read again, lines of
- * removed runs are dropped, and an index that consists mostly of such lines is rewritten.
+ * Like `readIndex`, for a process that asks again and again: it reads only what was added, however many runs there are. A
+ * run that was removed, or is missing in the files beside the runs, is noticed within a second. For unreadable lines the
+ * run folders are read again, lines of removed runs are dropped, and an index that consists mostly of such lines is
+ * rewritten.
  */
 export function createIndexReader(runs: string): () => RunIndexFile {
-  const readIds = createIdReader(runs)
+  const readOrder = createOrderReader(runs)
   const readLines = createLineReader(join(runs, indexName), readSummary)
-  return () => {
-    const ids = readIds()
-    const present = new Set(ids)
-    const summaries = new Map<string, RunSummary>()
-    const lines = readLines()
-    let damaged = 0
-    for (const summary of lines) {
-      if (summary === undefined) damaged += 1
-      else if (present.has(summary.id)) summaries.set(summary.id, summary)
-    }
+  const summaries = new Map<string, RunSummary>()
+  /** Oldest first. */
+  let ids: string[] = []
+  let known = new Set<string>()
+  let listedAt = Number.NEGATIVE_INFINITY
+
+  function listAll(order: readonly string[], lines: readonly (RunSummary | undefined)[]): void {
+    ids = runIds(runs, order).toReversed()
+    known = new Set(ids)
+    listedAt = performance.now()
+    for (const id of summaries.keys()) if (!known.has(id)) summaries.delete(id)
     const found = ids.filter((id) => !summaries.has(id)).flatMap((id) => summaryIn(join(runs, id)) ?? [])
     for (const summary of found) summaries.set(summary.id, summary)
-    if (found.length > 0 || damaged > 0 || lines.length > 2 * summaries.size + 100) rewrite(runs, summaries)
-    return { ids, summaries }
+    const isDamaged = lines.includes(undefined)
+    if (found.length > 0 || isDamaged || lines.length > 2 * summaries.size + 100) rewrite(runs, summaries)
+  }
+
+  return () => {
+    const order = readOrder()
+    const lines = readLines()
+    if (lines.isReplaced) summaries.clear()
+    for (const summary of lines.added) if (summary !== undefined) summaries.set(summary.id, summary)
+    if (order.isReplaced || lines.isReplaced || performance.now() - listedAt >= listEveryMs)
+      listAll(order.all, lines.all)
+    else {
+      for (const id of order.added.filter((one) => !known.has(one) && runWithId(runs, one) !== undefined)) {
+        known.add(id)
+        ids.push(id)
+      }
+    }
+    return { ids: ids.toReversed(), summaries }
   }
 }
 

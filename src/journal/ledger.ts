@@ -78,11 +78,13 @@ export function fit(ledger: Ledger, wanted: Wanted): Fit {
   const least = output?.least ?? 0
   const needed = amountOf(wanted, least)
   // a call without cost still fits if more was spent than allowed
-  const measure = (['calls', 'tokens', 'nanos'] as const).find((one) => needed[one] > Math.max(0, leftOf(ledger, one)))
+  const measure = (['calls', 'tokens', 'nanos'] as const).find(
+    (one) => needed[one] > Math.max(0, remaining(ledger, one)),
+  )
   if (measure !== undefined) return { kind: 'short', measure }
   if (output === undefined) return { kind: 'fits', outputTokens: 0 }
-  const byTokens = leftOf(ledger, 'tokens') - base.tokens
-  const byPrice = affordable(leftOf(ledger, 'nanos') - base.nanos, output.nanosPerToken)
+  const byTokens = remaining(ledger, 'tokens') - base.tokens
+  const byPrice = affordable(remaining(ledger, 'nanos') - base.nanos, output.nanosPerToken)
   return { kind: 'fits', outputTokens: Math.max(least, Math.min(output.tokens, byTokens, byPrice)) }
 }
 
@@ -94,7 +96,7 @@ function affordable(nanos: number, nanosPerToken: number): number {
 }
 
 /** What a new call can use; infinite without a limit, below 0 if calls cost more than was reserved for them. */
-export function leftOf({ limits, spent, held }: Ledger, measure: Measure): number {
+export function remaining({ limits, spent, held }: Ledger, measure: Measure): number {
   return (limits[measure] ?? Infinity) - spent[measure] - held[measure]
 }
 

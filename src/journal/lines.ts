@@ -72,11 +72,11 @@ function joined(begun: readonly Buffer[], rest: Buffer = Buffer.alloc(0)): Buffe
 }
 
 /** Most records are shorter, so one read is enough. */
-const usualBytes = 4096
+const defaultBytes = 4096
 
 /** The line that starts at a byte of a file, without its line feed. Synchronous, because observations are. */
 export function lineAt(descriptor: number, position: number, files: FilePort): Buffer {
-  for (let size = usualBytes; ; size *= 4) {
+  for (let size = defaultBytes; ; size *= 4) {
     const target = Buffer.allocUnsafe(size)
     const count = files.readNow(descriptor, target, position)
     const end = target.subarray(0, count).indexOf(10)

@@ -44,7 +44,7 @@ interface Limit {
 }
 
 /** What a running process has paid and holds, in billionths of a US dollar. */
-interface Held {
+interface ProcessSpending {
   readonly pid: number
   readonly run: string
   readonly workspace: string
@@ -83,7 +83,13 @@ export async function openPeriodBudget(options: PeriodBudgetOptions): Promise<Pe
       const { start } = periodAround(period, now())
       return { start, nanos: paidSince(start) }
     }
-    const mine: Held = { pid: process.pid, run, workspace, paid: { day: at('day'), month: at('month') }, held }
+    const mine: ProcessSpending = {
+      pid: process.pid,
+      run,
+      workspace,
+      paid: { day: at('day'), month: at('month') },
+      held,
+    }
     try {
       mkdirSync(holds, { recursive: true, mode: 0o700 })
       writeFileSync(file, JSON.stringify(mine), { mode: 0o600 })
@@ -93,7 +99,7 @@ export async function openPeriodBudget(options: PeriodBudgetOptions): Promise<Pe
   }
 
   /** What has been spent and is held for a limit. */
-  async function ledgerOf({ period, of, usd }: Limit, others: readonly Held[]): Promise<Ledger> {
+  async function ledgerOf({ period, of, usd }: Limit, others: readonly ProcessSpending[]): Promise<Ledger> {
     const { start } = periodAround(period, now())
     const counts = of === 'max_cost' ? others : others.filter((one) => one.workspace === workspace)
     const finished = await reader.since(start, new Set([run, ...others.map((one) => one.run)]))
@@ -183,13 +189,13 @@ export async function openPeriodBudget(options: PeriodBudgetOptions): Promise<Pe
 }
 
 /** What other running processes hold. What a killed one held is given back: its calls are in its record. */
-function othersIn(holds: string, run: string): readonly Held[] {
+function othersIn(holds: string, run: string): readonly ProcessSpending[] {
   return namesIn(holds).flatMap((name) => {
     if (!name.endsWith('.json') || name === `${run}.json`) return []
     try {
       const value: unknown = JSON.parse(readFileSync(join(holds, name), 'utf8'))
       if (isObject(value) && typeof value['pid'] === 'number' && isRunning(value['pid']))
-        return [value as unknown as Held]
+        return [value as unknown as ProcessSpending]
       rmSync(join(holds, name), { force: true })
     } catch {
       // it is being written or removed: its next version counts

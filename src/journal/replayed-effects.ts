@@ -288,7 +288,7 @@ export function createReplayedEffects(options: ReplayOptions): ReplayedEffects {
     difference: first.error,
     counts,
     leftOver() {
-      const left = unasked(index, answered).flatMap(({ place, started }) => {
+      const left = unrequestedEffects(index, answered).flatMap(({ place, started }) => {
         const call = callAt(started)
         return call === undefined || (files.kind === 'live' && call.name === 'file') ? [] : [{ place, call }]
       })
@@ -320,7 +320,7 @@ function endHint({ records }: RunIndex): string | undefined {
 }
 
 /** Recorded effects that ended normally and that nothing in the replay has requested. */
-function unasked(
+function unrequestedEffects(
   { tree, source }: RunIndex,
   answered: ReadonlySet<Location>,
 ): readonly { readonly place: string; readonly started: Location }[] {

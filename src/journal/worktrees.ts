@@ -1,6 +1,7 @@
-import { existsSync } from 'node:fs'
-import { basename, join, sep } from 'node:path'
-import { runIds } from './find-run.ts'
+import { appendFileSync, existsSync, readFileSync, rmSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { writeFileAtomic } from '../base/files.ts'
+import { runWithId } from './find-run.ts'
 import { readRunState } from './run-state.ts'
 import { summaryIn } from './index-file.ts'
 
@@ -21,20 +22,36 @@ export async function hasEnded(run: string): Promise<boolean> {
   return end.stop === 'done' || end.stop === 'skipped' || summaryIn(run)?.resumable === false
 }
 
-/** How many runs are looked at, newest first. */
-const mostLookedAt = 200
+/** The ids of runs that have worktrees, one per line, beside the runs: each run reads only this, however many there are. */
+const listName = 'worktrees.txt'
+
+/** Lists a run that is about to create worktrees. A run that is not listed removes its own, or they are removed with it. */
+export function listWorktrees(run: string): void {
+  try {
+    appendFileSync(join(dirname(run), listName), `${basename(run)}\n`, { mode: 0o600 })
+  } catch {
+    // creating the worktree reports what is wrong
+  }
+}
 
 /**
- * Removes the worktrees of runs in this folder (absolute) that have ended: they were killed before they did it. Never
- * rejects: what cannot be removed is removed with its run.
+ * Removes the worktrees of listed runs in this folder (absolute) that have ended: they were killed before they did it.
+ * Never rejects: what cannot be removed is removed with its run.
  */
 export async function removeEndedWorktrees(runs: string, workspace: string): Promise<void> {
+  const list = join(runs, listName)
+  if (!existsSync(list)) return
   try {
-    for (const id of runIds(runs).slice(0, mostLookedAt)) {
-      // each run does this for all of them, and `join` takes longer than the look
-      const run = runs + sep + id
-      if (existsSync(`${run}${sep}worktrees`) && (await hasEnded(run))) await removeRunWorktrees(run, workspace)
+    const listed = new Set(readFileSync(list, 'utf8').split('\n').filter(Boolean))
+    const kept = new Set(listed)
+    for (const id of listed) {
+      const run = runWithId(runs, id)
+      if (run !== undefined && !(await hasEnded(run))) continue
+      if (run !== undefined) await removeRunWorktrees(run, workspace)
+      kept.delete(id)
     }
+    if (kept.size === 0) rmSync(list)
+    else if (kept.size < listed.size) writeFileAtomic(list, [...kept].map((id) => `${id}\n`).join(''))
   } catch {
     // next time
   }

@@ -36,10 +36,10 @@ export interface SharedOptions extends PlaceOptions {
   readonly overrides?: readonly string[]
 }
 
-type Given = 'model' | 'inputs' | 'onFiles' | 'text' | 'stdin' | 'dry' | 'outputSchema' | 'patienceMs'
+type OptionsLikeFlags = 'model' | 'inputs' | 'onFiles' | 'text' | 'stdin' | 'dry' | 'outputSchema' | 'patienceMs'
 
 /** The options of a run, like the flags of `baton run`. */
-export interface RunOptions extends SharedOptions, Pick<StartOptions, Given> {
+export interface RunOptions extends SharedOptions, Pick<StartOptions, OptionsLikeFlags> {
   /** Values of the variables of `[input]`, by name. */
   readonly vars?: JsonObject
 }

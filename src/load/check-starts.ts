@@ -1,6 +1,6 @@
 import { checkModelNames, fatalProblem, refuseUnpriced, refuseWithoutTools } from '../agent/check-models.ts'
 import { commandOptions } from '../agent/command/options.ts'
-import { fallbackModels, givenOptions, mergeOptions, modelOf } from '../agent/options.ts'
+import { fallbackModels, scriptAgentOptions, mergeOptions, modelOf } from '../agent/options.ts'
 import { declaredOptionIssues } from '../agent/declared-option-issues.ts'
 import { readDeclaredOptions } from '../agent/declared-options.ts'
 import type { AgentParts, ChosenModel } from '../agent/parts.ts'
@@ -127,7 +127,7 @@ async function modelsOfAgent(
     commandOptions(agent, options)
     return []
   }
-  const given = givenOptions(options, `"${agent.name}"`)
+  const given = scriptAgentOptions(options, `"${agent.name}"`)
   const document = agent.kind === 'aip' ? parseAip(agent.file, agent.text) : undefined
   // this fails before anything is paid for, and reports the error itself
   if (isLate) await checkCode(agent, document === undefined ? [asLua(agent.text)] : codeOf(document), checking)

@@ -14,7 +14,7 @@ import type { TargetOptions } from './options.ts'
 import type { ChainAgent } from '../stage/chain.ts'
 
 /** An agent that was found by a name in a prompt file. */
-export type FoundAgent = NamedFile & ChainAgent
+export type ResolvedAgent = NamedFile & ChainAgent
 
 /** Finds named agents, but only when they are needed: most runs name their agents by files. */
 export type FindDefinitions = () => Promise<Definitions>

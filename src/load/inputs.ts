@@ -17,7 +17,7 @@ import { namedProblems } from './named-files.ts'
 import type { StrategyLoader } from './strategy.ts'
 
 /** The inputs of a run from the command line. */
-export interface GivenInputs {
+export interface InputOptions {
   /** `-i`: texts. Through the API, also other values. */
   readonly texts: readonly Json[]
   /** `-f`: globs, relative to `cwd`. */
@@ -39,7 +39,7 @@ type InputsContext = FileContext & { readonly services: Pick<RunStore, 'reads'> 
  * is no file
  */
 export async function readInputs(
-  { texts, globs, cwd, stdin }: GivenInputs,
+  { texts, globs, cwd, stdin }: InputOptions,
   context: InputsContext,
 ): Promise<readonly Json[] | null> {
   refuseBoth({ texts, globs })
@@ -86,13 +86,13 @@ function listInputs(
 }
 
 /** For `-i` and `-f` together, because each defines the tasks. */
-export function refuseBoth({ texts, globs }: Pick<GivenInputs, 'texts' | 'globs'>): void {
+export function refuseBoth({ texts, globs }: Pick<InputOptions, 'texts' | 'globs'>): void {
   if (texts.length === 0 || globs.length === 0) return
   throw new BatonError('USAGE', '-i and -f cannot be combined', { hint: 'Leave one of them out.' })
 }
 
 /** The setting for `-f` if the target is a prompt file: globs relative to `base_dir`. */
-export function workingGlobs({ globs, cwd }: GivenInputs, baseDir: string): string {
+export function workingGlobs({ globs, cwd }: InputOptions, baseDir: string): string {
   const folder = realPath(cwd)
   const prefix = escapeGlob(relative(baseDir, folder))
   const moved = globs

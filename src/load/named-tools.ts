@@ -5,7 +5,7 @@ import { unknownDisallowed, unknownTools } from '../agent/tool-names.ts'
 import type { AgentDefinition } from '../config/agent-definitions.ts'
 import { type Issue, suggestionHint, placeFindings, wrongValue } from '../settings/issue.ts'
 import { placeOrigins } from '../config/layers.ts'
-import { aboutServer, leftOutCode, leftOutHint, ownerOf, whyLeftOut } from '../config/unused-servers.ts'
+import { aboutServer, unusedServerCode, unusedServerHint, ownerOf, unusedReasonText } from '../config/unused-servers.ts'
 import type { RunSpec } from '../config/run-spec.ts'
 import { placeOf } from '../prompt/document.ts'
 import { externalToolsOf, serversOfFile } from './external-tools.ts'
@@ -45,8 +45,8 @@ function leftOutIssues(named: readonly string[], leftOut: ToolSpec['leftOut']): 
     names
       .filter((server) => named.some((tool) => aboutServer(tool, server) === 'named'))
       .map((server): Issue => {
-        const message = `tools names the server "${server}" of ${ownerOf(why)}, and ${whyLeftOut(why)}`
-        return { code: leftOutCode(why), message, hint: leftOutHint(why), place: { file: why.file } }
+        const message = `tools names the server "${server}" of ${ownerOf(why)}, and ${unusedReasonText(why)}`
+        return { code: unusedServerCode(why), message, hint: unusedServerHint(why), place: { file: why.file } }
       }),
   )
 }
@@ -141,8 +141,15 @@ export async function resourceIssues(spec: ResourceSpec): Promise<readonly Issue
     if (servers.includes(name)) return []
     const untrusted = leftOut.find(({ names }) => names.includes(name))
     if (untrusted !== undefined) {
-      const message = `context_resources names the server "${name}" of ${ownerOf(untrusted)}, and ${whyLeftOut(untrusted)}`
-      return [{ code: leftOutCode(untrusted), message, hint: leftOutHint(untrusted), place: { file: untrusted.file } }]
+      const message = `context_resources names the server "${name}" of ${ownerOf(untrusted)}, and ${unusedReasonText(untrusted)}`
+      return [
+        {
+          code: unusedServerCode(untrusted),
+          message,
+          hint: unusedServerHint(untrusted),
+          place: { file: untrusted.file },
+        },
+      ]
     }
     const message = `context_resources[${index}]: there is no MCP server "${name}"`
     const hint = suggestionHint(

@@ -14,14 +14,14 @@ import type { PromptTarget } from './prompt-target.ts'
 import type { StepAgent } from './strategy.ts'
 import { modelOptions } from '../config/agent-options.ts'
 import { mergeLayers } from '../config/layers.ts'
-import type { FoundAgent } from './definitions.ts'
+import type { ResolvedAgent } from './definitions.ts'
 
 /** All agents of a prompt file, found and read. */
 export interface PromptAgents {
   /** The agents of enabled entries of `sub_agents`, and those that the strategy of the file names. */
-  readonly byName: ReadonlyMap<string, FoundAgent>
+  readonly byName: ReadonlyMap<string, ResolvedAgent>
   /** The agent of `agent`, which answers instead of the built-in main agent. */
-  readonly answerAgent: FoundAgent | undefined
+  readonly answerAgent: ResolvedAgent | undefined
   /** All of these, and those that their prompt files name. */
   readonly all: readonly NamedFile[]
   /** Each entry with its agent, `agent`, and the agents of the strategy. */
@@ -29,7 +29,7 @@ export interface PromptAgents {
 }
 
 export interface NamedAgent {
-  readonly agent: FoundAgent
+  readonly agent: ResolvedAgent
   readonly options: JsonObject
   readonly stages: readonly Stage[]
   /** Where it is named. */
@@ -41,7 +41,7 @@ export interface NamedAgent {
 }
 
 export interface AgentLookup {
-  readonly find: (name: string) => Promise<FoundAgent>
+  readonly find: (name: string) => Promise<ResolvedAgent>
   /** Absolute paths of the prompt files that name this one, outermost first; empty for the file that is run. */
   readonly callers: readonly string[]
   /** Loads a prompt file; throws if its caller could not run it with these values. */
@@ -66,7 +66,7 @@ export async function findPromptAgents(
   lookup: AgentLookup,
   ofStrategy: readonly StepAgent[],
 ): Promise<PromptAgents> {
-  const byName = new Map<string, FoundAgent>()
+  const byName = new Map<string, ResolvedAgent>()
   const starts: NamedAgent[] = []
   for (const config of spec.agents.filter(({ enabled }) => enabled)) {
     const { name, index, options, entry, stages } = config
@@ -99,20 +99,20 @@ export async function findPromptAgents(
  * Checks an agent that is named outside of `sub_agents`.
  * @throws BatonError CONFIG_INVALID for a built-in agent, because those need the input of a chain
  */
-function alone(agent: FoundAgent): FoundAgent {
+function alone(agent: ResolvedAgent): ResolvedAgent {
   if (!agent.builtIn) return agent
   throw new BatonError('CONFIG_INVALID', `the built-in agent "${agent.name}" works only in sub_agents`, {
     hint: 'Name it in sub_agents, or give your own agent a different name or write its path, such as ./agents/NAME.md.',
   })
 }
 
-async function findAnswerAgent(spec: RunSpec, { find }: AgentLookup): Promise<FoundAgent | undefined> {
+async function findAnswerAgent(spec: RunSpec, { find }: AgentLookup): Promise<ResolvedAgent | undefined> {
   const { agent: name } = spec.settings
   return name === undefined ? undefined : placed(spec, ['agent'], async () => alone(await find(name)))
 }
 
 async function loadBelow(
-  agent: FoundAgent,
+  agent: ResolvedAgent,
   { path, ...given }: EntryValues & { readonly path: DataPath },
   spec: RunSpec,
   { callers, load }: AgentLookup,

@@ -19,7 +19,7 @@ import {
   brokenDefinitions,
   definitionsOfPrompt,
   type FindDefinitions,
-  type FoundAgent,
+  type ResolvedAgent,
   resolveNamed,
   startsAgents,
 } from './definitions.ts'
@@ -29,7 +29,7 @@ import { loadOutputSchema, loadSchemaFlag, type OutputSchema } from './output-sc
 import { type AgentLookup, findPromptAgents, type NamedAgent } from './prompt-agents.ts'
 import { withPackServers } from './pack-servers.ts'
 import type { RolePlaces } from './roles.ts'
-import type { KeptShell } from '../tool/shell/session.ts'
+import type { ChatShell } from '../tool/shell/session.ts'
 import type { TargetOptions } from './options.ts'
 import { nameRules, partRules, refuseProblems } from './file-rules.ts'
 import type { LoadedStrategy, StrategyLoading } from './strategy.ts'
@@ -54,7 +54,7 @@ export interface PromptTarget {
   readonly settingsFor: (params: JsonObject) => Settings
   readonly placeOf: (path: DataPath, part?: 'key' | 'value') => Promise<SourcePlace>
   readonly findAgent: (named: Pick<AgentConfig, 'name'>) => ChainAgent | Promise<ChainAgent>
-  readonly answerAgent: FoundAgent | undefined
+  readonly answerAgent: ResolvedAgent | undefined
   /** Settings of the agent that answers; default: what the file says about its model. */
   readonly answerOptions?: JsonObject
   /** How the file is worked on, other than by one call of a model. */
@@ -74,7 +74,7 @@ export interface PromptTarget {
   /** Earlier messages of the chat that it is a message of; default: none. */
   readonly said?: readonly Message[]
   /** The shell of that chat; default: each conversation has its own. */
-  readonly shell?: KeptShell
+  readonly shell?: ChatShell
   /** What the user has allowed for the rest of the chat; default: nothing. */
   readonly granted?: readonly Grant[]
   /** The roles of `[collab]`; empty without that table. */

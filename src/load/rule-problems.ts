@@ -50,7 +50,7 @@ export function agentRuleProblems(rules: readonly PermissionRule[], workspace: s
 /** The source of the rules of an agent. */
 const agentsOwn = '# Options'
 
-type Said = Pick<Issue, 'message' | 'hint'>
+type ProblemText = Pick<Issue, 'message' | 'hint'>
 
 /** The origin of a rule of a file: `baton.toml:3`. */
 function placeOf({ origin }: PermissionRule): SourcePlace | undefined {
@@ -62,7 +62,7 @@ function shown(rule: PermissionRule): string {
   return `${ruleKey(rule)} = "${rule.effect}"`
 }
 
-function unknownTool({ tool }: PermissionRule): Said | undefined {
+function unknownTool({ tool }: PermissionRule): ProblemText | undefined {
   const known: readonly string[] = ownToolNames
   // tools of servers are known only after connecting to them
   if (isServerTool(tool) || tool === serverTools || known.some(toolPattern(tool))) return undefined
@@ -74,7 +74,7 @@ function unknownTool({ tool }: PermissionRule): Said | undefined {
   return { message: `[permission] names a tool "${tool}", which does not exist`, hint }
 }
 
-function uselessPattern(rule: PermissionRule, workspace: string): Said | undefined {
+function uselessPattern(rule: PermissionRule, workspace: string): ProblemText | undefined {
   const { tool, pattern } = rule
   if (tool === serverTools) return uselessName(rule)
   if (pattern === undefined || (tool.includes('*') && !isServerTool(tool))) return undefined
@@ -93,7 +93,7 @@ function uselessPattern(rule: PermissionRule, workspace: string): Said | undefin
 }
 
 /** Patterns for tools of servers match their names. */
-function uselessName(rule: PermissionRule): Said | undefined {
+function uselessName(rule: PermissionRule): ProblemText | undefined {
   const { pattern = '*', effect } = rule
   if (pattern.includes('*') || isServerTool(pattern)) return undefined
   const hint = `Write mcp."${pattern}__*" = "${effect}" for all tools of a server.`
@@ -101,7 +101,7 @@ function uselessName(rule: PermissionRule): Said | undefined {
 }
 
 /** A later rule of the same file covers everything that this one covers. */
-function overruled(rule: PermissionRule, later: readonly PermissionRule[]): Said | undefined {
+function overruled(rule: PermissionRule, later: readonly PermissionRule[]): ProblemText | undefined {
   const file = placeOf(rule)?.file
   const other = later.find((one) => placeOf(one)?.file === file && covers(one, rule))
   if (other === undefined) return undefined
@@ -129,7 +129,11 @@ function isBroader(broad: string, narrow: string, kind: ToolSubject['kind'] | un
 }
 
 /** A rule of an untrusted file or an agent that is not stricter than those before it. */
-function withoutEffect(rule: PermissionRule, before: readonly PermissionRule[], workspace: string): Said | undefined {
+function withoutEffect(
+  rule: PermissionRule,
+  before: readonly PermissionRule[],
+  workspace: string,
+): ProblemText | undefined {
   const { tool, pattern, tightens, effect } = rule
   if (tightens === undefined || effect === 'deny' || tool.includes('*')) return undefined
   const own = toolRules(before.filter((one) => one.tightens !== tightens))
@@ -153,7 +157,7 @@ function withoutEffect(rule: PermissionRule, before: readonly PermissionRule[], 
 }
 
 /** A rule that also allows what the defaults deny, which its author may not have intended. */
-function opening(rule: PermissionRule, later: readonly PermissionRule[]): Said | undefined {
+function opening(rule: PermissionRule, later: readonly PermissionRule[]): ProblemText | undefined {
   if (rule.effect === 'deny' || rule.tightens !== undefined) return undefined
   const closed = toolRules().filter(
     (one) => one.effect === 'deny' && covers(rule, one) && !later.some((other) => covers(other, one)),

@@ -7,7 +7,7 @@ import type { RunSpec } from '../config/run-spec.ts'
 import type { Settings } from '../config/settings.ts'
 import type { StrategyKey } from '../settings/strategies.ts'
 import type { LuaCompiler } from '../script/compiler.ts'
-import type { FoundAgent } from './definitions.ts'
+import type { ResolvedAgent } from './definitions.ts'
 import type { OutputSchema } from './output-schema.ts'
 
 /** An agent that the table of a strategy names. */
@@ -82,7 +82,7 @@ export interface StrategyLoading {
   /** The file is run as an agent. */
   readonly isAgent?: boolean | undefined
   /** The agents that the file names. */
-  readonly byName?: ReadonlyMap<string, FoundAgent>
+  readonly byName?: ReadonlyMap<string, ResolvedAgent>
 }
 
 export interface LoadedStrategy {

@@ -20,7 +20,7 @@ import {
   resolveAgent,
   type ScriptFile,
 } from '../pack/resolve.ts'
-import { checkSources, type GivenInputs, refuseBoth, workingGlobs } from './inputs.ts'
+import { checkSources, type InputOptions, refuseBoth, workingGlobs } from './inputs.ts'
 import { definitionsOf } from '../pack/definitions.ts'
 import { definitionsOnDemand, type FindDefinitions, resolveNamed } from './definitions.ts'
 import type { PromptTarget } from './prompt-target.ts'
@@ -108,7 +108,7 @@ export async function loadTarget(options: TargetOptions): Promise<Target> {
  * after it is loaded.
  * @throws BatonError USAGE if both `-i` and `-f` are given
  */
-export async function loadTargetFor(inputs: GivenInputs, options: TargetOptions): Promise<Target> {
+export async function loadTargetFor(inputs: InputOptions, options: TargetOptions): Promise<Target> {
   refuseBoth(inputs)
   const target = await loadTarget(options)
   refuseNothing(target, inputs, options)
@@ -121,7 +121,7 @@ export async function loadTargetFor(inputs: GivenInputs, options: TargetOptions)
 }
 
 /** Refuses inputs before anything is paid for, or lets an agent definition get them as messages. */
-function withInputs(target: PromptTarget, { texts, ignoresUnread = false }: GivenInputs): PromptTarget {
+function withInputs(target: PromptTarget, { texts, ignoresUnread = false }: InputOptions): PromptTarget {
   const { settings, spec } = target
   // a `pre` agent may change the globs
   const hasGroups = settings.globs.working.length > 0 && !spec.agents.some(({ enabled }) => enabled)
@@ -208,7 +208,7 @@ function asTarget({ name, file, text, defined }: PromptFile, options: TargetOpti
 }
 
 /** @throws BatonError USAGE for a command line agent that is run by its name without input */
-function refuseNothing(target: Target, { texts, globs }: GivenInputs, { file, text }: TargetOptions): void {
+function refuseNothing(target: Target, { texts, globs }: InputOptions, { file, text }: TargetOptions): void {
   const isGiven = texts.length > 0 || globs.length > 0 || text !== undefined
   if (isGiven || target.kind !== 'prompt' || target.spec.source !== 'text') return
   if (target.answerAgent?.kind !== 'command') return

@@ -124,7 +124,7 @@ function callTool(tools: readonly Tool[]): Tool {
       },
       required: ['name', 'arguments'],
     },
-    meant: (input) => meantCall(input, tools),
+    meant: (input) => intendedCall(input, tools),
     async run(input) {
       const given = jsonOf(input)
       const written = isJsonObject(given) ? given['name'] : undefined
@@ -143,7 +143,7 @@ function callTool(tools: readonly Tool[]): Tool {
 const mostNamed = 200
 
 /** The call that an input of `tool_call` means; undefined if it names none of the tools, or is not understood. */
-function meantCall(text: string, tools: readonly Tool[]): ReturnType<NonNullable<Tool['meant']>> {
+function intendedCall(text: string, tools: readonly Tool[]): ReturnType<NonNullable<Tool['meant']>> {
   if (cutFrom(text) !== undefined) return undefined
   const given = jsonOf(text)
   if (!isJsonObject(given)) return undefined

@@ -37,7 +37,7 @@ export function mcpError(
   },
 ): unknown {
   if (!(error instanceof ConnectionFailure)) return error
-  const { message, hint } = told(cleaned(error.problem, hide), server, transport, doing, maxBytes)
+  const { message, hint } = problemText(cleaned(error.problem, hide), server, transport, doing, maxBytes)
   return new BatonError('MCP_FAILED', hide(message), { hint: hide(hint), cause: error })
 }
 
@@ -69,18 +69,18 @@ function cleaned(problem: ConnectionProblem, hide: (text: string) => string): Co
 /** Maximum characters that are read of a text of a server: far more than is shown. */
 const mostRead = 100_000
 
-interface Told {
+interface ProblemText {
   readonly message: string
   readonly hint: string
 }
 
-function told(
+function problemText(
   problem: ConnectionProblem,
   server: McpServer,
   transport: McpTransport,
   doing: Doing,
   maxBytes: number,
-): Told {
+): ProblemText {
   const { origin } = server
   const name = fullName(server)
   const called = `the MCP server ${name}`
@@ -112,12 +112,12 @@ function told(
       }
     case 'unreachable':
       return {
-        message: `${called} cannot be reached at ${where}${while_}: ${saidText(problem.reason)}`,
+        message: `${called} cannot be reached at ${where}${while_}: ${serverText(problem.reason)}`,
         hint: `Check that it is running and that the url in ${origin} is correct.`,
       }
     case 'foreign':
       return {
-        message: `${called} names an address for its login that is refused: ${saidText(problem.address)}`,
+        message: `${called} names an address for its login that is refused: ${serverText(problem.address)}`,
         hint: foreignHint(problem.address, server, where),
       }
     case 'session_lost':
@@ -127,7 +127,7 @@ function told(
       }
     case 'refused':
       return {
-        message: `${called} answered with an error${while_}: ${saidText(problem.message)} (${problem.code})`,
+        message: `${called} answered with an error${while_}: ${serverText(problem.message)} (${problem.code})`,
         hint: `baton mcp tools ${name} shows what it offers.`,
       }
     case 'too_large':
@@ -137,20 +137,20 @@ function told(
       }
     case 'invalid':
       return {
-        message: `${called} sent an invalid answer${while_}: ${saidText(problem.reason)}`,
+        message: `${called} sent an invalid answer${while_}: ${serverText(problem.reason)}`,
         hint: `This is a bug in the server at ${where}; another version of it may work.`,
       }
     case 'http':
-      return httpTold(problem, called, where, server)
+      return httpProblemText(problem, called, where, server)
   }
 }
 
-function httpTold(
+function httpProblemText(
   { status, text }: ConnectionProblem & { readonly kind: 'http' },
   called: string,
   where: string,
   server: McpServer,
-): Told {
+): ProblemText {
   const { origin } = server
   const name = fullName(server)
   if (status === 401) {
@@ -208,7 +208,7 @@ function floodText(flood: Flood): string {
 }
 
 function notStarted(reason: string, transport: McpTransport): string {
-  if (transport.kind !== 'stdio' || !reason.includes('ENOENT')) return saidText(reason)
+  if (transport.kind !== 'stdio' || !reason.includes('ENOENT')) return serverText(reason)
   const { command, cwd } = transport
   return existsSync(cwd) ? `there is no program ${command}` : `there is no folder ${cwd}`
 }
@@ -219,12 +219,12 @@ function whereText(transport: McpTransport): string {
 }
 
 /** Text of the server on one line, so that it cannot pass for output of Baton. */
-function saidText(words: string): string {
-  return cutText(words.replaceAll(/\s+/g, ' ').trim(), mostSaid)
+function serverText(words: string): string {
+  return cutText(words.replaceAll(/\s+/g, ' ').trim(), mostOfServerText)
 }
 
 /** Maximum characters of an error: one that lists every invalid argument is long. */
-const mostSaid = 4_000
+const mostOfServerText = 4_000
 
 /** The last lines of the server's stderr. */
 function wordsText(words: string): string {

@@ -14,7 +14,7 @@ interface ProgressTeller {
 const leastMs = 250
 /** Characters of a message that are read, and that are reported. */
 const mostRead = 2_000
-const mostTold = 200
+const mostReported = 200
 
 /**
  * Throttles a server's progress to four reports a second; the last one is always sent. Messages are reduced to one line
@@ -55,7 +55,7 @@ function readable({ done, total, message = '' }: McpProgress): McpProgress {
     done,
     ...defined({
       total: total !== undefined && Number.isFinite(total) ? total : undefined,
-      message: line === '' ? undefined : cutText(line, mostTold),
+      message: line === '' ? undefined : cutText(line, mostReported),
     }),
   }
 }

@@ -2,7 +2,7 @@ import { withEitherSignal } from '../base/concurrency.ts'
 import { BatonError } from '../base/error.ts'
 import { canonicalJson, defined, type JsonObject } from '../base/json.ts'
 import { harmlessName } from '../base/terminal-text.ts'
-import { leftOutCode, leftOutHint, ownerOf, whyLeftOut } from '../config/unused-servers.ts'
+import { unusedServerCode, unusedServerHint, ownerOf, unusedReasonText } from '../config/unused-servers.ts'
 import { emit, type Gate, type RunContext, type Servers, type Surroundings } from '../event/context.ts'
 import type {
   McpCall,
@@ -25,8 +25,8 @@ export function findServer(name: string, { mcp }: Servers): McpServer {
   if (found !== undefined) return found
   const why = mcp?.leftOut?.get(name)
   if (why !== undefined) {
-    const message = `the MCP server "${name}" of ${ownerOf(why)} cannot be used: ${whyLeftOut(why)}`
-    throw new BatonError(leftOutCode(why), message, { hint: leftOutHint(why), place: { file: why.file } })
+    const message = `the MCP server "${name}" of ${ownerOf(why)} cannot be used: ${unusedReasonText(why)}`
+    throw new BatonError(unusedServerCode(why), message, { hint: unusedServerHint(why), place: { file: why.file } })
   }
   throw new BatonError('MCP_FAILED', `there is no MCP server "${name}"`, {
     hint: `Configure it in [mcp_servers.${name}] of your config file.`,
@@ -73,7 +73,7 @@ export interface Requester {
   readonly context: RunContext
 }
 
-export interface AskedTool {
+export interface RequestedTool {
   readonly server: McpServer
   /** The name that the server gives it. */
   readonly tool: string
@@ -93,7 +93,7 @@ const assumed: McpResult = {
  * @throws BatonError MCP_FAILED, UNTRUSTED if a pack may not use the server
  */
 export function callTool(
-  { server, tool, input, readOnly = false }: AskedTool,
+  { server, tool, input, readOnly = false }: RequestedTool,
   { at, caller, context, onProgress }: Requester & Pick<McpCall, 'onProgress'>,
   permit?: Permit,
 ): Promise<McpResult> {

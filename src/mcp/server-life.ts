@@ -86,7 +86,7 @@ interface ItemOf {
 const firstWaitMs = 1_000
 const longestWaitMs = 30_000
 
-interface Kept {
+interface CachedList {
   readonly list: Promise<Listed<unknown>>
   /** When it expires. */
   until: number
@@ -108,7 +108,7 @@ export function createServerLife(server: McpServer, options: LifeOptions): Serve
   let startError: unknown
   let transport: McpTransport | undefined
   let isJunkTold = false
-  const kept = new Map<ListName, Kept>()
+  const kept = new Map<ListName, CachedList>()
   let listener: LifeListener | undefined
   /** Its process; undefined: it has none now. */
   let pid: number | undefined
@@ -128,7 +128,7 @@ export function createServerLife(server: McpServer, options: LifeOptions): Serve
     return hiderOf(given, { server, env: options.env, login: provider?.secrets?.() ?? [] })
   }
 
-  function told(error: unknown, doing?: string): unknown {
+  function asMcpError(error: unknown, doing?: string): unknown {
     if (transport === undefined) return error
     return mcpError(error, { server, transport, doing, maxBytes, hide: hider(transport) })
   }
@@ -185,7 +185,7 @@ export function createServerLife(server: McpServer, options: LifeOptions): Serve
     } catch (error) {
       ;[current, pid] = [undefined, undefined]
       if (stop.signal.aborted) throw closedError()
-      startError = told(error)
+      startError = asMcpError(error)
       failed()
       throw startError
     }
@@ -198,7 +198,7 @@ export function createServerLife(server: McpServer, options: LifeOptions): Serve
       failed()
       hasLost = true
     }
-    endReason = messageOf(told(new ConnectionFailure(problem), 'for nothing'))
+    endReason = messageOf(asMcpError(new ConnectionFailure(problem), 'for nothing'))
     listener?.onNotice('debug', endReason)
   }
 
@@ -234,14 +234,14 @@ export function createServerLife(server: McpServer, options: LifeOptions): Serve
         if (stop.signal.aborted) throw closedError()
         if (limit.isOver()) {
           isStuck = true
-          throw told(
+          throw asMcpError(
             new ConnectionFailure({ kind: 'slow_answer', ms: server.toolMs, limit: 'tool_timeout_sec' }),
             doing,
           )
         }
         // the request was rejected before anything was done
         const isLost = error instanceof ConnectionFailure && error.problem.kind === 'session_lost'
-        if (!isLost || attempt > 0) throw told(error, doing)
+        if (!isLost || attempt > 0) throw asMcpError(error, doing)
       } finally {
         limit.end()
       }
@@ -257,7 +257,7 @@ export function createServerLife(server: McpServer, options: LifeOptions): Serve
         const failure = limit.isOver()
           ? new ConnectionFailure({ kind: 'slow_answer', ms: server.startMs, limit: 'startup_timeout_sec' })
           : error
-        throw told(failure, `for its ${name}`)
+        throw asMcpError(failure, `for its ${name}`)
       })
       .finally(() => limit.end())
   }
@@ -266,7 +266,7 @@ export function createServerLife(server: McpServer, options: LifeOptions): Serve
     const connection = await connected(signal)
     const found = kept.get(name)
     if (found !== undefined && clock.monotonic() < found.until) return unlessAborted(found.list, signal)
-    const entry: Kept = { list: listFrom(connection, name), until: Infinity }
+    const entry: CachedList = { list: listFrom(connection, name), until: Infinity }
     kept.set(name, entry)
     entry.list.then(
       ({ keepMs }) => (entry.until = keepMs === undefined ? Infinity : clock.monotonic() + keepMs),
@@ -331,7 +331,7 @@ function askerOf({ onProgress, onQuestion }: McpCall, without: <T>(work: () => P
   }
 }
 
-interface Given {
+interface SecretSources {
   readonly server: McpServer
   readonly env: LifeOptions['env']
   /** The tokens of its login. */
@@ -339,7 +339,7 @@ interface Given {
 }
 
 /** Masks the secrets of the environment, and the server's own variables, headers, parameters and tokens. */
-function hiderOf(transport: McpTransport, { server, env, login }: Given): (text: string) => string {
+function hiderOf(transport: McpTransport, { server, env, login }: SecretSources): (text: string) => string {
   const { name, secrets = () => ({ keys: [], values: {} }) } = server
   const { keys, values } = secrets()
   if (transport.kind === 'stdio') {

@@ -12,7 +12,7 @@ import { serverSecrets } from '../journal/server-secrets.ts'
 import { fullName } from './names.ts'
 
 /** The default time limits of a server, in seconds. */
-const usual = { start: 10, tool: 60 } as const
+const defaults = { start: 10, tool: 60 } as const
 
 export interface ServersOfOptions {
   readonly settings: Pick<Settings, 'mcp_servers'>
@@ -41,7 +41,7 @@ function serverOf(name: string, given: ServerSettings, options: ServersOfOptions
   const env = pack === undefined ? options.env : { ...options.env, [packFolderVariable]: pack.dir }
   const shown = fullName({ name, ...defined({ pack: pack?.identity }) })
   const origin = serverOrigin(name, origins)
-  const { startup_timeout_sec: start = usual.start, tool_timeout_sec: tool = usual.tool } = given
+  const { startup_timeout_sec: start = defaults.start, tool_timeout_sec: tool = defaults.tool } = given
   const { tools, disallowed_tools: disallowedTools, trusted = false, sampling = false, oauth } = given
   const { defer_tools: defersTools } = given
   const missing = (variable: string): never => {

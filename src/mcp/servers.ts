@@ -7,7 +7,7 @@ import { harmless, harmlessName } from '../base/terminal-text.ts'
 import type { McpServer, McpServers } from '../event/mcp.ts'
 import { namePattern } from '../tool/capabilities.ts'
 import { ConnectionFailure } from './connection.ts'
-import type { KeptServers } from './kept-servers.ts'
+import type { ChatServers } from './chat-servers.ts'
 import { fullName } from './names.ts'
 import { createServerLife, type LifeListener, type LifeOptions, type ServerLife } from './server-life.ts'
 
@@ -30,7 +30,7 @@ export interface McpServersOptions extends Pick<LifeOptions, 'version' | 'env'> 
    */
   readonly noteProcess?: (pid: number, server: string) => void
   /** Those that outlive the run; omitted: all end with it. */
-  readonly kept?: KeptServers
+  readonly kept?: ChatServers
   /** Closes everything when aborted. */
   readonly signal: AbortSignal
 }

@@ -24,12 +24,12 @@ export function toolInputSchema({ input }: McpTool): JsonObject {
 
 /** A schema with descriptions cleaned as in `toolDescription`. */
 export function schemaForModel(schema: JsonObject): JsonObject {
-  return told(schema, 0) as JsonObject
+  return cleanedSchema(schema, 0) as JsonObject
 }
 
-function told(value: Json, level: number): Json {
+function cleanedSchema(value: Json, level: number): Json {
   if (level > mostLevels) return {}
-  if (Array.isArray(value)) return value.map((one) => told(one as Json, level + 1))
+  if (Array.isArray(value)) return value.map((one) => cleanedSchema(one as Json, level + 1))
   if (!isJsonObject(value)) return value
   return Object.fromEntries(
     Object.entries(value).map(([key, inner]) => {
@@ -37,7 +37,7 @@ function told(value: Json, level: number): Json {
         return [key, readable(inner, mostOfParameter)]
       }
       // these hold values, not schemas
-      return [key, ['const', 'default', 'enum', 'examples'].includes(key) ? inner : told(inner, level + 1)]
+      return [key, ['const', 'default', 'enum', 'examples'].includes(key) ? inner : cleanedSchema(inner, level + 1)]
     }),
   )
 }

@@ -38,7 +38,7 @@ export async function mcpTools(named: ToolFilter, box: Toolbox, giving: Giving):
   return lists.flatMap(({ server, tools }) => {
     const known = nameTools(server.name, tools)
     refuseMissing(server, known, named)
-    return known.filter(({ name }) => isGiven(name, named, giving.context)).map((one) => bound(server, one, box))
+    return known.filter(({ name }) => isOffered(name, named, giving.context)).map((one) => bound(server, one, box))
   })
 }
 
@@ -82,7 +82,7 @@ function isAllDenied(rules: readonly ToolRule[], server: string): boolean {
 }
 
 /** Whether a tool of a server may be offered, by the name that models see. */
-function isGiven(
+function isOffered(
   name: string,
   { tools = [], disallowed_tools }: ToolFilter,
   { scope }: Pick<RunContext, 'scope'>,

@@ -53,9 +53,9 @@ function ollamaBaseUrl(value: string): string {
   const [, bracketed, plain, port] = /^(?:\[(.*)\]|([^:]*))(?::(\d*))?$/.exec(place) ?? [undefined, place]
   const host = bracketed === undefined ? (plain ?? '') : `[${bracketed}]`
   const known = host === '' || host === '0.0.0.0' || host === '[::]' ? '127.0.0.1' : host
-  const usual = scheme === undefined ? ollamaPort : (defaultPorts[scheme] ?? ollamaPort)
+  const defaults = scheme === undefined ? ollamaPort : (defaultPorts[scheme] ?? ollamaPort)
   const parts = path.filter((part) => part !== '')
   // users also set the base URL of its OpenAI-compatible API
   const below = (parts.at(-1) === 'v1' ? parts.slice(0, -1) : parts).map((part) => `/${part}`)
-  return `${scheme ?? 'http'}://${known}:${port === undefined || port === '' ? usual : port}${below.join('')}/v1`
+  return `${scheme ?? 'http'}://${known}:${port === undefined || port === '' ? defaults : port}${below.join('')}/v1`
 }

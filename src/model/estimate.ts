@@ -9,7 +9,7 @@ const bytesPerToken = 3.6
 /** Images are charged by pixels; this is about what hosts charge for a large one. */
 const tokensOfLargeImage = 5000
 
-const usualOutput = 16_384
+const defaultOutput = 16_384
 
 /** Less output than this is not a useful answer. */
 const leastOutput = 1024
@@ -53,7 +53,7 @@ export function estimateOf(
   request: ModelRequest,
   perToken: { readonly input: number; readonly output: number } | undefined,
 ): Estimate {
-  const { max_tokens: asked = usualOutput } = request
+  const { max_tokens: asked = defaultOutput } = request
   const tokens = inputTokens(request)
   if (perToken === undefined) return { tokens, output: { tokens: asked, least: leastOutput } }
   return {

@@ -67,17 +67,17 @@ const successCodes: ReadonlySet<unknown> = new Set([
  */
 export function reportedError(fields: { readonly [key: string]: unknown }): unknown {
   const { error, errors, object, type, status, code, msg, message, success, base_resp: response } = fields
-  if (isGiven(error)) return error
-  if (Array.isArray(errors) ? errors.length > 0 : isGiven(errors)) return Array.isArray(errors) ? errors[0] : errors
+  if (hasValue(error)) return error
+  if (Array.isArray(errors) ? errors.length > 0 : hasValue(errors)) return Array.isArray(errors) ? errors[0] : errors
   if (object === 'error' || type === 'error' || status === 'error' || success === false) return fields
   const ownCode = fields['error_code'] ?? fields['errcode']
-  if (errorKeys.some((key) => isGiven(fields[key])) && !successCodes.has(ownCode ?? 'none')) return fields
-  if (!successCodes.has(code) && (isGiven(msg) || isGiven(message))) return fields
+  if (errorKeys.some((key) => hasValue(fields[key])) && !successCodes.has(ownCode ?? 'none')) return fields
+  if (!successCodes.has(code) && (hasValue(msg) || hasValue(message))) return fields
   if (numberKeys.some((key) => Number(fields[key]) >= 400)) return fields
   return isObject(response) && Number(response['status_code']) !== 0 ? response : undefined
 }
 
-function isGiven(value: unknown): boolean {
+function hasValue(value: unknown): boolean {
   return value !== undefined && value !== null && value !== '' && value !== false
 }
 
@@ -230,14 +230,14 @@ function serverMessage(body: unknown): string | undefined {
   if (!isObject(body)) return undefined
   const { error, errors } = body
   const inner = isObject(error) ? (wordsIn(error) ?? error) : error
-  const found = isGiven(inner) ? inner : (wordsIn(body) ?? (Array.isArray(errors) ? (errors[0] as unknown) : errors))
-  if (!isGiven(found) || (isObject(found) && Object.keys(found).length === 0)) return undefined
+  const found = hasValue(inner) ? inner : (wordsIn(body) ?? (Array.isArray(errors) ? (errors[0] as unknown) : errors))
+  if (!hasValue(found) || (isObject(found) && Object.keys(found).length === 0)) return undefined
   if (typeof found === 'string') return found
   return (isObject(found) ? serverMessage({ error: wordsIn(found) }) : undefined) ?? JSON.stringify(found)
 }
 
 function wordsIn(error: { readonly [key: string]: unknown }): unknown {
-  return messageKeys.map((key) => error[key]).find(isGiven)
+  return messageKeys.map((key) => error[key]).find(hasValue)
 }
 
 /**

@@ -199,7 +199,7 @@ interface ContextFile {
 }
 
 const opening = /^<file path="([^"]+)"(?: lines="(\d+)")?(?: ends_with="([^"]+)")?[^>]*>$/
-const usualEnd = '/file'
+const closingTag = '/file'
 
 /**
  * Finds blocks that consist of `<file path="src/a.ts">`, the file's lines verbatim, and `</file>`, each tag on its own
@@ -213,7 +213,7 @@ export function splitFiles(text: string): { readonly files: readonly ContextFile
   const rest: string[] = []
   for (let index = 0; index < lines.length; index += 1) {
     const line = lines[index] ?? ''
-    const [, path, count, end = usualEnd] = opening.exec(line) ?? []
+    const [, path, count, end = closingTag] = opening.exec(line) ?? []
     const last = path === undefined ? -1 : endOfBlock(lines, { start: index + 1, count, closing: `<${end}>` })
     if (path === undefined || last === -1) {
       rest.push(line)

@@ -2,7 +2,7 @@ import { AzureOpenAI, type ClientOptions, OpenAI } from 'openai'
 import { longestTimer } from '../base/clock.ts'
 import type { Call } from './call.ts'
 import type { HttpAnswer } from './exchange.ts'
-import { bodyBytes, givenHeaders, isLongBody, ownHeaders, post, type Send, type SendOptions } from './send.ts'
+import { bodyBytes, userHeaders, isLongBody, ownHeaders, post, type Send, type SendOptions } from './send.ts'
 
 /** One request on its way through the client. */
 interface Errand {
@@ -48,7 +48,7 @@ export function createOpenAiSender(options: SendOptions): Send {
   client['_options'].defaultHeaders = {
     ...ownHeaders,
     ...(apiKey === undefined ? { authorization: null, 'api-key': null } : {}),
-    ...givenHeaders(options),
+    ...userHeaders(options),
   }
 
   return async (path, body, call) => {

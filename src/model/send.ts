@@ -46,7 +46,7 @@ interface FormatHeaders {
 export function createSender(options: SendOptions, { always, withKey }: FormatHeaders): Send {
   const { base, apiKey, timeouts, env } = options
   const before = { 'content-type': 'application/json', ...ownHeaders, ...always }
-  const after = givenHeaders(options)
+  const after = userHeaders(options)
   const keyHeaders = async () =>
     apiKey === undefined ? {} : withKey(typeof apiKey === 'string' ? apiKey : await apiKey())
   return async (path, body, call) => {
@@ -63,7 +63,7 @@ export const ownHeaders = {
 } as const
 
 /** The headers of the user, which take precedence, with names in lower case. */
-export function givenHeaders({ headers = {} }: Pick<SendOptions, 'headers'>): Readonly<Record<string, string>> {
+export function userHeaders({ headers = {} }: Pick<SendOptions, 'headers'>): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
 }
 

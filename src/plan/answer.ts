@@ -43,7 +43,7 @@ import type {
   SummaryPlan,
   TeamPlan,
 } from './plan.ts'
-import { givenTools, inMode } from './mode.ts'
+import { offeredTools, inMode } from './mode.ts'
 import { planLeaf } from './script.ts'
 import { type PlannedStage, planStage } from './stage.ts'
 import { planTools } from './tools.ts'
@@ -56,7 +56,7 @@ import {
   type Times,
 } from '../run/strategy.ts'
 import { countOf } from '../render/format.ts'
-import { indented, shown, singleLines } from './text.ts'
+import { indented, shownLine, singleLines } from './text.ts'
 import type { AgentDefinition } from '../config/agent-definitions.ts'
 import { withheldTools } from '../load/roles.ts'
 import { maxRepairs } from '../run/structured-answer.ts'
@@ -171,12 +171,12 @@ async function planPart(
   }
 }
 
-type AskingCall = Pick<TaskCall, 'target' | 'drift' | 'laterTokens'>
+type AnswerCall = Pick<TaskCall, 'target' | 'drift' | 'laterTokens'>
 
 /** One answer of one agent or model: what the code of a run asks for it. `context`: the place of the answer. */
 async function planOne(
   asking: OutlinedAsk,
-  call: AskingCall,
+  call: AnswerCall,
   planner: Planner,
   context: PlanContext,
 ): Promise<PlannedOne> {
@@ -185,7 +185,7 @@ async function planOne(
   const answering = { ...asking, target: call.target, drift: grown(drift, laterTokens) }
   if (request === undefined) {
     return {
-      asked: { answer: { ...unasked, decided_by: answering.drift.by }, tokens: problem === null ? 0 : null },
+      asked: { answer: { ...noRequest, decided_by: answering.drift.by }, tokens: problem === null ? 0 : null },
       inputTokens: null,
       problem,
     }
@@ -219,7 +219,7 @@ function asTask({ target, plan, state, files, given, promptOf }: TaskCall, { sco
 /** The first request that is sent; undefined: none is. */
 async function requestOf(
   { ask }: OutlinedAsk,
-  { target, drift }: AskingCall,
+  { target, drift }: AnswerCall,
   planner: Planner,
   { scope, services }: PlanContext,
 ) {
@@ -237,7 +237,7 @@ async function requestOf(
 
 type Answering = OutlinedAsk & Pick<TaskCall, 'target' | 'drift'>
 
-const unasked = { by: 'model', asks: [], tools: [], output_limit: 0, decided_by: [] } as const
+const noRequest = { by: 'model', asks: [], tools: [], output_limit: 0, decided_by: [] } as const
 
 interface AnsweringModel extends Answering {
   readonly request: ModelAsk
@@ -257,7 +257,7 @@ async function planModel(
   const facts = { output_limit: output, decided_by: drift.by }
   if (isBare) return { by: 'model', asks, tools: [], ...facts }
   const tools = await planTools(target.settings, await planner.serversOf(target.spec.file), context)
-  const given = givenTools(tools, offersTools)
+  const given = offeredTools(tools, offersTools)
   return { by: 'model', asks, ...given, ...facts, ...defined({ team: await planTeam(target, planner) }) }
 }
 
@@ -322,7 +322,7 @@ function anyValue({ type, default: own, choices = [] }: InputVariable): Json {
 /** What summarizes one iteration for the next. */
 export async function planSummary(
   outlined: OutlinedSummary,
-  { target, drift }: AskingCall,
+  { target, drift }: AnswerCall,
   planner: Planner,
   context: PlanContext,
 ): Promise<SummaryPlan> {
@@ -337,7 +337,7 @@ export async function planSummary(
 export function answerOf(tasks: readonly PlannedTask[], planner: Planner): AnswerPlan {
   const answers = tasks.map(({ answer }) => answer)
   const [first] = answers
-  if (first === undefined) return unasked
+  if (first === undefined) return noRequest
   if (isSingle(first)) return joinSingle(first, answers.filter(isSingle))
   const alike = answers.filter((answer): answer is StrategyPlan => answer.by === first.by)
   return shapeOf(first.by, planner.shapes).join(first, alike)
@@ -417,8 +417,8 @@ function sequenceShape(strategy: string): AnswerShape<PartsPlan> {
     },
     partsOf: ({ parts }) => parts.map(({ answer }) => answer),
     lines: ({ strategy: key, parts }, options) => [
-      `${options.paint('bold', shown(key))}  ${countOf(parts.length, 'answer')}, one after the other`,
-      ...parts.flatMap(({ name, answer }) => singleLines(answer, shown(name), options)).map(indented),
+      `${options.paint('bold', shownLine(key))}  ${countOf(parts.length, 'answer')}, one after the other`,
+      ...parts.flatMap(({ name, answer }) => singleLines(answer, shownLine(name), options)).map(indented),
     ],
   }
 }

@@ -54,12 +54,12 @@ async function openMode(
 }
 
 /** What a model gets of its tools. */
-export interface GivenTools {
+export interface OfferedToolPlan {
   readonly tools: readonly ToolPlan[]
   /** The tools that its programs can call; omitted: its mode has no programs. */
   readonly functions?: readonly ToolPlan[]
 }
 
-export function givenTools(tools: readonly ToolPlan[], offersTools: boolean): GivenTools {
+export function offeredTools(tools: readonly ToolPlan[], offersTools: boolean): OfferedToolPlan {
   return offersTools || tools.length === 0 ? { tools } : { tools: [], functions: tools }
 }

@@ -7,7 +7,7 @@ import type { MaskOptions } from '../journal/secrets.ts'
 import { secretsOf } from '../model/choice.ts'
 import { pluginsOf } from '../load/check-mode.ts'
 import { maxRedo } from '../run/execute.ts'
-import { type GivenInputs, readInputs } from '../load/inputs.ts'
+import { type InputOptions, readInputs } from '../load/inputs.ts'
 import { serversOfAgent } from '../load/pack-servers.ts'
 import { namedModels, placeModelError } from '../load/model-place.ts'
 import type { PromptTarget } from '../load/prompt-target.ts'
@@ -48,7 +48,7 @@ import { mergeStages, planStage, type StageCall } from './stage.ts'
 import { limitsOfTools } from '../load/limits.ts'
 
 interface PlanOptions extends PlanTargetOptions {
-  readonly inputs: GivenInputs
+  readonly inputs: InputOptions
   readonly signal: AbortSignal
 }
 
@@ -123,7 +123,7 @@ async function noteBoxOfScripts(
 }
 
 async function planTarget(
-  { target, inputs }: { readonly target: Target; readonly inputs: GivenInputs },
+  { target, inputs }: { readonly target: Target; readonly inputs: InputOptions },
   planner: Planner,
   context: PlanContext,
 ): Promise<PromptPlan | AgentPlan> {

@@ -1,5 +1,5 @@
 import { askAip } from '../agent/aip-prompt.ts'
-import { fallbackModels, givenOptions, mergeOptions, modelOf } from '../agent/options.ts'
+import { fallbackModels, scriptAgentOptions, mergeOptions, modelOf } from '../agent/options.ts'
 import { declaredOptionIssues } from '../agent/declared-option-issues.ts'
 import { type DeclaredOptions, readDeclaredOptions } from '../agent/declared-options.ts'
 import { isBatonError } from '../base/error.ts'
@@ -13,7 +13,7 @@ import type { ScriptFile } from '../pack/resolve.ts'
 import type { AipDocument } from '../prompt/aip.ts'
 import { type Ask, decidedBy, type Drift, isOpen, joinAsks, type ModelAsk, openAsk, planAsk } from './ask.ts'
 import { planCommand } from './command.ts'
-import { givenTools, givesTools, inMode } from './mode.ts'
+import { offeredTools, givesTools, inMode } from './mode.ts'
 import type { AgentPlan } from './plan.ts'
 import type { PlanContext, Planner } from './planner.ts'
 import { planTools } from './tools.ts'
@@ -64,7 +64,7 @@ export async function planScript(call: ScriptCall, planner: Planner, context: Pl
     sections: document === undefined ? [] : sectionsOf(document),
     options: withoutDefaults(options),
     inputs: inputs.length,
-    ...givenTools(tools, typeof mode !== 'string' || (await givesTools(mode, planner))),
+    ...offeredTools(tools, typeof mode !== 'string' || (await givesTools(mode, planner))),
     asks,
     runs_agents: reach.names,
     decides: [...decides, ...(reach.mayRunAgents ? ['the agents it runs'] : [])],
@@ -76,7 +76,7 @@ async function optionsOf(
   { plugins, serversOf }: Planner,
 ): Promise<{ readonly options: JsonObject; readonly rules: DeclaredOptions['rules'] }> {
   const { inherited } = options
-  const given = givenOptions(options.given, `"${agent.name}"`)
+  const given = scriptAgentOptions(options.given, `"${agent.name}"`)
   if (document === undefined) return { options: mergeOptions(inherited, given), rules: [] }
   const own = await readDeclaredOptions(agent, document)
   const { names: servers, leftOut } = await serversOf(agent.file)
@@ -106,7 +106,7 @@ function decidesOf({ beforeAll, data, parts }: AipDocument): readonly string[] {
   ]
 }
 
-interface ScriptAsking extends Omit<ScriptCall, 'options' | 'inputs'> {
+interface ScriptRequest extends Omit<ScriptCall, 'options' | 'inputs'> {
   readonly inputs: readonly Json[]
   readonly options: JsonObject
   readonly document: AipDocument
@@ -114,7 +114,7 @@ interface ScriptAsking extends Omit<ScriptCall, 'options' | 'inputs'> {
 
 /** The requests of its prompt sections, rendered without what its code would return. */
 async function asksOf(
-  { agent, inputs, options, document, drift }: ScriptAsking,
+  { agent, inputs, options, document, drift }: ScriptRequest,
   planner: Planner,
   context: PlanContext,
 ): Promise<readonly Ask[]> {

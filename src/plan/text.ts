@@ -2,7 +2,7 @@ import { harmless } from '../base/terminal-text.ts'
 import { countOf, formatCount, oneLine } from '../render/format.ts'
 import type { Paint } from '../render/style.ts'
 import type { Ask, Range } from './ask.ts'
-import type { GivenTools } from './mode.ts'
+import type { OfferedToolPlan } from './mode.ts'
 import type {
   AgentPlan,
   FileCount,
@@ -43,13 +43,17 @@ export function promptTree(plan: PromptPlan, options: TreeOptions): readonly str
   const { paint, named } = options
   const decided = decidedBy(plan.decided_by, named)
   const { stages, files, tasks, skipped } = plan
-  const gate = plan.gate === null ? '' : `; the changes reach the workspace if the gate passes: ${shown(plan.gate)}`
+  const gate = plan.gate === null ? '' : `; the changes reach the workspace if the gate passes: ${shownLine(plan.gate)}`
   const head = [
     ...(plan.isolation === null ? [] : [`${paint('bold', 'isolation')}  all work is done in a git work tree${gate}`]),
     `${paint('bold', 'files')}  ${filesText(files)}${plan.write_mode ? ' · the answers may change files' : ''}${decided}`,
   ]
   if (skipped !== null)
-    return [...head, ...stage('pre', stages.pre, options), `skipped: ${shown(skipped.reason)}. ${shown(skipped.hint)}`]
+    return [
+      ...head,
+      ...stage('pre', stages.pre, options),
+      `skipped: ${shownLine(skipped.reason)}. ${shownLine(skipped.hint)}`,
+    ]
   const { length } = tasks.list
   const atOnce = length > 1 ? `, ${Math.min(length, options.limits.input_concurrency)} at once` : ''
   const from = { inputs: ' from -i', working_globs: ' from working_globs', file: '' }[tasks.from]
@@ -89,8 +93,8 @@ function taskLines(list: readonly TaskPlanned[]): readonly string[] {
   const named = list.slice(0, mostTasks).map(({ label, working, input_tokens: tokens, problem }) => {
     const size = working.count === 0 ? [] : [filesOf(working)]
     const asked = tokens === null ? [] : [`${formatCount(tokens)} tokens`]
-    const facts = [...size, ...asked, ...(problem === null ? [] : [`would fail: ${shown(problem)}`])]
-    return `${shown(label)}${facts.length === 0 ? '' : `  ${facts.join(' · ')}`}`
+    const facts = [...size, ...asked, ...(problem === null ? [] : [`would fail: ${shownLine(problem)}`])]
+    return `${shownLine(label)}${facts.length === 0 ? '' : `  ${facts.join(' · ')}`}`
   })
   const more = list.length - named.length
   return more === 0 ? named : [...named, `… and ${more} more`]
@@ -114,7 +118,7 @@ export function singleLines(answer: SingleAnswerPlan, name: string, options: Ans
   const [main, ...others] = answer.asks
   if (main === undefined) return [`${options.paint('bold', name)}  no model`]
   const limit = `${formatCount(answer.output_limit)} out${isRepeated ? ' each' : ''}`
-  const fallbacks = others.length === 0 ? '' : ` · fallback ${others.map(({ model }) => shown(model)).join(', ')}`
+  const fallbacks = others.length === 0 ? '' : ` · fallback ${others.map(({ model }) => shownLine(model)).join(', ')}`
   return [
     `${options.paint('bold', name)}  ${askText(main)}, at most ${limit}${fallbacks}${decidedBy(answer.decided_by, options.named)}`,
     ...toolLines(answer, options.paint).map(indented),
@@ -143,15 +147,15 @@ export function teamLines({ team }: { readonly team?: TeamPlan }, paint: Paint):
 
 function roleLine({ name, agent, model, tools }: TeamPlan['roles'][number]): string {
   const facts = [
-    ...(agent === null ? [] : [`agent ${shown(agent)}`]),
-    ...(model === null ? [] : [shown(model)]),
-    ...(tools === null ? [] : [tools.length === 0 ? 'no tools' : `tools ${tools.map(shown).join(', ')}`]),
+    ...(agent === null ? [] : [`agent ${shownLine(agent)}`]),
+    ...(model === null ? [] : [shownLine(model)]),
+    ...(tools === null ? [] : [tools.length === 0 ? 'no tools' : `tools ${tools.map(shownLine).join(', ')}`]),
   ]
-  return `${shown(name)}  ${facts.join(' · ')}`
+  return `${shownLine(name)}  ${facts.join(' · ')}`
 }
 
 /** `tools  todo · webfetch (ask, 2 rules by pattern) · not offered: edit (write_mode is not set)`. */
-export function toolLines({ tools, functions = [] }: GivenTools, paint: Paint): readonly string[] {
+export function toolLines({ tools, functions = [] }: OfferedToolPlan, paint: Paint): readonly string[] {
   const rows = { tools, 'functions of programs': functions }
   return Object.entries(rows).flatMap(([name, all]) => (all.length === 0 ? [] : [toolLine(name, all, paint)]))
 }
@@ -159,7 +163,7 @@ export function toolLines({ tools, functions = [] }: GivenTools, paint: Paint): 
 function toolLine(name: string, tools: readonly ToolPlan[], paint: Paint): string {
   const offered = tools.filter(({ not_offered: reason }) => reason === null).map(toolText)
   const others = tools.flatMap(({ name: tool, not_offered: reason }) =>
-    reason === null ? [] : [`${tool} (${shown(reason)})`],
+    reason === null ? [] : [`${tool} (${shownLine(reason)})`],
   )
   const kept = others.length === 0 ? [] : [`not offered: ${others.join(', ')}`]
   return `${paint('bold', name)}  ${[...offered, ...kept].join(' · ')}`
@@ -172,7 +176,8 @@ function toolText({ name, permission, patterns, agents = [] }: ToolPlan): string
   const needs = permission === 'allow' ? [] : [permission]
   const rest = agents.length - mostAgents
   const more = rest > 0 ? [`and ${rest} more`] : []
-  const named = agents.length === 0 ? [] : [`starts ${[...agents.slice(0, mostAgents).map(shown), ...more].join(', ')}`]
+  const named =
+    agents.length === 0 ? [] : [`starts ${[...agents.slice(0, mostAgents).map(shownLine), ...more].join(', ')}`]
   const facts = [...named, ...needs, ...(patterns === 0 ? [] : [`${countOf(patterns, 'rule')} by pattern`])]
   return facts.length === 0 ? name : `${name} (${facts.join(', ')})`
 }
@@ -185,7 +190,7 @@ function stage(name: string, steps: readonly StepPlan[], options: TreeOptions): 
 function stepLines(step: StepPlan, options: TreeOptions): readonly string[] {
   const { at, agent, entry, runs, changes, decided_by: by } = step
   const last = at.slice(at.lastIndexOf('/') + 1)
-  const name = shown(last.replaceAll('%2F', '/').replaceAll('%25', '%'))
+  const name = shownLine(last.replaceAll('%2F', '/').replaceAll('%25', '%'))
   if (agent === null) return [options.paint('dim', `${name}  off`)]
   const head = [kindText(agent), ...(runs === 1 ? [] : [`${runs} times`]), ...settingTexts(entry)].join(' · ')
   const effect = changes.length === 0 ? [] : [`may change ${changes.join(', ')}`]
@@ -198,9 +203,9 @@ function stepLines(step: StepPlan, options: TreeOptions): readonly string[] {
 }
 
 export function kindText(agent: AgentPlan | PromptPlan): string {
-  if (agent.kind === 'prompt') return `prompt file ${shown(agent.file)}`
-  if (agent.kind === 'command') return `command line ${shown(agent.command ?? agent.name)}`
-  return agent.source === 'built-in' ? `built-in .${agent.kind}` : `.${agent.kind} ${shown(agent.file)}`
+  if (agent.kind === 'prompt') return `prompt file ${shownLine(agent.file)}`
+  if (agent.kind === 'command') return `command line ${shownLine(agent.command ?? agent.name)}`
+  return agent.source === 'built-in' ? `built-in .${agent.kind}` : `.${agent.kind} ${shownLine(agent.file)}`
 }
 
 function settingTexts(settings: object): readonly string[] {
@@ -228,17 +233,17 @@ function agentFacts(agent: AgentPlan, { asks, paint }: AgentDrawing): readonly s
     .filter(({ requests }) => requests.as_written > 0)
     .map((ask) =>
       agent.kind === 'command'
-        ? `starts ${shown(ask.model)} · once for each input · cost not known`
+        ? `starts ${shownLine(ask.model)} · once for each input · cost not known`
         : `asks ${askText(ask)} · once for each input`,
     )
   const decides = agent.decides.length === 0 ? [] : [`decides ${agent.decides.join(', ')}`]
-  const names = agent.runs_agents.length === 0 ? [] : [`runs ${agent.runs_agents.map(shown).join(', ')}`]
+  const names = agent.runs_agents.length === 0 ? [] : [`runs ${agent.runs_agents.map(shownLine).join(', ')}`]
   return [...own, ...toolLines(agent, paint), ...names, ...decides]
 }
 
 export function askText({ model, model_kind: kind, requests, input_tokens: input }: Ask): string {
   const chosen = kind === 'at_start' ? ' (chosen at the start)' : kind === 'unknown' ? ' (unknown model)' : ''
-  return `${shown(model)}${chosen} · ${countOf(requests.as_written, 'request')} · ${formatCount(input.as_written)} tokens in`
+  return `${shownLine(model)}${chosen} · ${countOf(requests.as_written, 'request')} · ${formatCount(input.as_written)} tokens in`
 }
 
 function filesText({ context, knowledge, working, structure, resources = [] }: PromptPlan['files']): string {
@@ -255,11 +260,11 @@ function filesOf({ count: files, bytes }: FileCount): string {
 
 function decidedBy(places: readonly string[], named: readonly string[]): string {
   const others = places.filter((place) => !named.includes(place))
-  return others.length === 0 ? '' : ` · decided by ${others.map(shown).join(', ')}`
+  return others.length === 0 ? '' : ` · decided by ${others.map(shownLine).join(', ')}`
 }
 
 /** Foreign text on one line, without control characters. */
-export function shown(text: string): string {
+export function shownLine(text: string): string {
   return harmless(oneLine(text))
 }
 

@@ -19,7 +19,7 @@ import {
   updatedPricesText,
 } from '../model/updated-prices.ts'
 import { createJavaScriptBox } from '../script/javascript/box.ts'
-import { usualLimits } from '../script/javascript/program.ts'
+import { defaultLimits } from '../script/javascript/program.ts'
 
 interface Around {
   readonly env: Environment
@@ -159,7 +159,7 @@ async function dataOf(code: string, signal: AbortSignal): Promise<Json> {
     const end = await box.run(
       { code: program },
       { functions: [], call: async () => ({ value: null }) },
-      { limits: { ...usualLimits, outputChars: limits.codeBytes }, seed: 1, now: 0, signal },
+      { limits: { ...defaultLimits, outputChars: limits.codeBytes }, seed: 1, now: 0, signal },
     )
     if (end.kind === 'error') throw unusable('', end.message)
     return end.value

@@ -53,7 +53,7 @@ export type Activity =
   | { readonly kind: 'retry'; readonly until: number; readonly message: string }
 
 /** How many characters of each text are kept; the view truncates them further to the width of the screen. */
-export const kept = { label: 200, message: 300, tail: 400 } as const
+export const textLimits = { label: 200, message: 300, tail: 400 } as const
 
 /** Switches a lane to a different model call, or to none. */
 export function show(lane: Lane, follows: string | undefined, activity: Activity = { kind: 'none' }): void {
@@ -74,7 +74,7 @@ export function addPiece(lane: Lane, place: string, piece: { readonly text: stri
   const kind = piece.reasoning === true ? 'thinking' : 'answering'
   const before = lane.activity.kind === kind ? lane.tail : ''
   lane.activity = { kind }
-  lane.tail = (before + piece.text.slice(-kept.tail)).slice(-kept.tail)
+  lane.tail = (before + piece.text.slice(-textLimits.tail)).slice(-textLimits.tail)
 }
 
 /**
@@ -101,7 +101,7 @@ export function isOwnStage(place: string): boolean {
 
 /** A label on one line, truncated to about a screen width. */
 export function shortLabel(text: string): string {
-  return oneLine(text.slice(0, kept.label))
+  return oneLine(text.slice(0, textLimits.label))
 }
 
 /** For an agent the position of its input, otherwise the stage. Tasks of prompt files bring their own labels. */

@@ -8,7 +8,7 @@ import {
   type Counted,
   follow,
   isOwnStage,
-  kept,
+  textLimits,
   type Lane,
   labelOf,
   laneOf,
@@ -294,11 +294,11 @@ export function createProgress(clock: () => number): ProgressKeeper {
       case 'item.completed':
         return showCall(place, undefined)
       case 'retry': {
-        const message = oneLine(event.error.message.slice(0, kept.message))
+        const message = oneLine(event.error.message.slice(0, textLimits.message))
         return showCall(place, { kind: 'retry', until: clock() + event.delay_ms, message })
       }
       case 'fallback':
-        return showCall(place, { kind: 'asking', model: oneLine(event.to.slice(0, kept.message)) })
+        return showCall(place, { kind: 'asking', model: oneLine(event.to.slice(0, textLimits.message)) })
       case 'usage':
         counts = { ...counts, usage: event.total, costUsd: event.total_cost_usd }
         return within(place, (lane) => {

@@ -26,7 +26,7 @@ export function sequenceLines(team: Team, pauses: Teams['pauses'], options: Sequ
   const rows = shown.map((one, index) => {
     const who = whos[index] ?? ''
     const head = `${formatDuration(active(one.t)).padStart(timeWidth)}  ${who}${' '.repeat(whoWidth - widthOf(who))}  `
-    const { verb, text, after } = sayingOf(one, { names, active })
+    const { verb, text, after } = phraseOf(one, { names, active })
     const said = text === '' ? verb : `${verb}: ${text}`
     const tail = after === '' ? '' : ` (${after})`
     const colored = (line: string): string => line.replace(verb, paint(verbFormat(one), verb))
@@ -75,18 +75,18 @@ function verbFormat(exchange: Exchange): Parameters<Paint>[0] {
   }
 }
 
-interface Saying {
+interface Phrase {
   readonly verb: string
   readonly text: string
   readonly after: string
 }
 
 /** Describes an exchange in words. */
-export function sayingOf(
+export function phraseOf(
   exchange: Exchange,
   { names, active }: { readonly names: (id: string) => string; readonly active: ActiveTime },
-): Saying {
-  const said = (verb: string, text = '', after = ''): Saying => ({ verb, text, after })
+): Phrase {
+  const said = (verb: string, text = '', after = ''): Phrase => ({ verb, text, after })
   switch (exchange.kind) {
     case 'spawn':
       return said('starts', exchange.text)

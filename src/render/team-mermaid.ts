@@ -2,7 +2,7 @@ import { harmless } from '../base/terminal-text.ts'
 import type { Exchange } from '../history/team-exchanges.ts'
 import type { Team, Teams } from '../history/team.ts'
 import { oneLine } from './format.ts'
-import { namesIn, sayingOf } from './sequence.ts'
+import { namesIn, phraseOf } from './sequence.ts'
 import { timesOf } from './timeline.ts'
 
 const longest = 60
@@ -63,7 +63,7 @@ export function sequenceText({ teams, pauses }: Teams): string {
       ({ id }) => `    participant ${idOf(id)} as ${nameIn(team, teams, names(id))}`,
     )
     const lines = team.exchanges.map((exchange) => {
-      const { verb, text } = sayingOf(exchange, { names, active })
+      const { verb, text } = phraseOf(exchange, { names, active })
       const said = text === '' ? shown(verb, 200) : `${shown(verb, 200)}#58; ${shown(text)}`
       return `    ${arrowOf(exchange, idOf)}: ${said}`
     })

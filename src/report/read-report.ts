@@ -2,7 +2,7 @@ import { basename } from 'node:path'
 import { shellWord } from '../base/command.ts'
 import { BatonError } from '../base/error.ts'
 import { safeJson } from '../base/terminal-text.ts'
-import { leftOutIn } from '../history/left-out.ts'
+import { unappliedTrees } from '../history/unapplied-trees.ts'
 import { failureOf } from '../history/recorded.ts'
 import { findingsIn, reportOptions } from '../history/report.ts'
 import { readRunSummary } from '../history/run-list.ts'
@@ -36,7 +36,7 @@ export async function readRunReport(folder: string, { workspace, command }: Repo
   const planned = run.not_applied === true ? await plannedDiffs(folder) : undefined
   const { changes, ...findings } = await withView(folder, reportOptions, (view) => ({
     ...findingsIn(view, run, hint),
-    changes: changesOf(folder, view, planned ?? leftOutIn(view).map(({ diff }) => diff)),
+    changes: changesOf(folder, view, planned ?? unappliedTrees(view).map(({ diff }) => diff)),
   }))
   const chat = chatPlaceOf(seen?.start?.facts)
   const next = nextSteps({ ...findings, changes, chat: chat?.id }).map(({ what, command: words }) => ({

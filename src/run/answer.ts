@@ -39,7 +39,7 @@ export function responseOf(
 }
 
 /** The answer of a model to a task that failed nevertheless. */
-export interface GivenAnswer {
+export interface FailedAnswer {
   readonly text: string
   readonly spent: Spent
   /** The answer is the (possibly partial) result: it is printed although the task failed. */
@@ -49,9 +49,9 @@ export interface GivenAnswer {
 /** Wraps an error between the answer and the end of its task; it never leaves the task. `reason` is the error. */
 class AnsweredFailure extends Error {
   readonly reason: unknown
-  readonly answer: GivenAnswer
+  readonly answer: FailedAnswer
 
-  constructor(reason: unknown, answer: GivenAnswer) {
+  constructor(reason: unknown, answer: FailedAnswer) {
     super('a task failed after it was answered')
     this.reason = reason
     this.answer = answer
@@ -81,7 +81,7 @@ export function isUnusable(error: unknown): boolean {
 }
 
 /** Attaches an answer, which was paid for, to the error if processing it fails. */
-export async function keepAnswer<T>(answer: () => GivenAnswer, work: () => T | Promise<T>): Promise<T> {
+export async function keepAnswer<T>(answer: () => FailedAnswer, work: () => T | Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
@@ -90,6 +90,6 @@ export async function keepAnswer<T>(answer: () => GivenAnswer, work: () => T | P
 }
 
 /** The error of a task, and the answer before it, if there was one. */
-export function failureOf(error: unknown): { readonly error: unknown; readonly answer?: GivenAnswer } {
+export function failureOf(error: unknown): { readonly error: unknown; readonly answer?: FailedAnswer } {
   return error instanceof AnsweredFailure ? { error: error.reason, answer: error.answer } : { error }
 }

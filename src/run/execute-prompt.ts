@@ -1,7 +1,7 @@
 import type { FileCall } from '../tool/workspace-files.ts'
 import { type Ending, partialAnswer, suspensionReason } from './ending.ts'
 import type { Execution } from './execute.ts'
-import type { GivenInputs } from '../load/inputs.ts'
+import type { InputOptions } from '../load/inputs.ts'
 import { type PromptOutcome, runPrompt } from './prompt-run.ts'
 import type { PromptTarget } from '../load/prompt-target.ts'
 import type { TaskOutcome } from './strategy.ts'
@@ -26,7 +26,7 @@ import { replaceTranscript, type TranscriptBlock, transcriptText } from '../prom
 /** Runs a prompt file to its end and keeps its transcript; see `execute`. */
 export async function executePrompt(
   target: PromptTarget,
-  given: GivenInputs,
+  given: InputOptions,
   { context, finished, hide, strategies }: Execution,
 ): Promise<Ending> {
   const failed: TaskOutcome[] = []

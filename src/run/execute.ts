@@ -6,7 +6,7 @@ import type { ScriptResult } from '../event/agent.ts'
 import { below, emit, type RunContext, withScope } from '../event/context.ts'
 import { part } from '../event/place.ts'
 import type { Ending } from './ending.ts'
-import { type GivenInputs, readInputs } from '../load/inputs.ts'
+import { type InputOptions, readInputs } from '../load/inputs.ts'
 import type { AgentTarget, Target } from '../load/target.ts'
 import type { Strategy, AgentOnce, TaskOutcome } from './strategy.ts'
 
@@ -19,7 +19,7 @@ export interface Execution {
 }
 
 /** Runs a target to its end; emits answers and outputs as events as soon as they are final. Throws if the run fails. */
-export async function execute(target: Target, inputs: GivenInputs, execution: Execution): Promise<Ending> {
+export async function execute(target: Target, inputs: InputOptions, execution: Execution): Promise<Ending> {
   if (target.kind === 'agent') return executeAgent(target, inputs, execution)
   const { executePrompt } = await import('./execute-prompt.ts')
   return executePrompt(target, inputs, execution)
@@ -27,7 +27,7 @@ export async function execute(target: Target, inputs: GivenInputs, execution: Ex
 
 async function executeAgent(
   target: AgentTarget,
-  inputs: GivenInputs,
+  inputs: InputOptions,
   { context, strategies }: Pick<Execution, 'context' | 'strategies'>,
 ): Promise<Ending> {
   const work = (at: RunContext): Promise<Ending> => executeAgentHere(target, inputs, { context: at, strategies })
@@ -40,7 +40,7 @@ async function executeAgent(
 
 async function executeAgentHere(
   target: AgentTarget,
-  inputs: GivenInputs,
+  inputs: InputOptions,
   { context, strategies }: Pick<Execution, 'context' | 'strategies'>,
 ): Promise<Ending> {
   const { repeatAgent } = strategies.find(({ key }) => target.settings[key] !== undefined) ?? {}
@@ -62,7 +62,7 @@ async function executeAgentHere(
 
 const skippedItself = 'the agent skipped this run'
 
-async function runAgentOnce(target: AgentTarget, inputs: GivenInputs, context: RunContext): Promise<AgentOnce> {
+async function runAgentOnce(target: AgentTarget, inputs: InputOptions, context: RunContext): Promise<AgentOnce> {
   const result = await runAgent(target, { inputs, onOutput: () => {} }, context)
   if (result.end === 'skipped') return { status: 'skipped', reason: result.reason ?? skippedItself }
   return { status: 'done', outputs: result.outputs, failedInputs: result.failedInputs }
@@ -75,7 +75,7 @@ async function runAgentOnce(target: AgentTarget, inputs: GivenInputs, context: R
  */
 async function runAgent(
   { reload, flagOptions: options }: AgentTarget,
-  { inputs, onOutput }: { readonly inputs: GivenInputs; readonly onOutput: (output: Json) => void },
+  { inputs, onOutput }: { readonly inputs: InputOptions; readonly onOutput: (output: Json) => void },
   context: RunContext,
 ): Promise<ScriptResult> {
   return runRounds(

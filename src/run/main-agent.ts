@@ -13,14 +13,14 @@ import { part, type Segment } from '../event/place.ts'
 import type { PromptChoice } from '../event/prompt.ts'
 import { requestedModel, resolveAlias } from '../model/alias.ts'
 import { changesInstruction } from '../tool/changes/instruction.ts'
-import { type KeptShell, shellFrom, type ShellSession } from '../tool/shell/session.ts'
+import { type ChatShell, shellFrom, type ShellSession } from '../tool/shell/session.ts'
 import { isWriter, rowOf, type ToolName } from '../tool/toolbox/rows.ts'
 import { WrittenCall } from '../agent/modes/written-call.ts'
-import { type GivenAnswer, keepAnswer, responseOf, type TaskAnswer, unusableAnswer } from './answer.ts'
+import { type FailedAnswer, keepAnswer, responseOf, type TaskAnswer, unusableAnswer } from './answer.ts'
 import { applyAnswer, warnOfUnusedCode } from './apply-answer.ts'
 import { allowanceOf, checkSize, type FileRef, type FileSet, readSteps, shownFile } from './files.ts'
 import { refuseLimit } from '../agent/limit-error.ts'
-import { type GivenTools, giveTools, withTeam } from '../team/tools.ts'
+import { type TeamToolOptions, giveTools, withTeam } from '../team/tools.ts'
 import { chosenTools } from '../tool/toolbox/choose-tools.ts'
 import { buildMessages, type Material, type PromptParts, showFiles, showMessages } from './messages.ts'
 import type { OutputSchema } from '../load/output-schema.ts'
@@ -48,7 +48,7 @@ export interface Question {
   /** Earlier messages of the chat; default: none. */
   readonly said?: readonly Message[] | undefined
   /** The shell of the chat; default: the conversation has its own. */
-  readonly shell?: KeptShell | undefined
+  readonly shell?: ChatShell | undefined
   /** The roles of its team, if `[collab]` lets it lead one. */
   readonly roles: PromptTarget['roles']
 }
@@ -62,7 +62,7 @@ export interface Conversation {
   readonly spent: () => Spent
   /** All tool calls so far, in order. */
   readonly calls: () => readonly ToolUse[]
-  readonly last: () => GivenAnswer
+  readonly last: () => FailedAnswer
 }
 
 /**
@@ -210,7 +210,7 @@ interface Prompt {
   readonly shown: ReadonlyMap<string, string>
 }
 
-interface Use extends Pick<Question, 'settings' | 'output'>, Pick<GivenTools, 'box'> {
+interface Use extends Pick<Question, 'settings' | 'output'>, Pick<TeamToolOptions, 'box'> {
   readonly conversation: Conversation
   /** Whether tools make the file changes, so that the answer is not searched for any. */
   readonly changesByTools: boolean
@@ -315,7 +315,7 @@ function pathsOf(refs: readonly FileRef[]): readonly string[] {
 /** The built-in main agent as the settings describe it. */
 export function mainAgent(
   { settings, output, usesOwnAliases }: Pick<Question, 'settings' | 'output' | 'usesOwnAliases'>,
-  { tools, inbox }: Pick<GivenTools, 'tools' | 'inbox'>,
+  { tools, inbox }: Pick<TeamToolOptions, 'tools' | 'inbox'>,
 ): ModelAgent {
   const { model, model_aliases: aliases, fallback_models: fallbacks } = settings
   const { temperature, top_p, max_tokens, reasoning_effort, reasoning_summary, seed } = settings

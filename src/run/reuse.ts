@@ -53,7 +53,7 @@ export interface ReuseCounts {
 interface EarlierRun {
   readonly parts: FinishedParts
   readonly uses: EarlierPart['uses']
-  readonly left: LeftFiles
+  readonly left: FileStates
   readonly close: () => void
 }
 
@@ -72,7 +72,7 @@ export function createReuseSession({ openKey }: { readonly openKey: () => Signin
 
   function next({ log, repeats }: Parameters<ReuseSession['next']>[0]): Reuse {
     if (repeats === 'everything') forget(runs)
-    const relied = new Map<string, LeftFile>()
+    const relied = new Map<string, FileState>()
     const counts = { reused: 0, rerun: 0 }
     let recorded: Recorded | undefined
     return {
@@ -106,7 +106,7 @@ interface Earlier {
   readonly journal: RunJournal
   readonly counts: { -readonly [name in keyof ReuseCounts]: number }
   /** Receives the files that reused parts rely on, in their final state. */
-  readonly relied: Map<string, LeftFile>
+  readonly relied: Map<string, FileState>
   readonly added: AddedTexts
 }
 
@@ -146,7 +146,11 @@ function findPart(runs: readonly EarlierRun[], place: string, key: PartKey) {
 /** Undefined for a run whose record cannot be read, so that nothing of it is reused. */
 async function earlierRun(
   { journal, folder }: Recorded,
-  { log, relied, openKey }: { readonly log: SourceLog; readonly relied: LeftFiles; readonly openKey: () => SigningKey },
+  {
+    log,
+    relied,
+    openKey,
+  }: { readonly log: SourceLog; readonly relied: FileStates; readonly openKey: () => SigningKey },
 ): Promise<EarlierRun | undefined> {
   if (folder === undefined) return undefined
   let source: RecordSource | undefined
@@ -154,7 +158,7 @@ async function earlierRun(
     const opened = openFileRecords(folder, { mask: journal.mask, key: openKey() })
     source = opened
     const index = await indexRun(opened, { keeps: 'everything' })
-    const left = new Map([...relied, ...filesLeft(log.ownFiles())])
+    const left = new Map([...relied, ...fileStates(log.ownFiles())])
     return { parts: finishedParts(index), uses: usesOf(index), left, close: () => opened.close() }
   } catch {
     // the record is damaged, or was removed with an older run: the part is done again
@@ -230,7 +234,7 @@ function changedInputs(then: PartKey, now: PartKey): readonly string[] {
 interface EarlierPart extends FinishedPart {
   /** The executed files: the hash of the text by place and path. */
   readonly uses: ReadonlyMap<string, ReadonlyMap<string, string>>
-  readonly left: LeftFiles
+  readonly left: FileStates
 }
 
 interface VerifyPartOptions {
@@ -242,7 +246,7 @@ interface VerifyPartOptions {
 
 type Verified<T> =
   /** `commit` records the part as done now and emits its events. */
-  | { readonly kind: 'unchanged'; readonly value: T; readonly commit: () => void; readonly relied: LeftFiles }
+  | { readonly kind: 'unchanged'; readonly value: T; readonly commit: () => void; readonly relied: FileStates }
   | { readonly kind: 'changed'; readonly reason: string }
 
 /**
@@ -344,20 +348,20 @@ function lookingReads(reads: ReadLog, { isAsLeft }: OwnFiles): ReadLog {
 }
 
 /** The final content at a path after a run: its hash (see `entryHash`) and its size in bytes. */
-interface LeftFile {
+interface FileState {
   readonly hash: string | null
   readonly size: number
 }
 
 /** The files that a run changed, with their state at its end. Absolute paths. */
-type LeftFiles = ReadonlyMap<string, LeftFile>
+type FileStates = ReadonlyMap<string, FileState>
 
 /** The current state at these paths. */
-function filesLeft(paths: readonly string[]): LeftFiles {
-  return new Map(paths.map((path) => [path, leftAt(path)]))
+function fileStates(paths: readonly string[]): FileStates {
+  return new Map(paths.map((path) => [path, fileStateAt(path)]))
 }
 
-function leftAt(path: string): LeftFile {
+function fileStateAt(path: string): FileState {
   return { hash: hashAt(path), size: Number(statusAt(path)?.size ?? 0) }
 }
 
@@ -367,14 +371,14 @@ interface OwnFiles {
   /** See `VerifyOptions`. */
   readonly isOwnRead: (call: CallRequest, readings: { readonly before: unknown; readonly now: unknown }) => boolean
   readonly whyChangeAgain: (record: FileChangeRecord, plan: PlanChange) => string | undefined
-  readonly found: LeftFiles
+  readonly found: FileStates
 }
 
 function createOwnFiles(
-  left: LeftFiles,
+  left: FileStates,
   { workspace, added }: { readonly workspace: string; readonly added: Pick<AddedTexts, 'isAllBehind'> },
 ): OwnFiles {
-  const found = new Map<string, LeftFile>()
+  const found = new Map<string, FileState>()
 
   function isAsLeft(path: string): boolean {
     const then = left.get(path)
@@ -393,7 +397,7 @@ function createOwnFiles(
       ifReadable(() => startHash(path, then.size)) !== then.hash
     )
       return false
-    found.set(path, leftAt(path))
+    found.set(path, fileStateAt(path))
     return true
   }
 

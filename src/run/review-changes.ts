@@ -14,7 +14,7 @@ import { editedText, hunkNames, rejectedText } from '../event/review.ts'
 import type { Directive } from '../tool/changes/directive.ts'
 import { notDone, type PlannedChanges, previewTransaction, type ShownChange } from '../tool/changes/plan-transaction.ts'
 import { applyTransaction, type TransactionOptions, type TransactionResult } from '../tool/changes/transaction.ts'
-import { askingFirst } from '../tool/permission.ts'
+import { requireApproval } from '../tool/permission.ts'
 import { permitWhileWorking } from '../tool/permit.ts'
 import type { FileCall } from '../tool/workspace-files.ts'
 import type { Editing } from './apply-answer.ts'
@@ -206,7 +206,7 @@ async function decide(
   const action: Action = { kind, path, named: path, shown, diff, about: { review } }
   try {
     const { part: made } = await permitWhileWorking(context, {
-      effects: effects.under(askingFirst(permission)),
+      effects: effects.under(requireApproval(permission)),
       at: [...at, item(index)],
       action,
     })

@@ -12,7 +12,7 @@ import type { StrategyLoader } from '../load/strategy.ts'
 import type { AgentTarget } from '../load/target.ts'
 import type { ChainServices } from '../stage/chain.ts'
 import type { ChainState } from '../stage/state.ts'
-import type { GivenAnswer, TaskAnswer } from './answer.ts'
+import type { FailedAnswer, TaskAnswer } from './answer.ts'
 import type { Delivery, WorkDone } from './tasks.ts'
 import type { Ending } from './ending.ts'
 import type { FileSet } from './files.ts'
@@ -169,7 +169,7 @@ export type TaskOutcome = {
       }
     | { readonly status: 'skipped'; readonly reason: string }
     /** `answer`: the answer of the model, if something failed after it. */
-    | { readonly status: 'failed'; readonly error: ErrorInfo; readonly answer?: GivenAnswer }
+    | { readonly status: 'failed'; readonly error: ErrorInfo; readonly answer?: FailedAnswer }
     | { readonly status: 'suspended'; readonly error: ErrorInfo }
   )
 

@@ -63,14 +63,14 @@ export async function runTask(plan: TaskPlan, round: Round, around: RunContext):
   )
 }
 
-interface Held extends Pick<Settings, 'budget'> {
+interface ChainRights extends Pick<Settings, 'budget'> {
   readonly params: JsonObject
 }
 
 /** The context without the tools and the part of the budget that a chain has given up. */
 export function withReducedRights(
   context: RunContext,
-  { before, after }: { readonly before: Held; readonly after: Held },
+  { before, after }: { readonly before: ChainRights; readonly after: ChainRights },
 ): RunContext {
   const { tools } = after.params
   const hasFewer = Array.isArray(tools) && !equalJson(tools, before.params['tools'])

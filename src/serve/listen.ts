@@ -18,7 +18,7 @@ export interface Limits extends MostConnections {
   readonly bodyBytes: number
 }
 
-const usual: Limits = {
+const defaults: Limits = {
   connections: 512,
   strangers: 128,
   headMs: 10_000,
@@ -60,7 +60,7 @@ export function newSecret(): string {
  * @throws BatonError USAGE if the port cannot be used
  */
 export async function listenLocally({ port, limits, answer, ...rest }: LocalServerOptions): Promise<LocalServer> {
-  const most = { ...usual, ...limits }
+  const most = { ...defaults, ...limits }
   const { headMs, requestMs, bodyBytes } = most
   const { mostBytes } = rest
   const room = createRoom(bodyBytes)

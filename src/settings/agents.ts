@@ -107,7 +107,7 @@ export type DefinedCommandLine = {
 export const commandKeys = ['command', 'preset', 'args', 'env', 'stdin_over'] as const
 
 /** Default limit above which a prompt goes to standard input: other users can read command lines. */
-export const usualStdinOver = 1024
+export const defaultStdinOver = 1024
 
 /** The keys that a command line accepts, including its own. */
 const keptByCommands: ReadonlySet<string> = new Set([

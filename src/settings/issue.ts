@@ -35,13 +35,13 @@ export interface Rules {
   readonly [key: string]: { readonly expected: string; readonly fits: (value: Json) => boolean }
 }
 
-type Said = Pick<Finding, 'message' | 'hint'>
+type FindingText = Pick<Finding, 'message' | 'hint'>
 
-export function wrongKey(path: DataPath, said: Said): Finding {
+export function wrongKey(path: DataPath, said: FindingText): Finding {
   return { code: 'CONFIG_INVALID', ...said, path, part: 'key' }
 }
 
-export function wrongValue(path: DataPath, said: Said): Finding {
+export function wrongValue(path: DataPath, said: FindingText): Finding {
   return { code: 'CONFIG_INVALID', ...said, path, part: 'value' }
 }
 

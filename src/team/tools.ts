@@ -18,7 +18,7 @@ import { callPlace } from '../event/place.ts'
 import type { PluginTool } from '../event/plugin-tool.ts'
 import { bindTool } from '../tool/toolbox/bind.ts'
 
-export interface GivenTools extends Pick<ModelAgent, 'inbox'> {
+export interface TeamToolOptions extends Pick<ModelAgent, 'inbox'> {
   readonly tools: readonly Tool[]
   readonly box: Toolbox
 }
@@ -38,7 +38,7 @@ export async function giveTools(
   chosen: readonly ToolName[],
   { named, ...options }: Giving,
   context: RunContext,
-): Promise<GivenTools> {
+): Promise<TeamToolOptions> {
   const { seat } = context.services
   // the leader of a team with a task list does none of the work itself
   if (seat?.inbox !== undefined) return { tools: seat.tools, inbox: seat.inbox, box: createToolbox(options) }

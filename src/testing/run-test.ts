@@ -106,7 +106,7 @@ async function runIn(
   const { report } = run
   const paths = pathsOf(copy, file)
   const map = (text: string): string => report.mask(paths(text))
-  const asking = createAsking({ test, file, copy, run }, options)
+  const asking = createAsyncChecks({ test, file, copy, run }, options)
   const failures = (await failuresOf(run, { test, copy, ask: asking.ask })).map((failure) => mapFailure(failure, map))
   const judged = asking.spent()
   const calls = run.calls
@@ -207,7 +207,7 @@ function jsonOf(text: string): Json | undefined {
 }
 
 /** Checks for expectations that need more than a comparison; `spent` is the cost of judging in US dollars. */
-function createAsking(
+function createAsyncChecks(
   tested: Tested,
   options: RunTestOptions,
 ): { readonly ask: CheckContext; readonly spent: () => number | null } {

@@ -19,7 +19,7 @@ interface Around {
 }
 
 /** The last result of a test. */
-export interface KeptResult {
+export interface LastResult {
   readonly passed: boolean
   /** ISO 8601, UTC. */
   readonly at: string
@@ -34,7 +34,7 @@ export interface KeptResult {
 }
 
 /** By the name of the test. */
-export type KeptResults = Readonly<Record<string, KeptResult>>
+export type LastResults = Readonly<Record<string, LastResult>>
 
 interface Tested {
   /** Absolute, links resolved. */
@@ -46,7 +46,7 @@ interface Tested {
 /** Adds to the results of a file. Results of the same tests are replaced. Never throws. */
 export function keepResults(
   tested: Tested,
-  results: Readonly<Record<string, Omit<KeptResult, 'hash'>>>,
+  results: Readonly<Record<string, Omit<LastResult, 'hash'>>>,
   around: Around,
 ): void {
   try {
@@ -61,11 +61,11 @@ export function keepResults(
 }
 
 /** Empty if there are none. */
-export function readResults(tested: Tested, around: Around): KeptResults {
+export function readResults(tested: Tested, around: Around): LastResults {
   try {
     const file = resultsFile(tested, around)
     const value: unknown = isFile(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined
-    return isObject(value) ? (value as KeptResults) : {}
+    return isObject(value) ? (value as LastResults) : {}
   } catch {
     return {}
   }

@@ -25,7 +25,7 @@ export function settleChange(
   if (typeof temp === 'string') {
     // the record may be forged: a change never creates other names
     if (!isTemporaryName(temp)) return 'neither'
-    removeLeft(join(realPath(dirname(path)), temp))
+    removeEntry(join(realPath(dirname(path)), temp))
   }
   switch (change.op) {
     case 'append':
@@ -44,7 +44,7 @@ export function settleChange(
   }
 }
 
-function removeLeft(path: string): void {
+function removeEntry(path: string): void {
   if (entryStatus(path) === undefined) return
   try {
     entries.remove(path)

@@ -61,13 +61,13 @@ export function change(
   plan: (asking: FileWriter) => Planned | undefined,
 ): boolean {
   const { context, at } = call
-  let changed = shown(path, call)
+  let changed = shownPath(path, call)
   const { effects } = context.services
   const hasChanged = effects.changeFile(at, { op, path: changed, ...asked }, (allow) => {
     const planned = plan({ context, allow })
     if (planned === undefined) return undefined
     const { record, act, keep } = planned
-    changed = shown(record.path, call)
+    changed = shownPath(record.path, call)
     return {
       record: { ...record, op, path: changed },
       act: (disk) => orFileFailed(() => act(disk), { op, path: changed }),
@@ -89,23 +89,23 @@ function orFileFailed(act: () => void, { op, path }: { readonly op: string; read
 
 /** How paths are written in records. */
 export function showIn(call: FileCall): ShowPath {
-  return (path) => shown(path, call)
+  return (path) => shownPath(path, call)
 }
 
 /** A path as displayed: relative to the workspace. */
-export function shown(path: string, { context }: FileCall): string {
+export function shownPath(path: string, { context }: FileCall): string {
   return displayPath(context.scope.folders.workspace, path)
 }
 
 /** The hash of the entry at a path; null if it does not exist. @throws BatonError FILE_FAILED */
 export function hashOf(path: string, call: FileCall): string | null {
-  return orUnreadable(shown(path, call), () => entryHash(path))
+  return orUnreadable(shownPath(path, call), () => entryHash(path))
 }
 
 /** @throws BatonError FILE_FAILED if something exists there */
 export function refuseExisting(target: string, call: FileCall): void {
   if (statusAt(target) === undefined) return
-  throw new BatonError('FILE_FAILED', `${shown(target, call)} already exists`, {
+  throw new BatonError('FILE_FAILED', `${shownPath(target, call)} already exists`, {
     hint: 'Pass { overwrite = true } to replace it.',
   })
 }
@@ -114,7 +114,7 @@ export function refuseExisting(target: string, call: FileCall): void {
 export function refuseOther(target: string, call: FileCall): FileStatus | undefined {
   const status = statusAt(target)
   if (status === undefined || status.kind === 'file') return status
-  throw notAFile(shown(target, call), status.kind)
+  throw notAFile(shownPath(target, call), status.kind)
 }
 
 /** Who writes a file, and its new content, or at least the start of it. */
@@ -136,7 +136,7 @@ export function replacedEntry(path: string, call: FileCall, { asking, content }:
   asking.allow({ kind: 'write', path: target, named: path }, content)
   const status = entryStatus(target)
   if (status === undefined || status.isFile() || status.isSymbolicLink()) return target
-  throw notAFile(shown(target, call), status.isDirectory() ? 'folder' : 'other')
+  throw notAFile(shownPath(target, call), status.isDirectory() ? 'folder' : 'other')
 }
 
 /** How a path (absolute) is written in records. */
@@ -151,7 +151,7 @@ export type NewContent =
  * For a file that is written as a whole. `before` is the hash of its present content, null if there is no file. All
  * paths here are absolute, with links resolved except for the last part.
  */
-export function keptWrite(
+export function writeSnapshot(
   path: string,
   { content, before }: { readonly content: NewContent; readonly before: string | null },
   show: ShowPath,
@@ -184,7 +184,7 @@ const mostInRecord = 16 * 1024
 const mostBelowAdded = 64 * 1024 * 1024
 
 /** For a file that is appended to. `isFirst`: its content has not been kept before. */
-export function keptAppend(
+export function appendSnapshot(
   path: string,
   { content, isFirst }: { readonly content: string | Uint8Array; readonly isFirst: boolean },
   show: ShowPath,
@@ -217,7 +217,7 @@ export function keptAppend(
 const mostMoved = 64 * 1024 * 1024
 
 /** For a moved entry. */
-export function keptMove(
+export function moveSnapshot(
   { from, path }: { readonly from: string; readonly path: string },
   show: ShowPath,
 ): ChangeSnapshot {
@@ -234,25 +234,25 @@ export function keptMove(
 }
 
 /** For an entry that is removed with everything in it. */
-export function keptDelete(path: string, show: ShowPath): ChangeSnapshot {
+export function deleteSnapshot(path: string, show: ShowPath): ChangeSnapshot {
   const before = presentStates(path, show)
   return { before, after: before.map(absentOf), contents: contentsAt(path) }
 }
 
 /** For a folder that is created, with its parents. */
-export function keptFolder(path: string, show: ShowPath): ChangeSnapshot {
+export function folderSnapshot(path: string, show: ShowPath): ChangeSnapshot {
   const folders = [...missingFolders(path, show), { path: show(path), kind: 'folder' } as const]
   return { before: folders.map(absentOf), after: folders, contents: [] }
 }
 
 /** For a file or folder whose permission bits are set. */
-export function keptMode(path: string, mode: number, show: ShowPath): ChangeSnapshot {
+export function modeSnapshot(path: string, mode: number, show: ShowPath): ChangeSnapshot {
   const present = presentStates(path, show).slice(0, 1)
   return { before: present, after: present.map((state) => ({ ...state, mode })), contents: contentsAt(path, 'itself') }
 }
 
 /** For a link that is created, possibly replacing a file or link. */
-export function keptLink(path: string, to: string, show: ShowPath): ChangeSnapshot {
+export function linkSnapshot(path: string, to: string, show: ShowPath): ChangeSnapshot {
   const folders = missingFolders(path, show)
   return {
     before: [...folders.map(absentOf), ...presentStates(path, show)],

@@ -71,7 +71,7 @@ export function ownChangesHook(
       try {
         act()
       } finally {
-        note(file, { ...begun, to: Date.now(), left: leftAt(record, workspace) })
+        note(file, { ...begun, to: Date.now(), left: hashesAt(record, workspace) })
       }
     },
     async effect(kind, act) {
@@ -86,7 +86,7 @@ export function ownChangesHook(
   }
 }
 
-function leftAt({ path, from }: FileChangeRecord, workspace: string): Readonly<Record<string, string | null>> {
+function hashesAt({ path, from }: FileChangeRecord, workspace: string): Readonly<Record<string, string | null>> {
   const named = [path, from].flatMap((one) => (typeof one === 'string' ? [realPath(resolve(workspace, one))] : []))
   return Object.fromEntries(named.map((one) => [one, hashAt(one)]))
 }

@@ -85,7 +85,7 @@ export function createPermission(
 }
 
 /** The same permission, but everything it allows needs an approval first. */
-export function askingFirst(permission: Permission): Permission {
+export function requireApproval(permission: Permission): Permission {
   return {
     check(action, content) {
       const verdict = permission.check(action, content)

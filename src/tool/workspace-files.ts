@@ -14,20 +14,20 @@ import {
   change,
   type FileCall,
   hashOf,
-  keptAppend,
-  keptDelete,
-  keptFolder,
-  keptLink,
-  keptMode,
-  keptMove,
-  keptWrite,
+  appendSnapshot,
+  deleteSnapshot,
+  folderSnapshot,
+  linkSnapshot,
+  modeSnapshot,
+  moveSnapshot,
+  writeSnapshot,
   type NewContent,
   type Planned,
   refuseExisting,
   refuseOther,
   replacedEntry,
   showIn,
-  shown,
+  shownPath,
   writtenPath,
 } from './file-effect.ts'
 import { allowedEntry, allowedPath, type FileWriter } from './guard.ts'
@@ -120,7 +120,7 @@ export interface Making {
  * it may not have those files. A restore replaces the entry at the path itself; other operations follow links.
  */
 export function saveMadeFile(path: string, { op, source, make }: Making, call: FileCall): void {
-  change({ op, path, source: shown(source, call) }, call, (asking) => {
+  change({ op, path, source: shownPath(source, call) }, call, (asking) => {
     let made: ReturnType<Making['make']> | undefined
     const once = (): ReturnType<Making['make']> => (made ??= make())
     const held = (): string | Uint8Array => {
@@ -157,7 +157,7 @@ function wholeWrite(
   return {
     record: { path: target, ...copied, before, after: content.hash, temp: temporaryName },
     act: (disk) => replaceFile(disk(target), content.kind === 'bytes' ? content.bytes : content, { temporaryName }),
-    keep: () => keptWrite(target, { content, before }, showIn(call)),
+    keep: () => writeSnapshot(target, { content, before }, showIn(call)),
   }
 }
 
@@ -172,39 +172,40 @@ export function appendToFile(path: string, content: string | Uint8Array, call: F
     const offset = refuseOther(target, call)?.size ?? 0
     const bytes = Buffer.byteLength(content)
     const act = (disk: Disk): void => entries.appendWhole(disk(target), Buffer.from(content), offset)
-    const keep: Planned['keep'] = (isFirst) => keptAppend(target, { content, isFirst: isFirst(target) }, showIn(call))
+    const keep: Planned['keep'] = (isFirst) =>
+      appendSnapshot(target, { content, isFirst: isFirst(target) }, showIn(call))
     return { record: { path: target, before: null, after: sha256(content), offset, bytes }, act, keep }
   })
 }
 
 export function copyFile({ source, destination, overwrite }: Transfer, call: FileCall): void {
-  change({ op: 'copy', path: destination, from: shown(source, call) }, call, (asking) => {
+  change({ op: 'copy', path: destination, from: shownPath(source, call) }, call, (asking) => {
     const target = allowedPath('write', destination, asking, () => readBytes(source, call.context))
     const from = allowedPath('read', source, asking)
     const content = readBytes(source, call.context)
     if (!overwrite) refuseExisting(target, call)
     refuseOther(target, call)
-    return wholeWrite(target, inMemory(content), { call, from: shown(from, call) })
+    return wholeWrite(target, inMemory(content), { call, from: shownPath(from, call) })
   })
 }
 
 /** Moves a file, folder or link: with a rename if possible, else with a copy and a removal. */
 export function moveEntry({ source, destination, overwrite }: Transfer, call: FileCall): void {
-  change({ op: 'move', path: destination, from: shown(source, call) }, call, (asking) => {
+  change({ op: 'move', path: destination, from: shownPath(source, call) }, call, (asking) => {
     const from = allowedEntry(source, asking)
     const target = allowedPath('write', destination, asking, () => headAt(entryPath(destination), from))
     allowBelow(from, target, { destination, asking })
     const after = hashOf(from, call)
-    if (after === null) throw new BatonError('FILE_FAILED', `there is no file ${shown(source, call)} to move`)
+    if (after === null) throw new BatonError('FILE_FAILED', `there is no file ${shownPath(source, call)} to move`)
     if (!overwrite) refuseExisting(target, call)
     if (from !== target && isInside(from, target)) {
-      throw new BatonError('FILE_FAILED', `${shown(source, call)} cannot be moved into itself`)
+      throw new BatonError('FILE_FAILED', `${shownPath(source, call)} cannot be moved into itself`)
     }
-    const record = { path: target, from: shown(from, call), before: hashOf(target, call), after }
+    const record = { path: target, from: shownPath(from, call), before: hashOf(target, call), after }
     return {
       record,
       act: (disk) => entries.moveTo(disk(from), disk(target)),
-      keep: () => keptMove({ from, path: target }, showIn(call)),
+      keep: () => moveSnapshot({ from, path: target }, showIn(call)),
     }
   })
 }
@@ -246,7 +247,7 @@ export function deleteEntry(path: string, call: FileCall): boolean {
     return {
       record: { path: target, before, after: null, ...defined({ temp: temporaryName }) },
       act: (disk) => entries.remove(disk(target), temporaryName),
-      keep: () => keptDelete(target, showIn(call)),
+      keep: () => deleteSnapshot(target, showIn(call)),
     }
   })
 }
@@ -257,11 +258,11 @@ export function makeFolder(path: string, call: FileCall): boolean {
     const target = allowedPath('write', path, asking)
     const status = statusAt(target)
     if (status?.kind === 'folder') return undefined
-    if (status !== undefined) throw new BatonError('FILE_FAILED', `${shown(path, call)} exists and is not a folder`)
+    if (status !== undefined) throw new BatonError('FILE_FAILED', `${shownPath(path, call)} exists and is not a folder`)
     return {
       record: { path: target, before: null, after: emptyFolder },
       act: (disk) => entries.makeFolder(disk(target)),
-      keep: () => keptFolder(target, showIn(call)),
+      keep: () => folderSnapshot(target, showIn(call)),
     }
   })
 }
@@ -274,7 +275,7 @@ export function removeEmptyFolder(path: string, call: FileCall): boolean {
     return {
       record: { path: target, before: emptyFolder, after: null },
       act: (disk) => entries.removeFolder(disk(target)),
-      keep: () => keptDelete(target, showIn(call)),
+      keep: () => deleteSnapshot(target, showIn(call)),
     }
   })
 }
@@ -288,7 +289,7 @@ export function setMode(path: string, mode: number, call: FileCall): void {
     return {
       record,
       act: (disk) => entries.changeMode(disk(target), mode),
-      keep: () => keptMode(target, mode, showIn(call)),
+      keep: () => modeSnapshot(target, mode, showIn(call)),
     }
   })
 }
@@ -304,7 +305,7 @@ export function makeLink(path: string, to: string, call: FileCall): void {
     return {
       record: { path: target, before: hashOf(target, call), after: sha256(to), temp: temporaryName },
       act: (disk) => entries.makeLink(disk(target), to, temporaryName),
-      keep: () => keptLink(target, to, showIn(call)),
+      keep: () => linkSnapshot(target, to, showIn(call)),
     }
   })
 }

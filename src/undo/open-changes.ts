@@ -1,4 +1,4 @@
-import { leftOutIn, type LeftOutTree } from '../history/left-out.ts'
+import { unappliedTrees, type UnappliedTree } from '../history/unapplied-trees.ts'
 import { project } from '../history/run-view.ts'
 import type { SecretMask } from '../journal/secrets.ts'
 import type { SigningKey } from '../journal/signing.ts'
@@ -9,7 +9,7 @@ import { type Contents, openContents } from './contents.ts'
 export interface OpenedChanges {
   readonly changes: readonly PathChange[]
   readonly contents: Contents
-  readonly leftOut: readonly LeftOutTree[]
+  readonly leftOut: readonly UnappliedTree[]
 }
 
 /**
@@ -21,7 +21,7 @@ export async function openChanges(folder: string, mask: SecretMask, key?: Signin
   const source = openFileRecords(folder, { mask, key })
   try {
     const view = await project(source, changesOnly)
-    return { changes: changesIn(view, contents.hashOf), contents, leftOut: leftOutIn(view) }
+    return { changes: changesIn(view, contents.hashOf), contents, leftOut: unappliedTrees(view) }
   } finally {
     source.close()
   }

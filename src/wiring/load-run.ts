@@ -6,7 +6,7 @@ import type { Bus } from '../event/bus.ts'
 import type { NamedFolders } from '../journal/portable.ts'
 import { foreignMarks, locateWorkspace } from '../config/locate.ts'
 import { packageRoot } from '../package-root.ts'
-import type { GivenInputs } from '../load/inputs.ts'
+import type { InputOptions } from '../load/inputs.ts'
 import { hashOf, type Invocation } from '../run/record.ts'
 import { loadTargetFor, type Target, warningsOf } from '../load/target.ts'
 import { version } from '../version.ts'
@@ -65,7 +65,7 @@ export async function sendStart(
 }
 
 /** The inputs given by `-i` and `-f`. */
-export function inputsOf({ inputs, readsInputs, onFiles, cwd, stdin }: Invocation): GivenInputs {
+export function inputsOf({ inputs, readsInputs, onFiles, cwd, stdin }: Invocation): InputOptions {
   return { texts: inputs, ignoresUnread: readsInputs !== true, globs: onFiles, cwd, ...defined({ stdin }) }
 }
 

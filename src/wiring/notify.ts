@@ -39,7 +39,7 @@ interface NotifierOptions extends NotifyWorld {
 }
 
 /** What `on` is if it is not set. */
-const usualKinds: readonly NoticeKind[] = ['waits', 'ends', 'fails', 'budget']
+const defaultKinds: readonly NoticeKind[] = ['waits', 'ends', 'fails', 'budget']
 
 /** The notifier of a run, which gets its events from now on; undefined if nobody is to be told. */
 export async function notifierOf(
@@ -106,7 +106,7 @@ function reachedIn({ limits, spent }: Parameters<Notifier['watch']>[0]): Notice[
 /** Sends what `on` asks for. Nothing that goes wrong here reaches the run: it is a warning. */
 export function openNotifier(settings: NotifySettings, options: NotifierOptions): Notifier {
   const { run, workspace, hide, warn, isChat, mayAnswer } = options
-  const kinds = settings.on ?? usualKinds
+  const kinds = settings.on ?? defaultKinds
   const asked = new Map<string, AbortController>()
   const sending = new Set<Promise<void>>()
   const late: string[] = []

@@ -42,7 +42,7 @@ export type RecordedRun =
  * What may be replaced; everything else is as in the recorded run. `overrides` are added to the recorded ones and take
  * precedence.
  */
-type Given = Partial<
+type ReplacedOptions = Partial<
   Pick<Invocation, 'inputs' | 'onFiles' | 'overrides' | 'vars' | 'model' | 'dry' | 'text' | 'stdin' | 'outputSchema'>
 >
 
@@ -55,7 +55,7 @@ export interface ReplayOptions extends Pick<Surroundings, 'env' | 'home' | 'sign
    * are read and changed in place (which should be a copy); everything else is answered from the record.
    */
   readonly observations: 'recorded' | 'live-files'
-  readonly given?: Given
+  readonly given?: ReplacedOptions
   readonly prepare?: (target: Target) => Target
 }
 
@@ -194,9 +194,13 @@ function pathOf(record: RecordedRun): string {
 /** How the run is started now. Relative names are resolved in the recorded folder, if it exists here. */
 function again(
   recorded: Invocation,
-  { file, cwd, given = {} }: { readonly file: string | undefined; readonly cwd: string; readonly given?: Given },
+  {
+    file,
+    cwd,
+    given = {},
+  }: { readonly file: string | undefined; readonly cwd: string; readonly given?: ReplacedOptions },
 ): Invocation {
-  const own: Given = defined(given)
+  const own: ReplacedOptions = defined(given)
   const overrides = [...recorded.overrides, ...(own.overrides ?? [])]
   // given inputs of one kind replace recorded inputs of the other kind
   const none =

@@ -102,7 +102,7 @@ export async function resumeRun(options: ResumeOptions, listener: Listener): Pro
           recordSources(journal, target, plan.sources)
           if (past.ended !== undefined) parts.bus.send([], { type: 'warning', message: past.ended })
           warnOfDamage(past.index, parts.bus)
-          warnOfTold(past.choices, parts.bus)
+          warnOfUnknownOutcomes(past.choices, parts.bus)
           warnOfChanges(past.stored, parts.bus, plan.invocation.cwd)
           recordChoices(past.choices, journal, past.index)
           if (past.choices.length > 0) await journal.flush()
@@ -148,7 +148,7 @@ async function planWith(index: RunIndex, options: ResumeOptions, contentOf: RunJ
   refuseUndone(folder)
   askAgain(index)
   const more = await moreIterations(index, overrides)
-  const isUnattended = isLeftAlone([...invocation.overrides, ...overrides]) ?? options.isUnattended ?? false
+  const isUnattended = unattendedSetting([...invocation.overrides, ...overrides]) ?? options.isUnattended ?? false
   const choices = chosen(index, workspace, { given: uncertain, contentOf, isUnattended })
   if (from !== undefined) {
     assertBoundary(index, from)
@@ -328,13 +328,13 @@ async function moreIterations(
 }
 
 /** What the settings of the run itself say about whether somebody watches. */
-function isLeftAlone(overrides: readonly string[]): boolean | undefined {
+function unattendedSetting(overrides: readonly string[]): boolean | undefined {
   const said = overrides.flatMap((text) => /^\s*run\.unattended\s*=\s*(true|false)\s*$/.exec(text)?.[1] ?? [])
   return said.length === 0 ? undefined : said.at(-1) === 'true'
 }
 
 /** Names the calls that models are told about. */
-function warnOfTold(choices: readonly Choice[], bus: Bus): void {
+function warnOfUnknownOutcomes(choices: readonly Choice[], bus: Bus): void {
   const told = choices.filter(({ choice }) => choice === 'tell')
   if (told.length === 0) return
   const calls = told.length === 1 ? 'a call' : `${told.length} calls`

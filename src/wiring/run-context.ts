@@ -252,8 +252,8 @@ export function wireRun(target: Target, run: RunParts): WiredRun {
   }
   return {
     async context() {
-      const usual = dry === 'changes' ? await withOverlay(context, run) : context
-      const given = parts.plugins === undefined ? usual : withTools(usual, await parts.plugins())
+      const defaults = dry === 'changes' ? await withOverlay(context, run) : context
+      const given = parts.plugins === undefined ? defaults : withTools(defaults, await parts.plugins())
       return target.kind === 'prompt' && target.spec.source === 'file'
         ? restrictToPack(target.spec, parts, given)
         : given

@@ -10,7 +10,7 @@ import type { RunJournal } from '../journal/journal.ts'
 import { knownLogins } from '../mcp/auth/known-login.ts'
 import { joinServers } from '../mcp/joined-servers.ts'
 import { serversOf } from '../mcp/server-of.ts'
-import { createKeptServers } from '../mcp/kept-servers.ts'
+import { createChatServers } from '../mcp/chat-servers.ts'
 import { createMcpServers } from '../mcp/servers.ts'
 import type { OwningPack } from '../pack/granted.ts'
 import { readPackServers, withoutNamed } from '../pack/pack-servers.ts'
@@ -36,7 +36,7 @@ export function openServers(target: Target, parts: ServersParts): McpServers {
   const { workspace, settings } = target
   const servers = serversOf({ settings, origins: originsOf(target), workspace, env: parts.env })
   recordServers(servers, parts.journal)
-  return withLeftOut(openService(servers, target, parts), unusedServersOf(target))
+  return withUnused(openService(servers, target, parts), unusedServersOf(target))
 }
 
 /**
@@ -55,7 +55,7 @@ export async function openPackServers(
   const { workspace } = target
   const servers = serversOf({ settings: { mcp_servers: tables }, origins, workspace, env: parts.env, pack })
   recordServers(servers, parts.journal, pack.identity)
-  const opened = withLeftOut(openService(servers, target, parts, pack.identity), leftOut)
+  const opened = withUnused(openService(servers, target, parts, pack.identity), leftOut)
   return { joined: joinServers(ofRun, opened), opened }
 }
 
@@ -65,7 +65,7 @@ function openService(
   { env, home, journal, bus, signal, session }: ServersParts,
   pack?: string,
 ): McpServers {
-  const kept = session?.servers(createKeptServers)
+  const kept = session?.servers(createChatServers)
   kept?.keepOnly(servers, pack)
   return createMcpServers({
     version,
@@ -87,7 +87,7 @@ function openService(
   })
 }
 
-function withLeftOut(service: McpServers, files: readonly UnusedServers[]): McpServers {
+function withUnused(service: McpServers, files: readonly UnusedServers[]): McpServers {
   const leftOut = new Map(files.flatMap(({ names, ...why }) => names.map((name) => [name, why] as const)))
   return leftOut.size === 0 ? service : { ...service, leftOut }
 }

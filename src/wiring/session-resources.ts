@@ -1,20 +1,20 @@
 import { type GroupLeader, leaderOf } from '../base/process-group.ts'
 import type { ReadChatMessage } from '../journal/chat-context.ts'
-import type { KeptServers } from '../mcp/kept-servers.ts'
-import { createKeptShell, type KeptShell, type Moved } from '../tool/shell/session.ts'
+import type { ChatServers } from '../mcp/chat-servers.ts'
+import { createKeptShell, type ChatShell, type Moved } from '../tool/shell/session.ts'
 
 /**
  * What outlives the messages of a chat: its MCP servers, and the folder and the background commands of its shell. Each
  * message is a run with a record of its own; this is handed to it, and belongs to whoever opened the chat.
  */
 export interface SessionResources {
-  readonly shell: KeptShell
+  readonly shell: ChatShell
   /** Reads earlier messages of the chat; undefined until the first time. */
   reader: ReadChatMessage | undefined
   /** Its servers, which the first run that has any creates. */
-  readonly servers: (create: () => KeptServers) => KeptServers
+  readonly servers: (create: () => ChatServers) => ChatServers
   /** Its servers, if there are any. */
-  readonly openServers: () => KeptServers | undefined
+  readonly openServers: () => ChatServers | undefined
   /** Call it with each process of a server. */
   readonly noteServer: (server: string, pid: number) => void
   readonly state: () => SessionState
@@ -40,7 +40,7 @@ export interface SessionState {
 /** @param before what the shell of an earlier process had: its folder, and the ids of its background commands */
 export function createSessionResources(before: Partial<Pick<SessionState, 'moved' | 'jobs'>> = {}): SessionResources {
   const started = new Map<string, GroupLeader>()
-  let servers: KeptServers | undefined
+  let servers: ChatServers | undefined
   let closing: Promise<void> | undefined
   const changed = (): void => session.onChange(session.state())
   const shell = createKeptShell(before, changed)

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { givenOptions, mergeOptions, shownOptions } from '../../src/agent/options.ts'
+import { scriptAgentOptions, mergeOptions, shownOptions } from '../../src/agent/options.ts'
 import { createFakeProvider, type FakeProvider } from '../helpers/fake-model.ts'
 import { agentWorld, type AgentWorld, aip } from '../helpers/agents.ts'
 import { withScope } from '../../src/event/context.ts'
@@ -28,7 +28,7 @@ describe('options of script agents', () => {
 
   it('come from scripts, in which an empty table is an empty list for a key with a list', () => {
     const options = { tools: {}, fallback_models: {}, model_aliases: [] }
-    expect(givenOptions(options, 'a.aip')).toEqual({ tools: [], fallback_models: [], model_aliases: {} })
+    expect(scriptAgentOptions(options, 'a.aip')).toEqual({ tools: [], fallback_models: [], model_aliases: {} })
   })
 
   it('are passed without resolved_model if no model is set', () => {

@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url'
 
 const [, , folder, count] = process.argv
 const { createJavaScriptBox } = await import(pathToFileURL(`${folder}/box.js`).href)
-const { usualLimits } = await import(pathToFileURL(`${folder}/program.js`).href)
+const { defaultLimits } = await import(pathToFileURL(`${folder}/program.js`).href)
 
 const threads = () => readdirSync('/proc/self/task').length
 const megabytes = () => Math.round(process.memoryUsage.rss() / 2 ** 20)
@@ -38,7 +38,7 @@ let most = 0
 for (let round = 0; round < Number(count); round += 1) {
   const isHostile = round % 20 === 19
   const code = isHostile ? hostile[((round - 19) / 20) % hostile.length] : programs[round % programs.length]
-  const limits = { ...usualLimits, timeMs: isHostile ? 100 : 30_000 }
+  const limits = { ...defaultLimits, timeMs: isHostile ? 100 : 30_000 }
   await box.run({ code }, host, { limits, seed: round, now: round, signal })
   if (round === Math.floor(count / 10)) early = megabytes()
   most = Math.max(most, threads() - before)

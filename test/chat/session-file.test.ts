@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { expect, it } from 'vitest'
 import { leaderOf } from '../../src/base/process-group.ts'
-import { endLeft, lossText, readSession, storeSession } from '../../src/chat/session-file.ts'
+import { endLeftoverProcesses, lossText, readSession, storeSession } from '../../src/chat/session-file.ts'
 import { sessionFile } from '../../src/journal/chat-place.ts'
 import { createMask } from '../../src/journal/secrets.ts'
 import { processOwners } from '../../src/journal/owner.ts'
@@ -41,11 +41,11 @@ it('what a killed process left is ended, and what a living one has is not', asyn
   const ended = once(child, 'exit')
   const state = { ...nothing, processes: [leaderOf(child.pid ?? 0)] }
   const owner = processOwners.self()
-  await endLeft({ ...state, owner })
+  await endLeftoverProcesses({ ...state, owner })
   expect(child.exitCode ?? child.signalCode).toBeNull()
-  await endLeft({ ...state, owner: { ...owner, host: 'another machine', boot: 'another' } })
+  await endLeftoverProcesses({ ...state, owner: { ...owner, host: 'another machine', boot: 'another' } })
   expect(child.exitCode ?? child.signalCode).toBeNull()
   // a process of the same number that started at another time
-  await endLeft({ ...state, owner: { ...owner, start: 'ticks:1' } })
+  await endLeftoverProcesses({ ...state, owner: { ...owner, start: 'ticks:1' } })
   expect(await ended).toEqual([null, 'SIGTERM'])
 })

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import type { Check, DoctorInput } from '../../src/doctor/check.ts'
 import { examine } from '../../src/doctor/examine.ts'
 import { runsFolder } from '../../src/journal/run-id.ts'
-import { removeEndedWorktrees } from '../../src/journal/worktrees.ts'
+import { listWorktrees, removeEndedWorktrees } from '../../src/journal/worktrees.ts'
 import { root } from '../helpers/baton.ts'
 import { hasBox } from '../helpers/box.ts'
 import { tempTree } from '../helpers/temp.ts'
@@ -267,7 +267,10 @@ describe('files left by killed runs', () => {
     await done.end()
     const killed = await makeRun({ runs, id: interrupted })
     await killed.journal.close()
-    for (const id of [ended, interrupted]) mkdirSync(join(runs, id, 'worktrees/a'), { recursive: true })
+    for (const id of [ended, interrupted]) {
+      mkdirSync(join(runs, id, 'worktrees/a'), { recursive: true })
+      listWorktrees(join(runs, id))
+    }
     expect(of(await look({ patient }), 'left').filter((text) => !text.includes('temporary'))).toEqual([
       `note the work tree of ${ended}, which has ended, is still there`,
       `note ${interrupted} was interrupted and keeps its work tree`,
@@ -276,5 +279,6 @@ describe('files left by killed runs', () => {
     await removeEndedWorktrees(runs, patient.cwd)
     const kept = [ended, interrupted].map((id) => readdirSync(join(runs, id)).includes('worktrees'))
     expect(kept).toEqual([false, true])
+    expect(readFileSync(join(runs, 'worktrees.txt'), 'utf8')).toBe(`${interrupted}\n`)
   })
 })

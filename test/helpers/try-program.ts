@@ -7,7 +7,7 @@ import {
   type ProgramEnd,
   type ProgramHost,
   type ProgramLimits,
-  usualLimits,
+  defaultLimits,
 } from '../../src/script/javascript/program.ts'
 
 type Answering = (...args: readonly Json[]) => Json | Promise<Json>
@@ -28,7 +28,7 @@ export interface Trial extends Omit<Program, 'code'> {
 export async function tryProgram(box: JavaScriptBox, code: string, trial: Trial = {}): Promise<ProgramEnd> {
   const { tools, told, limits, seed = 1, now = 0, signal = new AbortController().signal, ...program } = trial
   const host = hostOf({ ...(tools === undefined ? {} : { tools }), ...(told === undefined ? {} : { told }) })
-  return box.run({ ...program, code }, host, { limits: { ...usualLimits, ...limits }, seed, now, signal })
+  return box.run({ ...program, code }, host, { limits: { ...defaultLimits, ...limits }, seed, now, signal })
 }
 
 function hostOf({ tools = {}, told = {} }: Pick<Trial, 'tools' | 'told'>): ProgramHost {

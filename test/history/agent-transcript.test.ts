@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/base/json.ts'
 import { callPlace, parsePlace, type Place, placeText } from '../../src/event/place.ts'
 import { agentConversation, agentIdAt } from '../../src/event/sub-agents.ts'
-import { agentsIn, agentsOnly, type GivenAgent, readTranscript } from '../../src/history/agent-transcript.ts'
+import { agentsIn, agentsOnly, type DelegatedAgent, readTranscript } from '../../src/history/agent-transcript.ts'
 import { project, type RunView } from '../../src/history/run-view.ts'
 import { noMask } from '../../src/journal/secrets.ts'
 import { effectOf, placeAt } from '../helpers/effects.ts'
@@ -10,7 +10,7 @@ import { createMemoryEffects, openMemoryRecords } from '../helpers/memory-journa
 
 const call = 'task/0/ask/turn/0/tool/0:task'
 const place = `${call}/agent/reader`
-const reader: GivenAgent = { id: agentIdAt(placeAt(call)), name: 'reader', place }
+const reader: DelegatedAgent = { id: agentIdAt(placeAt(call)), name: 'reader', place }
 
 function message(role: string, text: string): JsonObject {
   return { role, parts: [{ type: 'text', text }] }

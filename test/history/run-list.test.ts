@@ -2,7 +2,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync, appendFileSync } from 
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { listRuns, type ListOptions } from '../../src/history/run-list.ts'
-import { finishHistory } from '../../src/journal/index-file.ts'
+import { createIndexReader, finishHistory } from '../../src/journal/index-file.ts'
 import type { RunResult, RunSummary } from '../../src/journal/summary.ts'
 import { tempTree } from '../helpers/temp.ts'
 import { makeRun, makeTask } from './fixtures.ts'
@@ -172,6 +172,26 @@ describe('the index', () => {
     appendFileSync(join(runs, 'index.jsonl'), `${line}\n`.repeat(200))
     await list(runs)
     expect(indexOf(runs)).toHaveLength(3)
+  })
+
+  it('is kept by a process that lists the runs again and again, and shows new, ended and removed runs at once', async () => {
+    const runs = await threeRuns()
+    const readIndex = createIndexReader(runs)
+    const listed = async () =>
+      (await list(runs, { index: readIndex() })).map(({ id, status }) => `${id.slice(0, 8)} ${status}`)
+    const before = ['20261122 done', '20261121 done', '20261120 done']
+    expect(await listed()).toEqual(before)
+    const run = await makeRun({ runs, id: '20261123-100000-dddddd', isAlive: true })
+    await run.journal.flush()
+    expect(await listed()).toEqual(['20261123 running', ...before])
+    await run.end()
+    await finishHistory(run.folder, { ...result, id: '20261123-100000-dddddd' })
+    expect(await listed()).toEqual(['20261123 done', ...before])
+    rmSync(join(runs, ids[2]), { recursive: true })
+    expect(await listed()).toEqual(['20261123 done', '20261121 done', '20261120 done'])
+    rmSync(join(runs, 'index.jsonl'))
+    rmSync(join(runs, 'order.txt'))
+    expect(await listed()).toEqual(['20261123 done', '20261121 done', '20261120 done'])
   })
 
   it('ignores a summary that belongs to another run', async () => {

@@ -300,7 +300,7 @@ const logins: { readonly [program: string]: string } = {
 }
 
 /** Texts with which programs report missing credentials. */
-const askingWords = [
+const loginWords = [
   String.raw`\bnot (?:logged|signed) in\b`,
   String.raw`\bplease (?:run )?["'\x60]?(?:\/login|log ?in|sign ?in|authenticate)\b`,
   String.raw`\bset an auth method\b`,
@@ -312,10 +312,10 @@ const askingWords = [
   String.raw`\b401 unauthorized\b`,
 ]
 
-const asking = new RegExp(askingWords.join('|'), 'i')
+const loginPattern = new RegExp(loginWords.join('|'), 'i')
 
 function wantsLogin(text: string): boolean {
-  return asking.test(text)
+  return loginPattern.test(text)
 }
 
 function loginHint({ preset, command }: Pick<CommandLine, 'preset' | 'command'>): string {

@@ -11,7 +11,7 @@ import { type CommandOptions, commandOptions } from './options.ts'
 import type { Pricing } from './program-cost.ts'
 
 /** Default number of programs that one request runs at the same time. */
-const usualAtOnce = 4
+const defaultAtOnce = 4
 
 /**
  * Runs a command line as an agent, once for each input, several at the same time.
@@ -27,7 +27,7 @@ export async function runCommandAgent(
   const skipped = skippedInDryRun(agent, context)
   if (skipped !== undefined) return { kind: 'prompt', end: 'skipped', reason: skipped, spent: nothingSpent }
   const { input_concurrency: atOnce } = scope.options
-  const limit = typeof atOnce === 'number' ? atOnce : usualAtOnce
+  const limit = typeof atOnce === 'number' ? atOnce : defaultAtOnce
   let left: CommandSession | undefined
   const { value: texts, spent } = await services.meter.measure(scope.at, () =>
     mapSiblings(inputs, { limit, signal: services.signal }, async (given, index, signal) => {

@@ -25,14 +25,14 @@ export function withHold(queue: LineQueue): LineQueue {
 }
 
 /** Removes what was added last, so that it can be changed. `line` is undefined if that was the end of the chat. */
-export function takenBack(queue: LineQueue): { readonly queue: LineQueue; readonly line: string | undefined } {
+export function dequeueLast(queue: LineQueue): { readonly queue: LineQueue; readonly line: string | undefined } {
   if (queue.ends) return { queue: { ...queue, ends: false }, line: undefined }
   const lines = queue.lines.slice(0, -1)
   return { queue: { ...queue, lines, isHeld: queue.isHeld && lines.length > 0 }, line: queue.lines.at(-1) }
 }
 
 /** Takes what comes next; undefined if nothing does, or if it is held. */
-export function taken(queue: LineQueue): { readonly queue: LineQueue; readonly next: Input } | undefined {
+export function dequeue(queue: LineQueue): { readonly queue: LineQueue; readonly next: Input } | undefined {
   const [text, ...lines] = queue.lines
   if (queue.isHeld) return undefined
   if (text !== undefined) return { queue: { ...queue, lines }, next: { kind: 'line', text } }

@@ -472,7 +472,7 @@ function createBackground(signal: AbortSignal): Background {
 const timeLimitMs = 10 * 60_000
 const maxOutputBytes = 1024 * 1024
 /** Characters of its output that the model gets. */
-const mostTold = 20_000
+const mostForModel = 20_000
 
 /**
  * Runs a command line that the user typed, with the rights of the user. Shows its output, which the model gets with the
@@ -514,7 +514,7 @@ async function runShellLine(command: string, { chat, around, io, stopped }: Sess
     .trimEnd()
   const how = end.kind === 'exited' ? `exit code ${end.code}` : end.kind
   if (end.kind !== 'exited' || end.code !== 0) io.err(`${how}\n`)
-  chat.note(`I ran the command ${command} (${how}), which printed:\n${output.slice(0, mostTold)}`)
+  chat.note(`I ran the command ${command} (${how}), which printed:\n${output.slice(0, mostForModel)}`)
 }
 
 /** Writes what a program prints as it arrives, in whole lines. */

@@ -8,7 +8,16 @@ import type { AskLine } from '../confirm.ts'
 import { type CommandIo, isWatched } from '../io.ts'
 import { deliverTyped, isTerminal } from '../typed-ahead.ts'
 import type { ChatInput, Input } from './input.ts'
-import { emptyQueue, isEmpty, type LineQueue, queueTexts, taken, takenBack, withHold, withSent } from './line-queue.ts'
+import {
+  emptyQueue,
+  isEmpty,
+  type LineQueue,
+  queueTexts,
+  dequeue,
+  dequeueLast,
+  withHold,
+  withSent,
+} from './line-queue.ts'
 import type { TypedHistory } from './typed-history.ts'
 import { createTypedKeys, pasteModeOff, pasteModeOn } from './typed-keys.ts'
 
@@ -143,7 +152,7 @@ export function terminalInput({ io, prompt, history, complete }: TerminalInputOp
   }
 
   function takeBack(): void {
-    const back = takenBack(queue)
+    const back = dequeueLast(queue)
     queue = back.queue
     if (back.line !== undefined) lines.write(keys.lineOf(back.line))
   }
@@ -169,7 +178,7 @@ export function terminalInput({ io, prompt, history, complete }: TerminalInputOp
       if (text.trim() !== '' && !isWatched(io)) io.err(`queued: ${keys.lineOf(text)}\n`)
       return
     }
-    const step = taken(queue)
+    const step = dequeue(queue)
     if (step === undefined) return lines.prompt()
     queue = step.queue
     if (text.trim() === '') echo(step.next)
@@ -305,7 +314,7 @@ export function terminalInput({ io, prompt, history, complete }: TerminalInputOp
     next(signal) {
       signal.throwIfAborted()
       if (isEnded) return Promise.resolve({ kind: 'end' })
-      const step = taken(queue)
+      const step = dequeue(queue)
       if (step !== undefined) {
         queue = step.queue
         echo(step.next)

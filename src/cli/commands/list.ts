@@ -61,7 +61,7 @@ async function offeredHere(flags: Flags<'list'>, io: CommandIo): Promise<readonl
 
 /** Names for completion, without warnings. */
 async function namedHere(flags: Flags<'list'>, io: CommandIo): Promise<OfferedGroup> {
-  return takeNamed(configHere(flags, io), () => {})
+  return agentsNamed(configHere(flags, io), () => {})
 }
 
 function configHere(flags: Flags<'list'>, io: CommandIo) {
@@ -250,7 +250,7 @@ export async function takeOffered(
     )
   }
   return [
-    await takeNamed(options, onProblem),
+    await agentsNamed(options, onProblem),
     { kind: 'tool', items: tools },
     { kind: 'mode', items: [...modes.values()] },
     await takeCommands(options, onProblem),
@@ -274,7 +274,7 @@ async function takeCommands(options: ConfigOptions, onProblem: (error: unknown) 
 }
 
 /** The named agents, each with where it is defined. */
-export async function takeNamed(
+export async function agentsNamed(
   options: ConfigOptions & { readonly builtInDir: string },
   onProblem: (error: unknown) => void,
 ): Promise<OfferedGroup> {

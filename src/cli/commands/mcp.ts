@@ -3,7 +3,13 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createPool } from '../../base/concurrency.ts'
 import { BatonError, isBatonError, messageOf } from '../../base/error.ts'
-import { type UnusedReason, leftOutCode, leftOutHint, ownerOf, whyLeftOut } from '../../config/unused-servers.ts'
+import {
+  type UnusedReason,
+  unusedServerCode,
+  unusedServerHint,
+  ownerOf,
+  unusedReasonText,
+} from '../../config/unused-servers.ts'
 import type { AskPerson, McpContent, McpPrompt, McpResource, McpResult, McpTool } from '../../event/mcp.ts'
 import { createAnswerer } from '../approver.ts'
 import type { Flags } from '../command-specs.ts'
@@ -87,7 +93,7 @@ function refuseForeignFlags(flags: Flags<'mcp'>, action: Action): void {
   const own = actions[action].flags
   const foreign = (
     ['check', 'names', 'args', 'output', 'noBrowser', 'noInput', 'port', 'model', 'timeout'] as const
-  ).find((flag) => !own.includes(flag) && isGiven(flags[flag]))
+  ).find((flag) => !own.includes(flag) && isSet(flags[flag]))
   if (foreign === undefined) return
   const of = (Object.keys(actions) as Action[]).find((other) => actions[other].flags.includes(foreign))
   throw usageError(
@@ -96,7 +102,7 @@ function refuseForeignFlags(flags: Flags<'mcp'>, action: Action): void {
   )
 }
 
-function isGiven(value: string | boolean | undefined): boolean {
+function isSet(value: string | boolean | undefined): boolean {
   return value !== undefined && value !== false
 }
 
@@ -105,8 +111,8 @@ function refuseUnused(name: string, { service, tables, leftOut }: ServersHere): 
   if (service.servers.some((server) => server.name === name)) return
   const file = leftOut.find(({ names }) => names.includes(name))
   if (file !== undefined) {
-    const message = `the server ${name} of ${ownerOf(file)} is left out: ${whyLeftOut(file)}`
-    throw new BatonError(leftOutCode(file), message, { hint: leftOutHint(file), place: { file: file.file } })
+    const message = `the server ${name} of ${ownerOf(file)} is left out: ${unusedReasonText(file)}`
+    throw new BatonError(unusedServerCode(file), message, { hint: unusedServerHint(file), place: { file: file.file } })
   }
   if (tables[name] !== undefined) {
     throw usageError(
@@ -303,7 +309,7 @@ function leftOutRows({ leftOut }: McpContext): readonly Row[] {
       state: leftOutState(why),
       origin: why.file,
       ...(why.problem === undefined ? {} : { error: why.problem }),
-      hint: leftOutHint(why),
+      hint: unusedServerHint(why),
     })),
   )
 }

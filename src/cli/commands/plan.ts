@@ -10,11 +10,11 @@ import type { Paint } from '../../render/style.ts'
 import type { Flags } from '../command-specs.ts'
 import { defined } from '../../base/json.ts'
 import { type CommandIo, jsonLine, openWorkplace } from '../io.ts'
-import { withMeant } from '../command-suggestion.ts'
+import { withSuggestion } from '../command-suggestion.ts'
 import { overridesOf } from '../../config/request-overrides.ts'
 import { isSingle, shapeOf } from '../../plan/answer.ts'
 import { type AnswerShapes, shapesOf } from '../../plan/planner.ts'
-import { planTree, shown } from '../../plan/text.ts'
+import { planTree, shownLine } from '../../plan/text.ts'
 import { promptSource, refuseEmptyNames } from '../prompt-source.ts'
 import { strategies } from '../../strategies/strategies.ts'
 
@@ -36,7 +36,7 @@ export async function planCommand(flags: Flags<'plan'>, io: CommandIo): Promise<
     inputs: { texts, globs, cwd, ...defined({ stdin }) },
     signal: io.signal,
   })
-  const { plan, secrets } = await planned.catch((error: unknown) => Promise.reject(withMeant(error, file)))
+  const { plan, secrets } = await planned.catch((error: unknown) => Promise.reject(withSuggestion(error, file)))
   const { hide } = createMask(env, secrets)
   const { format = flags.json ? 'json' : 'text' } = flags
   io.out(hide(await written(plan, format, paint)))
@@ -64,9 +64,9 @@ function planText(plan: Plan, { paint, shapes }: { readonly paint: Paint; readon
   const indented = (line: string): string => `  ${line}`
   const section = (title: string, lines: readonly string[]): readonly string[] =>
     lines.length === 0 ? [] : [paint('bold', title), ...lines.map(indented)]
-  const decided = open.map(({ by, what }) => `decided by ${shown(by)}: ${shown(what.join(', '))}`)
+  const decided = open.map(({ by, what }) => `decided by ${shownLine(by)}: ${shownLine(what.join(', '))}`)
   const parts = [
-    [`${paint('bold', `plan of ${shown(file)}`)}: as written; nothing was run or sent`],
+    [`${paint('bold', `plan of ${shownLine(file)}`)}: as written; nothing was run or sent`],
     planTree(target, {
       paint,
       limits,
@@ -74,7 +74,7 @@ function planText(plan: Plan, { paint, shapes }: { readonly paint: Paint; readon
     }),
     section('limits', limitLines(limits)),
     section('decided at run time', decided),
-    notes.map((note) => `${paint('yellow', 'note')}: ${shown(note)}`),
+    notes.map((note) => `${paint('yellow', 'note')}: ${shownLine(note)}`),
     section('total', totalLines(plan)),
     asks.length > 1 ? section('by model', asks.map(askLine)) : [],
   ]
@@ -111,7 +111,7 @@ function totalLines({ total, limits, asks, open }: Plan): readonly string[] {
   const isSent = limits.budget.usd !== undefined || limits.budget.tokens !== undefined
   const assumed =
     !isSent && asks.some(({ output_assumed: isAssumed, requests }) => isAssumed && requests.as_written > 0)
-  const models = unpriced.map(shown).join(', ')
+  const models = unpriced.map(shownLine).join(', ')
   return [
     `as written  ${figures(total, 'as_written')}`,
     `at least    ${figures(total, 'at_least')}`,
@@ -154,7 +154,7 @@ function usdText(usd: number): string {
 
 function askLine({ model, requests, input_tokens, output_tokens, usd }: Ask): string {
   const asked = requests.as_written
-  if (asked === 0) return `${shown(model)}: only if a script or a model chooses it`
+  if (asked === 0) return `${shownLine(model)}: only if a script or a model chooses it`
   const price = usd === null ? 'no known price' : usdText(usd.as_written)
-  return `${shown(model)}: ${countOf(asked, 'request')} · ${formatCount(input_tokens.as_written)} tokens in · ${formatCount(output_tokens.as_written)} out · ${price}`
+  return `${shownLine(model)}: ${countOf(asked, 'request')} · ${formatCount(input_tokens.as_written)} tokens in · ${formatCount(output_tokens.as_written)} out · ${price}`
 }

@@ -6,7 +6,7 @@ import { addToStepSummary, readReport, reportTarget, reportText, writeReport } f
 import { workspaceRuns } from '../runs-folder.ts'
 
 /** Rows of a table without `--all`. */
-const usualRows = 40
+const defaultRows = 40
 
 /** `baton report [RUN]`: what a run did, for somebody who was not there. Returns the exit code. */
 export async function reportCommand(flags: Flags<'report'>, io: CommandIo): Promise<number> {
@@ -22,7 +22,8 @@ export async function reportCommand(flags: Flags<'report'>, io: CommandIo): Prom
   const report = await readReport(findAnyRun(folder, run), { flags, workspace })
   if (target !== undefined) await writeReport(target, report)
   else if (json) io.out(jsonLine(report))
-  else io.out(await reportText(report, format ?? 'text', { paint: workplace.paint, lines: all ? Infinity : usualRows }))
+  else
+    io.out(await reportText(report, format ?? 'text', { paint: workplace.paint, lines: all ? Infinity : defaultRows }))
   const { GITHUB_STEP_SUMMARY: summary } = workplace.env
   const problem = summary ? await addToStepSummary(summary, report) : undefined
   if (problem !== undefined) workplace.note(`${problem}\n`)

@@ -9,7 +9,7 @@ import type { Flags } from '../command-specs.ts'
 import { usageError } from '../command.ts'
 import { defined } from '../../base/json.ts'
 import { type CommandIo, type Surroundings, surroundings } from '../io.ts'
-import { withMeant } from '../command-suggestion.ts'
+import { withSuggestion } from '../command-suggestion.ts'
 import { overridesOf } from '../../config/request-overrides.ts'
 import { presentRun, type Screen } from '../present-run.ts'
 import { type PromptSource, promptSource, refuseEmptyNames } from '../prompt-source.ts'
@@ -58,13 +58,13 @@ async function runTrusted(run: PreparedRun, io: CommandIo): Promise<RunReport> {
     const report = await runOnce(run, io)
     if (report.exitCode !== untrusted || report.hasActed) return report
     const { askForTrust } = await import('./trust.ts')
-    if (await isLeftAlone(run.around)) return report
+    if (await isUnattended(run.around)) return report
     if (!(await askForTrust(report.error, { flags: run.flags, around: run.around }, io))) return report
   }
 }
 
 /** Whether the user's config says that nobody watches runs. The run was refused, so it has no settings. */
-async function isLeftAlone(around: Surroundings): Promise<boolean> {
+async function isUnattended(around: Surroundings): Promise<boolean> {
   const { own } = await (await import('../../config/config-files.ts')).readConfigFiles(around)
   return own.some(({ path, value }) => path.join('.') === 'run.unattended' && value === true)
 }
@@ -96,7 +96,7 @@ async function runOnce(
     const mayAsk = { ...flags, noInput: flags.noInput || (flags.watch && io.lend === undefined) }
     const person = createPerson(mayAsk, { ...io, cwd: around.cwd, hold })
     const report = await startRun(file, { ...options, ...person }, listener)
-    return { ...report, error: withMeant(report.error, file) }
+    return { ...report, error: withSuggestion(report.error, file) }
   })
 }
 

@@ -36,8 +36,8 @@ async function removeOne(
   const isShown = flags.level !== 'quiet'
   const id = basename(folder)
   const hasEnded = status === 'done' || status === 'skipped'
-  const load = () => import('../../wiring/left-batches.ts')
-  const found = hasEnded ? [] : await (await load()).leftBatches(folder, { now: Date.now() })
+  const load = () => import('../../wiring/unfinished-batches.ts')
+  const found = hasEnded ? [] : await (await load()).unfinishedBatches(folder, { now: Date.now() })
   // a record of somebody else could name any batch
   const left = found.length > 0 && (await foreignCheck({ env, home })(folder)) ? [] : found
   if (flags.dryRun) {

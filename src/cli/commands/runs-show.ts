@@ -43,7 +43,7 @@ export function iterationOf(word: string): { readonly run: string; readonly iter
 }
 
 /** Limits without `--all`. `show`: parts of one part, and lines of one text. `diff`: lines of one difference. */
-export const usualLines = { show: 40, diff: 60 } as const
+export const defaultLines = { show: 40, diff: 60 } as const
 
 /** `baton runs show RUN`: the run as a tree; with `--place` one part with its prompts and answers. */
 export async function showRun(flags: Flags<'runs'>, context: RunsContext): Promise<number> {
@@ -52,7 +52,7 @@ export async function showRun(flags: Flags<'runs'>, context: RunsContext): Promi
   const run = await readRunSummary(folder)
   if (run === undefined) return 0
   if (flags.diff) return showFileDiffs(folder, flags, context)
-  const lines = flags.all ? Number.POSITIVE_INFINITY : usualLines.show
+  const lines = flags.all ? Number.POSITIVE_INFINITY : defaultLines.show
   const { paint, workspace } = context
   const shown = { folder, run, options: { paint, lines, workspace } }
   if (flags.agent !== undefined) {
@@ -159,7 +159,7 @@ export async function diffRuns(flags: Flags<'runs'>, context: RunsContext): Prom
     textOf([before, after].map((run) => runHeader(run, { paint, workspace }))),
   )
 
-  const lines = flags.all ? Number.POSITIVE_INFINITY : usualLines.diff
+  const lines = flags.all ? Number.POSITIVE_INFINITY : defaultLines.diff
   let count = 0
   await withView(folders[0], everything, (one) =>
     withView(folders[1], everything, (other) => {
@@ -264,7 +264,7 @@ interface Side {
 async function diffIterations(flags: Flags<'runs'>, context: RunsContext): Promise<number> {
   const { io, print, paint, folder } = context
   const [first = '', second = ''] = flags.run
-  const lines = flags.all ? Number.POSITIVE_INFINITY : usualLines.diff
+  const lines = flags.all ? Number.POSITIVE_INFINITY : defaultLines.diff
   return withIteration(first, folder, (before) =>
     withIteration(second, folder, async (after) => {
       const files = await fileDifference(before, after, context)

@@ -92,7 +92,7 @@ function wrongWords({ run }: Flags<'runs'>, action: Action): BatonError {
   return usageError(`${what}: ${`baton runs ${action} ${words}`.trim()}`, 'See baton runs for the ids.')
 }
 
-const usualLimit = 20
+const defaultLimit = 20
 /** Characters. Writing thousands of lines one by one takes longer than finding them. */
 const writtenAtOnce = 16 * 1024
 
@@ -150,7 +150,7 @@ async function noRunsText(context: RunsContext): Promise<string> {
 }
 
 function limitOf(text: string | undefined): number {
-  if (text === undefined) return usualLimit
+  if (text === undefined) return defaultLimit
   if (/^\d{1,9}$/.test(text)) return Number(text) || Number.POSITIVE_INFINITY
   throw usageError(`--limit ${text} is not a number`, 'Write for example -n 50; 0 lists all.')
 }

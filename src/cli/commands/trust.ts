@@ -35,7 +35,7 @@ import { withoutQueries } from '../../config/layers.ts'
 import { readMcpFile } from '../../config/mcp-file.ts'
 import { inPackFolder, packFolderVariable } from '../../config/mcp-pack-paths.ts'
 import { variablesOf } from '../../settings/mcp-servers.ts'
-import { leftOutHint, unusedServersText } from '../../config/unused-servers.ts'
+import { unusedServerHint, unusedServersText } from '../../config/unused-servers.ts'
 import { mcpTrustText, usableServers } from '../../config/mcp-layer.ts'
 import type { UserLimits } from '../../config/user-limits.ts'
 import { keyGlobsIn } from '../../load/named-files.ts'
@@ -280,7 +280,7 @@ async function readServers(path: string, around: Surroundings): Promise<Subject>
   if (names.length === 0) {
     throwIssues(issues)
     const [why] = unusable
-    if (why !== undefined) throw usageError(`${unusedServersText(why)}`, leftOutHint(why))
+    if (why !== undefined) throw usageError(`${unusedServersText(why)}`, unusedServerHint(why))
   }
   return {
     content: mcpTrustText(text),

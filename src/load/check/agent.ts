@@ -6,7 +6,7 @@ import { loadModelTable, type ModelTable } from '../../model/table.ts'
 import { packRoots } from '../../pack/find-pack.ts'
 import { nameGuard } from '../../pack/name-guard.ts'
 import type { AgentFile, NamedFile, ScriptFile } from '../../pack/resolve.ts'
-import { type FindDefinitions, type FoundAgent, resolveNamed } from '../definitions.ts'
+import { type FindDefinitions, type ResolvedAgent, resolveNamed } from '../definitions.ts'
 import { childTargetOptions } from '../child-target.ts'
 import type { TargetOptions } from '../options.ts'
 import { createScriptLoader } from '../../agent/script-loader.ts'
@@ -33,7 +33,7 @@ export interface CheckParts {
   readonly modelTable: () => Promise<ModelTable>
   readonly compiler: (lua: Settings['lua']) => Promise<LuaCompiler>
   /** Agents that were looked up, by workspace, folder and name. */
-  readonly agents: Map<string, Promise<FoundAgent>>
+  readonly agents: Map<string, Promise<ResolvedAgent>>
   /** The named agents that the files of a workspace have in common. */
   readonly collected: Map<string, Promise<Definitions>>
   /** The problems of all of them that a model may start. */

@@ -4,7 +4,7 @@ import { isObject } from '../../base/json.ts'
 import { type Call, connectTimeout, idleTimeout, openCall } from '../call.ts'
 import { type Endpoint, modelError } from '../errors.ts'
 import { faultOfThrown } from '../faults.ts'
-import { addressOf, givenHeaders, ownHeaders, post, type SendOptions } from '../send.ts'
+import { addressOf, userHeaders, ownHeaders, post, type SendOptions } from '../send.ts'
 import type { Quirks, WireFormat } from '../wire/format.ts'
 
 export interface BatchHost extends Omit<SendOptions, 'apiKey'> {
@@ -58,7 +58,7 @@ const longestAnswer = 64 * 1024 * 1024
 export function createBatchClient(format: WireFormat, host: BatchHost): BatchClient {
   const { base, timeouts, env, key, endpoint } = host
   const keyHeaders = format.name === 'anthropic' ? anthropicHeaders : openAiHeaders(host)
-  const given = givenHeaders(host)
+  const given = userHeaders(host)
 
   async function* pieces(
     { method, path, body = [], type, model }: Errand,

@@ -15,7 +15,7 @@ import {
   isConversation,
   providerData,
   schemaInstruction,
-  takenSettings,
+  supportedSettings,
 } from './request-parts.ts'
 
 /** Chat completions of OpenAI and of the many servers that are compatible with it. */
@@ -32,7 +32,7 @@ export const chatFormat: WireFormat = {
  * API does not support `reasoning_summary`; fields that a host is known to refuse are omitted.
  */
 function chatBody(asked: ModelRequest, quirks: Quirks): JsonObject {
-  const request = takenSettings(asked)
+  const request = supportedSettings(asked)
   const { model, max_tokens: limit, temperature, top_p, seed, tools = [] } = request
   const key = quirks.cacheKey ? cacheKey(request) : undefined
   return {

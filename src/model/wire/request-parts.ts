@@ -8,7 +8,7 @@ import { parseJson } from './reading.ts'
  * The settings of a request that its model takes: OpenAI's models that always reason refuse an effort below `low`, and
  * `temperature` and `top_p`.
  */
-export function takenSettings(request: ModelRequest): ModelRequest {
+export function supportedSettings(request: ModelRequest): ModelRequest {
   if (!/(?:^|[/:])gpt-6\.(?:1-sol|2-)/.test(request.model)) return request
   const { temperature: _, top_p: __, ...taken } = request
   const { reasoning_effort: effort } = request

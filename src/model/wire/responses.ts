@@ -13,7 +13,7 @@ import {
   namedParts,
   providerData,
   schemaInstruction,
-  takenSettings,
+  supportedSettings,
 } from './request-parts.ts'
 import type { ModelFault } from '../errors.ts'
 import { faultOfErrorObject, reportedError, unfinished } from '../faults.ts'
@@ -47,7 +47,7 @@ export const responsesFormat: WireFormat = {
  * does not support `seed`, so it is omitted.
  */
 function responsesBody(asked: ModelRequest, quirks: Quirks): JsonObject {
-  const request = takenSettings(asked)
+  const request = supportedSettings(asked)
   const { model, messages, max_tokens: limit, temperature, top_p, tools = [] } = request
   const from = afterInstructions(messages)
   const instructions = messages.slice(0, from).map(textOf).join('\n\n')

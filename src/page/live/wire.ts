@@ -42,7 +42,7 @@ export interface SentInbox {
 }
 
 /** A call that waits for approval. */
-export interface AskedApproval extends ApprovalView {
+export interface PendingApproval extends ApprovalView {
   /** Who asks, in plain words; empty: the main agent. */
   readonly asker: string
 }
@@ -95,7 +95,7 @@ export interface RunDetail {
   readonly canResume: boolean
   /** The run is active in the server's process; only then can it be cancelled. */
   readonly owned: boolean
-  readonly approvals: readonly AskedApproval[]
+  readonly approvals: readonly PendingApproval[]
   readonly questions: readonly ServerQuestion[]
   /** Calls whose outcome only a person can state. */
   readonly uncertain: readonly PendingView[]

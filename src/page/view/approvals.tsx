@@ -4,7 +4,7 @@ import { harmlessLines, harmlessName } from '../../base/terminal-text.ts'
 import { type Hunk, hunkText, readDiff } from '../../event/hunks.ts'
 import { subjectOf } from '../data/format.ts'
 import { decide } from '../live/api.ts'
-import type { AskedApproval } from '../live/wire.ts'
+import type { PendingApproval } from '../live/wire.ts'
 import { ConfirmButton } from './confirm-button.tsx'
 import { DiffTable } from './diff-table.tsx'
 import { LongText } from './long-text.tsx'
@@ -13,7 +13,7 @@ import { useNotice } from './notice.tsx'
 
 interface ApprovalsProps {
   readonly run: string
-  readonly approvals: readonly AskedApproval[]
+  readonly approvals: readonly PendingApproval[]
   /** They are answered elsewhere, or not at all. */
   readonly isReadOnly: boolean
   /** Called after each decision with the number of calls that the run still waits for. */
@@ -84,7 +84,7 @@ export function Approvals({ run, approvals, isReadOnly, onDecided }: ApprovalsPr
 
 interface ApprovalCardProps {
   readonly run: string
-  readonly approval: AskedApproval
+  readonly approval: PendingApproval
   readonly isReadOnly: boolean
   readonly onDecided: (left: number) => void
   /** Runs work after what was started before. */

@@ -154,9 +154,9 @@ function StartForm({ file, asked: { form, choices, again }, go }: StartFormProps
         {field('files', 'Files', { hint: 'globs with commas, such as src/**/*.ts; one task for each file' })}
       </Group>
       <Group name="Settings">
-        {field('model', 'Model', { hint: usually(form.model) }, choices.models)}
-        {field('mode', 'Mode', { hint: usually(form.mode) }, choices.modes)}
-        {field('max_cost', 'Budget in US dollars', { input: 'number', hint: usually(form.max_cost) })}
+        {field('model', 'Model', { hint: defaultText(form.model) }, choices.models)}
+        {field('mode', 'Mode', { hint: defaultText(form.mode) }, choices.modes)}
+        {field('max_cost', 'Budget in US dollars', { input: 'number', hint: defaultText(form.max_cost) })}
         {field('iter', 'Iterations', { hint: 'a number, or a time such as 30m' })}
         {field('until', 'Until this command succeeds')}
         {field('dry', 'Dry run', { input: 'choice', choices: dryChoices })}
@@ -179,7 +179,7 @@ function Group({ name, children }: { readonly name: string; readonly children: C
   )
 }
 
-function usually(value: string | number | null): string {
+function defaultText(value: string | number | null): string {
   return value === null ? '' : `usually ${value}`
 }
 

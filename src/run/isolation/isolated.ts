@@ -28,7 +28,7 @@ export function missingTreeHint(at: Place): { readonly cure: string } {
 }
 
 export function gateOf({ gate, timeouts }: Pick<Settings, 'gate' | 'timeouts'>): Gate | undefined {
-  return gate === undefined ? undefined : { line: gate, timeLimitMs: timeouts.gate_ms ?? usualGateMs }
+  return gate === undefined ? undefined : { line: gate, timeLimitMs: timeouts.gate_ms ?? defaultGateMs }
 }
 
 function verdictOf(outcome: PromptOutcome): Verdict {
@@ -92,7 +92,7 @@ export interface Gate {
 }
 
 /** Default time limit. */
-const usualGateMs = 10 * 60_000
+const defaultGateMs = 10 * 60_000
 
 /**
  * Runs the command of `gate` in the work tree of the context. A run that failed here runs it again when resumed.

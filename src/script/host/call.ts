@@ -291,10 +291,10 @@ export function textList(value: LuaValue, name: string, what: string): readonly 
 }
 
 /** Size of arguments above which a potentially slow function runs in a worker thread, where it can be stopped. */
-const usualSize = 32 * 1024
+const defaultSize = 32 * 1024
 
 /** Whether arguments hold more text and values than should be processed on the main thread. */
-export function isLarge(args: readonly unknown[], most = usualSize): boolean {
+export function isLarge(args: readonly unknown[], most = defaultSize): boolean {
   let size = 0
   const open: unknown[] = [...args]
   while (open.length > 0 && size <= most) {

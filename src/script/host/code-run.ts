@@ -7,7 +7,7 @@ import { toolNames } from '../../tool/toolbox/rows.ts'
 import type { Toolbox } from '../../tool/toolbox/kind.ts'
 import { createToolbox, openTools } from '../../tool/toolbox/toolbox.ts'
 import type { LuaValue } from '../engine.ts'
-import { type ProgramError, type ProgramHost, usualLimits } from '../javascript/program.ts'
+import { type ProgramError, type ProgramHost, defaultLimits } from '../javascript/program.ts'
 import { createRecordedCalls, type RecordedCalls } from '../javascript/recorded-calls.ts'
 import { sharedBox } from '../javascript/box.ts'
 import { toolAnswer, toolFunctions } from '../javascript/tool-functions.ts'
@@ -23,7 +23,7 @@ import { withProgress } from './call-progress.ts'
 export async function runCode(call: ActCall): Promise<LuaValue> {
   const options = call.options(1)
   const program = { code: call.text(0, 'the program'), input: luaToJson(options.get('input'), 'the option input') }
-  const limits = { ...usualLimits, ...defined({ timeMs: options.milliseconds('timeout_ms') }) }
+  const limits = { ...defaultLimits, ...defined({ timeMs: options.milliseconds('timeout_ms') }) }
   const { context, name, at } = call
   const calls = createRecordedCalls(withScope(context, { at }), (what) => ({ name: `${name}.${what}`, args: [] }))
   const tools = await namedTools(call)

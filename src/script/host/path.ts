@@ -53,9 +53,9 @@ export const pathModule: HostModule = {
     /** `aip.path.exists(path) → boolean` Whether a file or folder exists at the path, like `aip.file.exists`. */
     exists: observing(pathExists),
     /** `aip.path.is_file(path) → boolean` Whether the path is a file; false if it may not be read. */
-    is_file: asking('file'),
+    is_file: existsAs('file'),
     /** `aip.path.is_dir(path) → boolean` Whether the path is a folder; false if it may not be read. */
-    is_dir: asking('folder'),
+    is_dir: existsAs('folder'),
     /**
      * `aip.path.matches_glob(path?, globs) → boolean?` Whether one of the globs (a string or a list) matches the path;
      * `*` does not cross `/`, and a leading `!` has no special meaning. nil for nil, false for an empty list.
@@ -84,7 +84,7 @@ function isSlow(args: readonly LuaValue[]): boolean {
 }
 
 /** A path that an agent may not read, because its pack does not name it, counts as neither a file nor a folder. */
-function asking(kind: FileStatus['kind']): ModuleFunction {
+function existsAs(kind: FileStatus['kind']): ModuleFunction {
   return observing((call) => {
     const absolute = call.file(0)
     return mayRead(absolute, call.context) && statusAt(absolute)?.kind === kind

@@ -98,10 +98,10 @@ export async function textThread(section: Section): Promise<TextThread> {
 }
 
 /** The limits of a run without settings, for when none are set. */
-const usual: LuaLimits = { timeMs: 60_000, instructions: 1e12, memoryBytes: 256 * 2 ** 20 }
+const defaults: LuaLimits = { timeMs: 60_000, instructions: 1e12, memoryBytes: 256 * 2 ** 20 }
 
 async function inThread(task: WorkerTask, { computing, context }: Section): Promise<unknown> {
-  const { limits = usual, clock } = computing ?? {}
+  const { limits = defaults, clock } = computing ?? {}
   const run = runInWorker(task, {
     timeMs: clock?.leftMs() ?? limits.timeMs,
     memoryMb: Math.ceil(limits.memoryBytes / 2 ** 20),

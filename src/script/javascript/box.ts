@@ -6,7 +6,7 @@ import { messageOf } from '../../base/error.ts'
 import type { Json } from '../../base/json.ts'
 import { createWatchdog, startThread, type Thread } from '../thread/thread.ts'
 import { type BoxAnswer, limitError, type Program, type ProgramEnd, type ProgramHost } from './program.ts'
-import type { Answer, AskedCall, Fixed, FromWorker, ToWorker } from './protocol.ts'
+import type { Answer, FunctionCall, Fixed, FromWorker, ToWorker } from './protocol.ts'
 
 interface ProgramOptions extends Fixed {
   readonly signal: AbortSignal
@@ -130,14 +130,14 @@ function runInThread(
   const off: (() => void)[] = []
   const run = new Promise<ProgramEnd>((resolve, reject) => {
     const told: Promise<unknown>[] = []
-    const callOf = ({ target, index, args }: AskedCall): Promise<BoxAnswer> => {
+    const callOf = ({ target, index, args }: FunctionCall): Promise<BoxAnswer> => {
       const name = host.functions[target]?.name
       const given = JSON.parse(args) as readonly Json[]
       if (name === undefined || !Array.isArray(given))
         throw new Error('the thread of the JavaScript box sent an invalid call')
       return host.call({ name, index, args: given })
     }
-    const answer = async (calls: readonly AskedCall[]): Promise<void> => {
+    const answer = async (calls: readonly FunctionCall[]): Promise<void> => {
       // calls issued together are already paid for: all of them end before one of them stops the program
       const answers = passAll(await Promise.allSettled(calls.map((call) => attempted(() => callOf(call)))))
       if (isOver) return

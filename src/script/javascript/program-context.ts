@@ -1,13 +1,13 @@
 import type { Json } from '../../base/json.ts'
-import type { Answer, AskedCall, ToWorker } from './protocol.ts'
+import type { Answer, FunctionCall, ToWorker } from './protocol.ts'
 import { evalFlags, type QuickJSContext, type QuickJSHandle } from './quickjs.ts'
 import { limitError, type LimitName, type ProgramError, type ProgramLimits } from './program.ts'
 
 /** How a program reaches its host. */
 export interface HostCalls {
   /** Waits for all of them. */
-  readonly ask: (calls: readonly AskedCall[]) => Answer
-  readonly tell: (call: AskedCall) => void
+  readonly ask: (calls: readonly FunctionCall[]) => Answer
+  readonly tell: (call: FunctionCall) => void
   /** Milliseconds waited so far. */
   readonly waitedMs: () => number
 }
@@ -43,7 +43,7 @@ export function openProgramContext(
     asked += text.length
     return asked > limits.argumentChars ? watch.end('arguments') : text
   }
-  const ask = (together: readonly AskedCall[]): readonly string[] => {
+  const ask = (together: readonly FunctionCall[]): readonly string[] => {
     const answer = calls.ask(together)
     if (answer.kind === 'stop') return watch.end('stop')
     const { texts, now: later } = answer

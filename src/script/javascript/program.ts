@@ -60,7 +60,7 @@ export interface ProgramLimits {
   readonly calls: number
 }
 
-export const usualLimits: ProgramLimits = {
+export const defaultLimits: ProgramLimits = {
   timeMs: 30_000,
   memoryMb: 64,
   stackKb: 512,

@@ -16,7 +16,7 @@ export interface ToWorker extends Fixed {
 }
 
 /** A call that the program waits for: the index of its function in the list, and its arguments as a JSON array. */
-export interface AskedCall {
+export interface FunctionCall {
   readonly target: number
   readonly index: number
   readonly args: string
@@ -26,8 +26,8 @@ export type FromWorker =
   /** Everything is loaded: from here on it is the program's own time. */
   | { readonly kind: 'begun' }
   /** The worker sleeps until all of them are answered. */
-  | { readonly kind: 'ask'; readonly calls: readonly AskedCall[] }
-  | ({ readonly kind: 'tell' } & AskedCall)
+  | { readonly kind: 'ask'; readonly calls: readonly FunctionCall[] }
+  | ({ readonly kind: 'tell' } & FunctionCall)
   | { readonly kind: 'done'; readonly end: WorkerEnd }
 
 /** `text` is JSON. */

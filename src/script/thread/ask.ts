@@ -1,7 +1,7 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
 import { clockCells, type WorkerClock } from './clock.ts'
 
-interface Asking {
+interface AnswerChannel {
   /** Where answers arrive, separate from all other messages. */
   readonly answers: MessagePort
   readonly clock: WorkerClock
@@ -11,7 +11,7 @@ interface Asking {
  * Sends a question from a worker to the main thread: `post` sends it, and the worker sleeps until it is answered. The
  * time it slept is added to the clock. @throws Error if it was woken without an answer
  */
-export function askAndWait<Answer>(post: () => void, { answers, clock: { cells, waitedMs } }: Asking): Answer {
+export function askAndWait<Answer>(post: () => void, { answers, clock: { cells, waitedMs } }: AnswerChannel): Answer {
   const seen = Atomics.load(cells, clockCells.answers)
   const startedAt = performance.now()
   Atomics.store(cells, clockCells.isWaiting, 1)

@@ -7,7 +7,7 @@ import type { ServerAnswer } from '../../library/server-questions.ts'
 import { Refusal } from '../refusal.ts'
 import type { Broker } from '../workers/broker.ts'
 import { createReceivedTexts, type LiveTexts, noLiveTexts, type ReceivedTexts } from '../../journal/live-texts.ts'
-import { type AskedApproval, errorOf, type HeldQuestion, type Job, suspendMs } from '../workers/messages.ts'
+import { type PendingApproval, errorOf, type OpenServerQuestion, type Job, suspendMs } from '../workers/messages.ts'
 import type { RunWorker, WorkerPool } from '../workers/pool.ts'
 
 export interface ActiveRunsOptions {
@@ -47,9 +47,9 @@ export interface ActiveRuns {
   /** Returns false if the run is not held here. */
   readonly cancel: (id: string) => boolean
   /** Answers an approval request by its number; returns false if it is not pending here. */
-  readonly answer: (id: string, call: string, answer: (request: AskedApproval) => ApprovalAnswer) => boolean
+  readonly answer: (id: string, call: string, answer: (request: PendingApproval) => ApprovalAnswer) => boolean
   /** The questions of MCP servers that a run waits for. */
-  readonly questions: (id: string) => readonly HeldQuestion[]
+  readonly questions: (id: string) => readonly OpenServerQuestion[]
   /** Answers a question of a server by its number; returns false if it is not pending here. */
   readonly answerServer: (id: string, question: string, answer: ServerAnswer) => boolean
   /** How many tasks the run has; undefined: it has not planned them yet, or is not held here. */
@@ -66,8 +66,8 @@ interface HeldRun {
   worker: RunWorker | undefined
   /** It has no place, or the process that it gets in its turn has not begun yet. */
   isQueued: boolean
-  readonly questions: Map<string, AskedApproval>
-  readonly serverQuestions: Map<string, HeldQuestion>
+  readonly questions: Map<string, PendingApproval>
+  readonly serverQuestions: Map<string, OpenServerQuestion>
   planned: number | undefined
   readonly texts: ReceivedTexts
   readonly end: () => void

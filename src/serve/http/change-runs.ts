@@ -17,7 +17,7 @@ import { maskFor } from '../../wiring/run-context.ts'
 import type { ActiveRuns } from './active-runs.ts'
 import { readRun, whyNotResumed } from './read-runs.ts'
 import { Refusal } from '../refusal.ts'
-import type { AskedApproval } from '../workers/messages.ts'
+import type { PendingApproval } from '../workers/messages.ts'
 import { requestWords } from '../request-words.ts'
 import { variableProblems } from './run-form.ts'
 import type { answerBody, startBody } from './schemas.ts'
@@ -156,7 +156,7 @@ function typedText(value: Json | undefined): string {
 }
 
 /** @throws BatonError USAGE for hunks that the change does not have */
-function answerOf(verdict: Verdict, { tool, diff = '', hunks: count = 0 }: AskedApproval): ApprovalAnswer {
+function answerOf(verdict: Verdict, { tool, diff = '', hunks: count = 0 }: PendingApproval): ApprovalAnswer {
   const { hunks } = verdict
   if (hunks !== undefined) {
     const isEdited = verdict.kind === 'approve' && (verdict.edits ?? []).length > 0

@@ -94,7 +94,7 @@ export function createConversations(
   served: ServedWorkspace,
   { held, takeWorker, mostOpen }: ConversationsOptions,
 ): Conversations {
-  const { runs, shared, workspace, listChats } = served
+  const { runs, shared, workspace, chats } = served
   /** Ids of conversations whose last prompt is in progress, or waits for its turn. */
   const busy = new Set<string>()
   /** By id, the one that has been idle for the longest time first. */
@@ -144,7 +144,7 @@ export function createConversations(
   }
 
   function messagesOf(id: string): readonly ListedMessage[] {
-    const chat = listChats().find((one) => one.id === id)
+    const chat = chats.list().find((one) => one.id === id)
     if (chat === undefined) throw new Refusal(404, 'this workspace has no such conversation')
     return chat.messages
   }
@@ -187,7 +187,7 @@ export function createConversations(
     },
     async release(run) {
       if (open.size === 0) return
-      for (const { id, messages } of listChats()) {
+      for (const { id, messages } of chats.list()) {
         const worker = open.get(id)?.worker
         if (worker === undefined || busy.has(id) || !messages.some((message) => message.run === run)) continue
         closeConversation(id)
@@ -195,7 +195,7 @@ export function createConversations(
       }
     },
     async list() {
-      return listChats().map(({ id, messages }) => ({
+      return chats.list().map(({ id, messages }) => ({
         id,
         at: timeText(messages.at(-1)?.at ?? 0),
         messages: messages.length,

@@ -16,7 +16,7 @@ import { planRun } from '../../plan/plan-run.ts'
 import type { Plan } from '../../plan/plan.ts'
 import { strategies } from '../../strategies/strategies.ts'
 import { loadTests } from '../../testing/load-tests.ts'
-import { type KeptResult, readResults, testedHash } from '../../testing/test-results.ts'
+import { type LastResult, readResults, testedHash } from '../../testing/test-results.ts'
 import { problemText, Refusal } from '../refusal.ts'
 import { get, post, type Route } from './route.ts'
 import { readChoices, readRunForm } from './run-form.ts'
@@ -41,7 +41,7 @@ interface FileTests extends Problem {
     readonly name: string
     readonly line: number | null
     /** Of the last `baton test`; null: there is none. `isOld`: the file has changed since. */
-    readonly result: (Omit<KeptResult, 'hash'> & { readonly isOld: boolean }) | null
+    readonly result: (Omit<LastResult, 'hash'> & { readonly isOld: boolean }) | null
   }[]
 }
 
@@ -201,7 +201,7 @@ async function readTests(served: ServedWorkspace, path: string): Promise<FileTes
 /** The longest time that the tests of a file may take, in milliseconds. */
 const mostMs = 10 * 60_000
 /** Characters of what `baton test` says about why it could not start. */
-const mostSaid = 2_000
+const mostOutput = 2_000
 
 /**
  * Runs the tests of a file (absolute) with `baton test`, in a process of its own, which leaves their results in the state
@@ -219,7 +219,7 @@ async function runTests({ cwd, env, home, shared }: ServedWorkspace, file: strin
   const stop = (): void => void child.kill()
   signal.addEventListener('abort', stop, { once: true })
   let said = ''
-  child.stderr.setEncoding('utf8').on('data', (piece: string) => (said = (said + piece).slice(0, mostSaid)))
+  child.stderr.setEncoding('utf8').on('data', (piece: string) => (said = (said + piece).slice(0, mostOutput)))
   try {
     const [code] = (await once(child, 'close')) as [number | null]
     signal.throwIfAborted()

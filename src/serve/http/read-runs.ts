@@ -22,7 +22,7 @@ import { openChanges } from '../../undo/open-changes.ts'
 import type { ReportFormat } from '../../report/read-report.ts'
 import { Refusal } from '../refusal.ts'
 import type { ActiveRuns } from './active-runs.ts'
-import type { HeldQuestion } from '../workers/messages.ts'
+import type { OpenServerQuestion } from '../workers/messages.ts'
 import { choicesOf } from './inbox.ts'
 import type { RunFeed } from './run-feed.ts'
 import { folderOf, type ServedWorkspace } from './served-workspace.ts'
@@ -47,7 +47,7 @@ export interface RunFilter {
   readonly until?: number | undefined
 }
 
-const usualLimit = 50
+const defaultLimit = 50
 
 export interface RunList {
   readonly runs: readonly ShownRun[]
@@ -69,7 +69,7 @@ export interface RunDetail {
   readonly owned: boolean
   readonly approvals: readonly (ApprovalView & AskedBy)[]
   /** Of MCP servers that work on a call. */
-  readonly questions: readonly (HeldQuestion & AskedBy)[]
+  readonly questions: readonly (OpenServerQuestion & AskedBy)[]
   /** Calls whose outcome only a person can state before the run is resumed. */
   readonly uncertain: readonly PendingView[]
   /** Whether it has changed files, and the changes were not undone yet. */
@@ -90,7 +90,7 @@ export async function readRunList(served: ServedWorkspace, shown: ShownRuns, fil
   const { runs, totals } = served
   const index = served.readIndex()
   const { ids } = index
-  const { limit = usualLimit, before, q = '', file = '', model = '', state, since = 0, until = Infinity } = filter
+  const { limit = defaultLimit, before, q = '', file = '', model = '', state, since = 0, until = Infinity } = filter
   const [words, path, name] = [q, file, model].map((text) => text.trim().toLowerCase())
   const older =
     before === undefined ? undefined : new Set(ids.includes(before) ? ids.slice(ids.indexOf(before) + 1) : [])
@@ -213,7 +213,7 @@ export async function readRunTeams(folder: string): Promise<RunTeams> {
 /** What a comparison or a report may use. */
 export type ComparisonLimits = Required<Pick<WorkerLimits, 'memoryMb' | 'timeMs'>>
 
-const usualThread: ComparisonLimits = { memoryMb: 1024, timeMs: 60_000 }
+const defaultThread: ComparisonLimits = { memoryMb: 1024, timeMs: 60_000 }
 
 interface ComparisonOptions {
   /** Ids of runs. */
@@ -234,7 +234,7 @@ export async function readComparison(
   const folders = [folderOf(served, a), folderOf(served, b)]
   for (const folder of folders) await readRun(folder)
   try {
-    const json = await runInWorker({ name: 'runs.compare', args: folders }, { ...usualThread, ...limits, signal })
+    const json = await runInWorker({ name: 'runs.compare', args: folders }, { ...defaultThread, ...limits, signal })
     return new Response(String(json), { headers: { 'content-type': 'application/json' } })
   } catch (error) {
     if (!(error instanceof WorkerLimitError)) throw error
@@ -264,7 +264,7 @@ export async function readReport(
   try {
     const text = await runInWorker(
       { name: 'runs.report', args: [folder, workspace, format] },
-      { ...usualThread, signal },
+      { ...defaultThread, signal },
     )
     return new Response(String(text), { headers: { 'content-type': reportTypes[format] } })
   } catch (error) {

@@ -48,7 +48,7 @@ const pollMs = 200
 /** How long a feed is kept without listeners: a client that reads the rows usually follows the run next. */
 const idleMs = 5_000
 /** Every how many reads to check whether its process is alive. */
-const readsPerAsking = 5
+const readsPerCheck = 5
 
 export function createRunFeeds(held: Pick<ActiveRuns, 'isHeld' | 'isQueued'>): RunFeeds {
   const feeds = new Map<string, RunFeed>()
@@ -163,7 +163,7 @@ function createRunFeed(folder: string, { isHeld, isQueued, onIdle }: FeedOptions
     const isWaiting = isQueued(id)
     if (isWaiting !== wasQueued) isTurn = true
     wasQueued = isWaiting
-    if (run === undefined || isTurn || hasEnded || isOver || reads % readsPerAsking === 0) {
+    if (run === undefined || isTurn || hasEnded || isOver || reads % readsPerCheck === 0) {
       const isRunning = isHeld(id) || (await readRunState(folder))?.isRunning === true
       // records written just before the process ended
       if (!isRunning) await reader.read(add)

@@ -40,8 +40,8 @@ const mostBodyBytes = 4 * 1024 * 1024
 /** The same for webhooks, which come from elsewhere. */
 const mostHookBytes = 1024 * 1024
 
-const usualRuns = 8
-const usualSpare = 2
+const defaultRuns = 8
+const defaultSpare = 2
 
 export interface ServeOptions {
   /** 0: any free port. */
@@ -80,9 +80,9 @@ export interface Serving {
  */
 export async function serveWorkspace(place: ServingPlace, options: ServeOptions): Promise<Serving> {
   const { port, secret, limits, comparison, page = join(packageRoot(), 'dist/bin/page') } = options
-  const { spare = usualSpare, clock = systemClock, onProblem = () => undefined } = options
+  const { spare = defaultSpare, clock = systemClock, onProblem = () => undefined } = options
   const served = await openServedWorkspace(place)
-  const most = options.maxRuns ?? served.settings.serve?.runs ?? usualRuns
+  const most = options.maxRuns ?? served.settings.serve?.runs ?? defaultRuns
   const { cwd, home, env } = served
   const broker = createBroker()
   const workers = createWorkerPool({ env, cwd, spare, broker })

@@ -1,5 +1,5 @@
 import { isAbsolute } from 'node:path'
-import { createChatReader, type ListedChat } from '../../chat/chat-list.ts'
+import { type ChatReader, createChatReader } from '../../chat/chat-list.ts'
 import type { Settings } from '../../config/settings.ts'
 import type { TriggersFound } from '../../config/triggers.ts'
 import { loadTargetConfig, type TargetConfig } from '../../config/target-config.ts'
@@ -27,7 +27,7 @@ export interface ServedWorkspace extends ServingPlace {
   readonly runs: string
   readonly settings: Settings
   readonly readIndex: () => RunIndexFile
-  readonly listChats: () => readonly ListedChat[]
+  readonly chats: ChatReader
   /** Of its runs without a summary. */
   readonly totals: RunTotals
   /** As they are when it is opened, with what was read for that. */
@@ -61,7 +61,7 @@ export async function openServedWorkspace(place: ServingPlace): Promise<ServedWo
     settings,
     runs,
     readIndex: createIndexReader(runs),
-    listChats: createChatReader(runs),
+    chats: createChatReader(runs),
     totals: createRunTotals(),
     found,
     configLog,

@@ -1,5 +1,5 @@
-import { statSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
+import type { ChatOfRun } from '../../chat/chat-list.ts'
 import { runName } from '../../history/run-name.ts'
 import { foreignCheck } from '../../journal/own-run.ts'
 import { isActive, type RunSummary, type ShownStatus, type ShownSummary } from '../../journal/summary.ts'
@@ -11,17 +11,11 @@ export interface ShownRun extends ShownSummary {
   /** What it is called: the path of its file in the workspace, the name of its agent, or the first message of its chat. */
   readonly name: string
   /** The chat that it is a message of. */
-  readonly chat?: ChatOfRun
+  readonly chat?: Pick<ChatOfRun, 'id' | 'message'>
   /** How many tasks it has; omitted: not known. */
   readonly planned?: number
   /** Not recorded by this installation, and therefore read-only. */
   readonly foreign?: true
-}
-
-interface ChatOfRun {
-  readonly id: string
-  /** The start of the message. */
-  readonly message: string
 }
 
 /** Adds to runs what is known besides their records. */
@@ -42,7 +36,7 @@ export function asShown(run: RunSummary, { isQueued }: Pick<ActiveRuns, 'isQueue
 
 export function createShownRuns(served: ServedWorkspace, held: ActiveRuns): ShownRuns {
   const { runs, workspace } = served
-  const chatOf = chatsByRun(served)
+  const { chatOf } = served.chats
 
   function nameOf({ id, file }: Pick<RunSummary, 'id' | 'file'>): string {
     // a chat with a prompt file has the name of the file
@@ -83,36 +77,5 @@ export function createShownRuns(served: ServedWorkspace, held: ActiveRuns): Show
       const isForeign = foreignCheck(served)
       return Promise.all(all.map((run) => show(run, isForeign)))
     },
-  }
-}
-
-/** Milliseconds between looks at the list of chats. */
-const lookMs = 100
-
-interface ListedChat extends ChatOfRun {
-  /** The start of the first message of the chat. */
-  readonly first: string
-}
-
-/** The chat of a run, from the list of chats, which is read again when it has changed. */
-function chatsByRun({ runs, listChats }: ServedWorkspace): (run: string) => ListedChat | undefined {
-  let known = new Map<string, ListedChat>()
-  let mark = ''
-  let lookedAt = 0
-  return (run) => {
-    // thousands of runs are searched in one go
-    if (Date.now() - lookedAt < lookMs) return known.get(run)
-    lookedAt = Date.now()
-    const stat = statSync(join(runs, 'chats.jsonl'), { throwIfNoEntry: false })
-    const now = `${stat?.mtimeMs ?? 0}/${stat?.size ?? 0}`
-    if (now !== mark) {
-      mark = now
-      known = new Map(
-        listChats().flatMap(({ id, messages }) =>
-          messages.map(({ run: one, text }) => [one, { id, message: text, first: messages[0]?.text ?? text }] as const),
-        ),
-      )
-    }
-    return known.get(run)
   }
 }

@@ -65,7 +65,7 @@ export interface WebServed extends Served {
 }
 
 /** Default maximum of sessions for clients of the older protocol. */
-const usualSessions = 256
+const defaultSessions = 256
 
 /**
  * Serves clients over streamable HTTP. Clients of the newer protocol need no session. Those of the older one get a
@@ -73,7 +73,7 @@ const usualSessions = 256
  */
 export function serveWeb(
   offered: Offered,
-  { mostSessions = usualSessions }: { readonly mostSessions?: number } = {},
+  { mostSessions = defaultSessions }: { readonly mostSessions?: number } = {},
 ): WebServed {
   const factory = serverFactory(offered)
   const modern = createMcpHandler(factory, { legacy: 'reject', maxRequestBodySize: mostBytes })
@@ -261,7 +261,7 @@ function registerRuns(server: McpServer, { runs, readRun }: Offered): void {
   }))
 }
 
-type AskingEnd = Exclude<CallEnd, { readonly kind: 'ended' }>
+type OpenEnd = Exclude<CallEnd, { readonly kind: 'ended' }>
 
 /**
  * State that a client returns with the user's answers. It is signed, so it cannot name another run, and bound to one
@@ -269,12 +269,12 @@ type AskingEnd = Exclude<CallEnd, { readonly kind: 'ended' }>
  */
 type WaitingRun = {
   readonly offer: string
-  readonly kind: AskingEnd['kind']
+  readonly kind: OpenEnd['kind']
   readonly runId: string
   readonly ids: readonly string[]
 }
 
-function stateOf({ kind, runId, questions }: AskingEnd, offer: string): WaitingRun {
+function stateOf({ kind, runId, questions }: OpenEnd, offer: string): WaitingRun {
   return { offer, kind, runId, ids: questions.map(({ id }) => id) }
 }
 
@@ -313,7 +313,7 @@ type ShownQuestion =
   | { readonly kind: 'url'; readonly message: string; readonly url: string }
 
 /** The questions for the user of a client, by id. */
-function shownQuestions(end: AskingEnd): readonly (readonly [id: string, ShownQuestion])[] {
+function shownQuestions(end: OpenEnd): readonly (readonly [id: string, ShownQuestion])[] {
   return end.kind === 'approvals'
     ? end.questions.map((question) => [question.id, shownApproval(question)])
     : end.questions.map((question) => [question.id, shownServerQuestion(question)])

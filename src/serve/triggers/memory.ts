@@ -125,7 +125,7 @@ export function openTriggerMemory(workspace: string, around: Around): TriggerMem
         }
         const other = readJson(ownerFile) as (Owner & { readonly claim: string }) | undefined
         if (other !== undefined && (await isAlive(other))) return other
-        if (other !== undefined || tries > 3) removeLeft(ownerFile, other?.claim)
+        if (other !== undefined || tries > 3) removeStaleClaim(ownerFile, other?.claim)
       }
     } finally {
       rmSync(mine, { force: true })
@@ -172,7 +172,7 @@ async function isAlive(owner: Owner): Promise<boolean> {
 }
 
 /** Removes the claim of a process that is gone, and no other that has taken its place meanwhile. */
-function removeLeft(file: string, claim: string | undefined): void {
+function removeStaleClaim(file: string, claim: string | undefined): void {
   const aside = `${file}.${randomName()}`
   try {
     renameSync(file, aside)

@@ -70,10 +70,10 @@ export interface ContinueJob {
 }
 
 /** An approval request without its signal; `withdrawn` takes the place of that. */
-export type AskedApproval = Omit<ApprovalRequest, 'signal'>
+export type PendingApproval = Omit<ApprovalRequest, 'signal'>
 
 /** A question of an MCP server during a call, with its number among those of its worker. It is not recorded. */
-export type HeldQuestion = DistributiveOmit<ServerQuestion, 'signal'> & { readonly id: string }
+export type OpenServerQuestion = DistributiveOmit<ServerQuestion, 'signal'> & { readonly id: string }
 
 type DistributiveOmit<T, Key extends PropertyKey> = T extends unknown ? Omit<T, Key> : never
 
@@ -103,9 +103,9 @@ export type ToWorker =
 export type FromWorker =
   /** The run is recorded. `conversation`: the id of that of a prompt. */
   | { readonly kind: 'begun'; readonly id: string; readonly conversation?: string }
-  | { readonly kind: 'asked'; readonly request: AskedApproval }
+  | { readonly kind: 'asked'; readonly request: PendingApproval }
   | { readonly kind: 'withdrawn'; readonly id: string }
-  | { readonly kind: 'serverAsked'; readonly question: HeldQuestion }
+  | { readonly kind: 'serverAsked'; readonly question: OpenServerQuestion }
   | { readonly kind: 'serverWithdrawn'; readonly id: string }
   /** How many tasks its run has. */
   | { readonly kind: 'planned'; readonly tasks: number }

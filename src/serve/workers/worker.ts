@@ -53,6 +53,7 @@ const patienceMs = 10 * 60_000
  * its server has gone. Returns the exit code.
  */
 export async function work({ env, signal }: WorkerOptions): Promise<number> {
+  const { send, written } = openChannel()
   const stopped = new AbortController()
   const questions = new Map<string, (answer: ApprovalAnswer) => void>()
   const serverQuestions = new Map<string, (answer: ServerAnswer) => void>()
@@ -203,6 +204,8 @@ export async function work({ env, signal }: WorkerOptions): Promise<number> {
   await finished
   stopped.abort()
   await conversation?.close()
+  // what a busy server has not read yet would be lost
+  await written()
   process.off('message', onMessage).off('disconnect', onLeft)
   if (process.connected) process.disconnect()
   return 0
@@ -228,9 +231,23 @@ function letServerAnswer(): void {
   }
 }
 
-/** To the server, if it is there. */
-function send(message: FromWorker): void {
-  if (process.connected) process.send?.(message, undefined, undefined, () => undefined)
+interface Channel {
+  /** To the server, if it is there. */
+  readonly send: (message: FromWorker) => void
+  /** Resolves when everything sent so far has been written, or cannot be any more. */
+  readonly written: () => Promise<void>
+}
+
+function openChannel(): Channel {
+  let written: Promise<void> = Promise.resolve()
+  return {
+    send(message) {
+      if (!process.connected) return
+      // they are written in their order
+      written = new Promise((resolve) => process.send?.(message, undefined, undefined, () => resolve()))
+    },
+    written: () => written,
+  }
 }
 
 async function read(run: Run, onEvent: (event: RunEvent) => void): Promise<void> {

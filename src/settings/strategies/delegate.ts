@@ -76,7 +76,7 @@ export interface Delegate {
 /** `[delegate]` as written, after its types were checked. */
 type WrittenDelegate = TableOf<typeof delegate>
 
-const usualWorkers: readonly DelegateWorker[] = ['Explore', 'Plan', 'general-purpose'].map((name) => ({
+const defaultWorkers: readonly DelegateWorker[] = ['Explore', 'Plan', 'general-purpose'].map((name) => ({
   name,
   agent: name,
 }))
@@ -97,7 +97,7 @@ export function readDelegate(value: JsonObject): Delegate {
     format,
     notifies: notifications,
     list,
-    workers: workers === undefined ? usualWorkers : workers.map(workerOf),
+    workers: workers === undefined ? defaultWorkers : workers.map(workerOf),
     leaseMs: parseDuration(lease) ?? 0,
     stallAfterMs: parseDuration(stallAfter) ?? 0,
   }

@@ -1,7 +1,7 @@
 import { basename, extname } from 'node:path'
 import type { DataPath } from '../../base/data-text.ts'
 import { defined, type JsonObject } from '../../base/json.ts'
-import { commandKeyRows, type DefinedCommandLine, usualStdinOver } from '../agents.ts'
+import { commandKeyRows, type DefinedCommandLine, defaultStdinOver } from '../agents.ts'
 import { type Finding, wrongKey, wrongValue } from '../issue.ts'
 import { checkRetries, type Retries, retryRows } from '../retries.ts'
 import { type SettingRow, strategyOnly, type TableOf } from '../setting.ts'
@@ -118,10 +118,10 @@ export function readEnsemble(table: JsonObject): Ensemble {
   const { agents = [], aggregator, check, isolation = 'none', model, retries = 0, retry_on, timeout, deadline } = value
   const names = memberNames(agents)
   const aggregate = aggregateOf(value)
-  const usual = aggregate === 'first' ? 1 : Math.min(2, agents.length)
+  const defaultValues = aggregate === 'first' ? 1 : Math.min(2, agents.length)
   return {
     members: agents.map((member, index) => readMember(member, { name: names[index] ?? '', index })),
-    quorum: value.quorum ?? usual,
+    quorum: value.quorum ?? defaultValues,
     ...defined({
       timeout_ms: timeout === undefined ? undefined : parseDuration(timeout),
       deadline_ms: deadline === undefined ? undefined : parseDuration(deadline),
@@ -144,7 +144,7 @@ function readMember(member: WrittenMember, named: Pick<EnsembleMember, 'name' | 
     command: command ?? preset ?? '',
     args: args ?? [],
     env: env ?? {},
-    stdinOver: stdin_over ?? usualStdinOver,
+    stdinOver: stdin_over ?? defaultStdinOver,
   }
   return { ...own, ...defined({ model }), line }
 }

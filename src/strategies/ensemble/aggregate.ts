@@ -57,7 +57,7 @@ export async function judge(
   return { ...(value as Judgement), response, spent }
 }
 
-interface Asking {
+interface JudgeRequest {
   /** After the instruction of the file. */
   readonly question: string
   readonly target: PromptTarget
@@ -65,7 +65,7 @@ interface Asking {
   readonly views: readonly MemberView[]
 }
 
-async function askFor({ question, target, run, views }: Asking, around: RunContext): Promise<TaskAnswer> {
+async function askFor({ question, target, run, views }: JudgeRequest, around: RunContext): Promise<TaskAnswer> {
   const { plan, state, files, inputText } = run
   const { answerAgent: agent } = target
   const asked = {

@@ -35,7 +35,7 @@ import type { PromptTarget } from '../../load/prompt-target.ts'
 import { settingsHere, targetHere } from '../../run/isolation/placed-target.ts'
 import { checkTree, inTreeOf, type Trees } from './trees.ts'
 import { settingsFor } from '../../config/run-spec.ts'
-import type { FoundAgent } from '../../load/definitions.ts'
+import type { ResolvedAgent } from '../../load/definitions.ts'
 
 /** How a member ended. Plain JSON, because it is recorded. */
 export type MemberEnd =
@@ -321,7 +321,7 @@ export async function aggregateTarget(
   { aggregator: name, model }: Ensemble,
   target: PromptTarget,
 ): Promise<PromptTarget> {
-  const answerAgent = name === undefined ? undefined : ((await target.findAgent({ name })) as FoundAgent)
+  const answerAgent = name === undefined ? undefined : ((await target.findAgent({ name })) as ResolvedAgent)
   return { ...withoutTeam(alone(target, model)), answerAgent, answerOptions: {} }
 }
 
@@ -342,8 +342,8 @@ export function kindOf({ agent, line }: EnsembleMember): MemberKind {
 async function agentOf(
   { name, agent, line }: EnsembleMember,
   { findAgent, spec }: PromptTarget,
-): Promise<FoundAgent | undefined> {
-  if (agent !== undefined) return (await findAgent({ name: agent })) as FoundAgent
+): Promise<ResolvedAgent | undefined> {
+  if (agent !== undefined) return (await findAgent({ name: agent })) as ResolvedAgent
   if (line === undefined) return undefined
   const text = canonicalJson(line as unknown as JsonObject)
   return { kind: 'command', name, file: spec.file, text, line, builtIn: false }

@@ -1,7 +1,7 @@
 import { joinSingle } from '../../plan/answer.ts'
 import type { SingleAnswerPlan } from '../../plan/plan.ts'
 import type { AnswerShape, PlannedPart, PlannedQuestion } from '../../plan/planner.ts'
-import { type AnswerOptions, indented, shown, singleLines } from '../../plan/text.ts'
+import { type AnswerOptions, indented, shownLine, singleLines } from '../../plan/text.ts'
 import { nothingSpent } from '../../event/meter.ts'
 import { part } from '../../event/place.ts'
 import { countOf } from '../../render/format.ts'
@@ -97,7 +97,7 @@ function ensembleLines(
   const facts = aggregate === 'first' ? 'the first answer is used' : `${quorum} of ${length} must answer`
   return [
     `${options.paint('bold', 'ensemble')}  ${countOf(length, 'member')} at once · ${facts}`,
-    ...members.flatMap(({ name, answer }) => singleLines(answer, shown(name), options)).map(indented),
+    ...members.flatMap(({ name, answer }) => singleLines(answer, shownLine(name), options)).map(indented),
     ...(last === null ? [] : singleLines(last, aggregate, options)),
   ]
 }

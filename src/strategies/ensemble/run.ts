@@ -252,7 +252,7 @@ function tellMissing(views: readonly MemberView[], missing: readonly MemberView[
 export type Ends = ReadonlyMap<string, MemberEnd>
 
 /** Members that work at the same time. */
-interface Asked {
+interface StartedMembers {
   readonly stops: ReadonlyMap<string, MemberStop>
   /** Each settles when its member ends. None rejects. */
   readonly works: ReadonlyMap<string, Promise<Settled>>
@@ -261,11 +261,11 @@ interface Asked {
 type Settled = { readonly end: MemberEnd } | { readonly error: unknown }
 
 /** Starts members, with their common deadline. */
-async function asking<T>(
+async function startMembers<T>(
   members: readonly PreparedMember[],
   run: EnsembleRun,
   around: RunContext,
-  work: (asked: Asked) => Promise<T>,
+  work: (asked: StartedMembers) => Promise<T>,
 ): Promise<T> {
   const { deadline_ms: deadline } = run.ensemble
   const stops = new Map(members.map(({ name }) => [name, createMemberStop()]))
@@ -309,7 +309,7 @@ async function asking<T>(
  * @throws what ends the run; a suspension, after all others have ended
  */
 async function gatherAll(run: EnsembleRun, context: RunContext): Promise<Ends> {
-  const settled = await asking(run.members, run, context, async ({ works }) =>
+  const settled = await startMembers(run.members, run, context, async ({ works }) =>
     Promise.all([...works].map(async ([name, work]) => [name, await work] as const)),
   )
   context.services.signal.throwIfAborted()
@@ -357,11 +357,11 @@ async function gatherFirst(run: EnsembleRun, passes: Passes, context: RunContext
   while (left().length > 0 && effects.answers(pickPlace(ends.size, context.scope.at))) {
     const name = pick('')
     const known = run.members.filter((member) => member.name === name)
-    const [settled] = await asking(known, run, context, ({ works }) => Promise.all(works.values()))
+    const [settled] = await startMembers(known, run, context, ({ works }) => Promise.all(works.values()))
     if (settled === undefined) break
     if (await taken(name, endIn(settled, [[name, settled]]))) return { winner: name, ends: inOrder(run, ends) }
   }
-  const winner = await asking(left(), run, context, async ({ works, stops }) => {
+  const winner = await startMembers(left(), run, context, async ({ works, stops }) => {
     const waiting = new Map(works)
     const without: (readonly [string, Settled])[] = []
     while (waiting.size > 0) {
@@ -408,14 +408,14 @@ interface Checking {
 }
 
 /** Time limit for the check of one answer if the members have no limit of their own. */
-const usualMs = 10 * 60_000
+const defaultMs = 10 * 60_000
 
 /**
  * Whether a member has answered and its answer, which the check reads, passes. Without a check, every answer passes.
  * The check runs in the folder where the member worked.
  */
 async function checkAnswer({ name, end, ensemble, checks, trees }: Checking, context: RunContext): Promise<boolean> {
-  const { check, timeout_ms: limit = usualMs } = ensemble
+  const { check, timeout_ms: limit = defaultMs } = ensemble
   if (end.status !== 'answered') return false
   if (check === undefined) return true
   const command = { line: check, timeLimitMs: limit, key: 'ensemble.check', input: end.content }

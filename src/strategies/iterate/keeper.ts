@@ -37,7 +37,7 @@ interface WorkState {
   readonly state?: string
 }
 
-interface Kept {
+interface KeptState {
   readonly changed_files: readonly string[]
   readonly commit_id?: string
   readonly state?: string
@@ -58,7 +58,7 @@ export interface Keeper {
   /** The files that an iteration changed, relative to the workspace, sorted; `known`: those that the run recorded. */
   changed(known: readonly string[], at: RunContext): Promise<readonly string[]>
   /** Commits the work of an iteration, if configured. */
-  keep(done: ToKeep, at: RunContext): Promise<Kept>
+  keep(done: ToKeep, at: RunContext): Promise<KeptState>
   /**
    * Restores files of the best iteration (-1: of the start) that differ in the last one, as a separate commit. Returns
    * why they were not restored; undefined: they are as they should be. A resumed run tries it again.

@@ -11,7 +11,7 @@ import { closingRule, ruleText } from '../../tool/tool-rules.ts'
 import { defaultAssessment } from './blocks.ts'
 import type { PromptTarget } from '../../load/prompt-target.ts'
 import type { StrategyLoading } from '../../load/strategy.ts'
-import type { FoundAgent } from '../../load/definitions.ts'
+import type { ResolvedAgent } from '../../load/definitions.ts'
 
 /** The iterate settings of a prompt file, with the contents of the files they name. */
 export interface Iteration {
@@ -20,7 +20,7 @@ export interface Iteration {
   readonly assessment: string | undefined
   readonly plan: string | undefined
   /** The agent that writes summaries; undefined: a model does, or no agent is needed. */
-  readonly summarizer?: FoundAgent
+  readonly summarizer?: ResolvedAgent
 }
 
 /** The iteration of a file whose strategy it is. */

@@ -11,7 +11,7 @@ import { askForSummary } from './summarize.ts'
  * Maximum number of characters about one earlier iteration, and about the last check; `asked`: tokens of a summary
  * request in addition to answers of any length.
  */
-const told = { byFiles: 600, byModel: 2_600, check: 4_200, asked: 4_000 } as const
+const textLimits = { byFiles: 600, byModel: 2_600, check: 4_200, asked: 4_000 } as const
 
 /** What is known of `[iterate]` before a run. */
 export const iterationOutlines: RepetitionOutlines = {
@@ -45,8 +45,8 @@ function firstPrompt(iteration: Iteration): (instruction: string) => string {
 function laterTokens({ settings, plan = '' }: Iteration, instruction: string): number {
   if (!settings.context) return tokensOf(settings.continuation ?? '') + 100
   const { at_most: most } = iterationsOf({ settings })
-  const each = settings.summarizer === 'files' ? told.byFiles : told.byModel
-  const characters = (most - 1) * each + (settings.until === undefined ? 0 : told.check) + 200
+  const each = settings.summarizer === 'files' ? textLimits.byFiles : textLimits.byModel
+  const characters = (most - 1) * each + (settings.until === undefined ? 0 : textLimits.check) + 200
   return tokensOf(instruction) + tokensOf(plan) + tokensOf('x'.repeat(characters))
 }
 
@@ -61,7 +61,7 @@ function summaryOf(
     at: [item('iteration'), item('*'), part('summary')],
     ask: (context) => askForSummary(done, { summarizer, settings }, context),
     // a model is given only the beginning of the answers
-    moreTokens: told.asked + (summarizer === undefined ? 0 : answers),
+    moreTokens: textLimits.asked + (summarizer === undefined ? 0 : answers),
     decides: [],
     isBare: true,
   }

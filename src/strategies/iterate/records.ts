@@ -78,9 +78,9 @@ export interface EndRules {
 }
 
 /** Default of `stall` if no count is given. */
-const usualStall = 3
+const defaultStall = 3
 /** Default of `max_iterations` if no count is given. */
-const usualMost = 100
+const defaultIterations = 100
 
 /** The settings of an iteration: in the replay of a run that was resumed with more, the first ones had others. */
 export function settingsAt(
@@ -98,7 +98,8 @@ export function endRules(settings: IterateSettings): EndRules {
   const { condition, score_goal: scoreGoal, score_best: scoreBest } = settings
   // an explicit count is exact
   const count = condition?.kind === 'count' ? condition.count : undefined
-  const { stall = count === undefined ? usualStall : 0, max_iterations: maxIterations = count ?? usualMost } = settings
+  const { stall = count === undefined ? defaultStall : 0, max_iterations: maxIterations = count ?? defaultIterations } =
+    settings
   return {
     condition,
     maxIterations,

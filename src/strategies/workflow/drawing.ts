@@ -4,7 +4,7 @@ import {
   indented,
   kindText,
   promptTree,
-  shown,
+  shownLine,
   teamLines,
   toolLines,
   type TreeOptions,
@@ -27,9 +27,9 @@ function drawnStep(step: WorkflowStepPlan, options: TreeOptions): DrawnStep {
   const asked = agent?.kind === 'prompt' ? [] : asks.filter(({ requests }) => requests.as_written > 0).map(askText)
   const head = [
     agent === null ? 'main agent' : kindText(agent),
-    ...(when.trim() === 'success' ? [] : [`when ${shown(when)}`]),
-    ...(list === null ? [] : [`for each of ${shown(list)}`]),
-    ...(fallback.length === 0 ? [] : [`fallback ${fallback.map(shown).join(', ')}`]),
+    ...(when.trim() === 'success' ? [] : [`when ${shownLine(when)}`]),
+    ...(list === null ? [] : [`for each of ${shownLine(list)}`]),
+    ...(fallback.length === 0 ? [] : [`fallback ${fallback.map(shownLine).join(', ')}`]),
     ...(step.retries === undefined || step.retries === 0
       ? []
       : [step.retries === 1 ? '1 retry' : `${step.retries} retries`]),

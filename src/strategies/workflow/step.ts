@@ -213,10 +213,10 @@ async function nameItem(
   { value, index }: { readonly value: Json; readonly index: number },
   signal: AbortSignal,
 ): Promise<NonNullable<Item>> {
-  const usual = { value, index, label: itemLabel(value, index) }
-  if (step.label === undefined) return usual
-  const written = oneLine(await render('label', usual, signal), 120).trim()
-  return written === '' ? usual : { ...usual, label: written }
+  const defaults = { value, index, label: itemLabel(value, index) }
+  if (step.label === undefined) return defaults
+  const written = oneLine(await render('label', defaults, signal), 120).trim()
+  return written === '' ? defaults : { ...defaults, label: written }
 }
 
 function inItem(caught: unknown, { label }: NonNullable<Item>): unknown {

@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '../../base/clock.ts'
 import { type Collab, type CollabSettings, leaderId, type TeamBudget, type TeamEvent } from '../../event/collab.ts'
 import { emit, type RunContext, withServices } from '../../event/context.ts'
-import { announceStall, tellStatus } from '../core/events.ts'
+import { announceStall, emitStatus } from '../core/events.ts'
 import { watchProgress } from '../core/stalls.ts'
 import { createCoordinator } from '../core/coordinator.ts'
 import { nameOf } from '../core/member.ts'
@@ -31,7 +31,7 @@ function tell(event: TeamEvent, context: RunContext): void {
   switch (event.kind) {
     case 'status': {
       const { id, role, status } = event
-      return tellStatus({ id, role, name: nameOf(id, role) }, status, context)
+      return emitStatus({ id, role, name: nameOf(id, role) }, status, context)
     }
     case 'message': {
       const { id, from, text } = event.mail

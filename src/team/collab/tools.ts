@@ -68,10 +68,10 @@ function spawnKind({ collab, named, box }: TeamSurroundings): ToolKind {
     spellings: parameterAliases.spawn_agent,
     callsOthers: true,
     turn: 'shared',
-    subject: ({ role, agent_type: alias }) => ({ kind: 'name', name: role ?? alias ?? usualRole }),
+    subject: ({ role, agent_type: alias }) => ({ kind: 'name', name: role ?? alias ?? defaultRole }),
     async run({ message, role: given, agent_type: alias, description }, call) {
       refuseDepth(collab)
-      const role = given ?? alias ?? usualRole
+      const role = given ?? alias ?? defaultRole
       const place = placeOfWork(call)
       const tellEnd = operationEvents(call, self.id).spawn({ prompt: message, role })
       const { effects } = call.context.services
@@ -116,7 +116,7 @@ function spawnKind({ collab, named, box }: TeamSurroundings): ToolKind {
   })
 }
 
-const usualRole = 'default'
+const defaultRole = 'default'
 
 function firstWords(message: string): string {
   const line = message.trim().split('\n')[0] ?? ''

@@ -114,11 +114,11 @@ export function createCoordinator({ settings, clock, nameOf: ownName }: Coordina
   function deliver(to: string, letter: Letter): void {
     const member = members.get(to)
     if (member !== undefined) member.receive(letter)
-    else if (mailboxOf(to).add(letter) === 'told' && letter.mail !== undefined) told(to, letter)
+    else if (mailboxOf(to).add(letter) === 'told' && letter.mail !== undefined) tellMessage(to, letter)
     waits.news(to)
   }
 
-  function told(to: string, { mail }: Letter): void {
+  function tellMessage(to: string, { mail }: Letter): void {
     if (mail !== undefined) tell({ kind: 'message', to, mail })
   }
 
@@ -167,7 +167,7 @@ export function createCoordinator({ settings, clock, nameOf: ownName }: Coordina
         for (const wait of waits.changed(id)) waiting.hold(wait)
         rest.progress()
       },
-      onTold: (mail) => told(id, { id: mail.id, mail }),
+      onTold: (mail) => tellMessage(id, { id: mail.id, mail }),
       onEnd(ended) {
         const text = order.notice?.text() ?? noticeText(name(id), ended.status())
         deliver(parent, { id: ended.endId(), text })
@@ -205,7 +205,7 @@ export function createCoordinator({ settings, clock, nameOf: ownName }: Coordina
         })
       },
       know(ids) {
-        for (const letter of mailbox.know(ids)) told(id, letter)
+        for (const letter of mailbox.know(ids)) tellMessage(id, letter)
       },
       next: (signal) => waiting.next(id, signal),
     }

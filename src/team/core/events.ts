@@ -74,7 +74,7 @@ interface NamedMember {
   readonly role: string
 }
 
-export function tellStatus({ id, name, role }: NamedMember, status: AgentStatus, context: Sender): void {
+export function emitStatus({ id, name, role }: NamedMember, status: AgentStatus, context: Sender): void {
   emit(context, { type: 'collab.status', thread_id: id, name, role, status })
 }
 

@@ -181,7 +181,7 @@ async function work(
   const told: string[] = []
   let session: Conversation | undefined
   let ofProgram = replayed?.session
-  const saidSoFar = (): string => saidIn(session)
+  const saidSoFar = (): string => lastPromptText(session)
   const innerOf = (around: RunContext): RunContext => {
     const { events, effects } = around.services
     return withServices(around, {
@@ -286,7 +286,7 @@ function limitsIn({ calls, tokens, usd, unpriced }: JsonObject): Partial<BudgetL
   return { ...Object.fromEntries(numbers), ...(unpriced === 'allow' ? { unpriced } : {}) }
 }
 
-interface Asking {
+interface AskOptions {
   readonly context: RunContext
   readonly inbox: Inbox
   readonly onOpen: (session: Conversation) => void
@@ -295,7 +295,7 @@ interface Asking {
 }
 
 /** Asks the agent once and returns its answer. */
-async function ask(order: Order, asking: Asking): Promise<EndOfWork> {
+async function ask(order: Order, asking: AskOptions): Promise<EndOfWork> {
   const { offered, prompt, model, session, maxTurns } = order
   const { onSession } = asking
   const { agent } = offered
@@ -318,7 +318,7 @@ async function ask(order: Order, asking: Asking): Promise<EndOfWork> {
 async function converse(
   { offered, before = [], resumes, prompt, maxTurns, inherited, baseDir }: Order,
   agent: PromptAgent,
-  { context, inbox, onOpen, options }: Omit<Asking, 'onSession'> & { readonly options: JsonObject },
+  { context, inbox, onOpen, options }: Omit<AskOptions, 'onSession'> & { readonly options: JsonObject },
 ): Promise<EndOfWork | undefined> {
   const asked = textMessage('user', withReminder(prompt, offered))
   const answer = await context.services.agents.converse(
@@ -367,7 +367,7 @@ function withReminder(prompt: string, { reminder }: Pick<AgentDefinition, 'remin
 }
 
 /** The text of its last prompt, including text between tool calls. */
-function saidIn(session: Conversation | undefined): string {
+function lastPromptText(session: Conversation | undefined): string {
   const { output = [] } = session?.prompts().at(-1) ?? {}
   return output.flatMap((one) => (one.type === 'text' ? [one.text] : [])).join('\n\n')
 }

@@ -55,7 +55,7 @@ export async function inOwnTree(
   }
   // programs find their conversations by their working folder, which is gone
   const { session: _, ...end } = await work(placed, tree.context)
-  if (end.status !== 'done') return leftOut(end, tree, context)
+  if (end.status !== 'done') return reportUnapplied(end, tree, context)
   try {
     const { files } = await tree.apply(await tree.changes())
     const changes = files.map((file) => changeOf(file, order, context))
@@ -64,7 +64,7 @@ export async function inOwnTree(
     const { text, messages } = end
     const { session: _none, ...failure } = failed(error)
     const kept = { text, ...(messages && { messages }) }
-    return leftOut({ ...failure, ...kept }, tree, context)
+    return reportUnapplied({ ...failure, ...kept }, tree, context)
   }
 }
 
@@ -74,7 +74,7 @@ const newTreeText = modelText`Your folder is a new copy of the workspace as it i
 const mostShown = 20_000
 
 /** Reports the changes that are not applied, to the user and to the caller. */
-async function leftOut(end: EndOfWork, tree: Worktree, context: RunContext): Promise<EndOfWork> {
+async function reportUnapplied(end: EndOfWork, tree: Worktree, context: RunContext): Promise<EndOfWork> {
   const { scope, services } = context
   // observed, so that a replay shows its caller the same
   const at = [...scope.at, part('worktree'), item(name), part('read')]

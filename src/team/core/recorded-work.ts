@@ -10,7 +10,7 @@ import { part } from '../../event/place.ts'
  */
 export function onlyRecorded(context: RunContext): RunContext {
   const { effects, permission } = context.services
-  return withServices(context, { effects: decorate(effects, recorded, askingNobody).under(permission) })
+  return withServices(context, { effects: decorate(effects, recorded, withoutQuestions).under(permission) })
 }
 
 function recorded(effects: Effects): Partial<Effects> {
@@ -41,7 +41,7 @@ function stop(): never {
 }
 
 /** Answers of the user that are recorded still apply. */
-function askingNobody(permission: Permission): Permission {
+function withoutQuestions(permission: Permission): Permission {
   return {
     ...permission,
     check(action, content) {

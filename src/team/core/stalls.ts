@@ -154,10 +154,10 @@ function sentence(path: readonly string[], { nameOf }: TeamView): string {
 }
 
 /** How many equal calls of a tool in a row are reported. */
-const repeatsTold = 3
+const repeatsReported = 3
 
 function stallOfRepeats(id: string, tool: string, name: string): Stall {
-  const message = `${name} has called ${tool} ${repeatsTold} times in a row with the same input and the same result`
+  const message = `${name} has called ${tool} ${repeatsReported} times in a row with the same input and the same result`
   return { kind: 'repeats', agents: [id], message }
 }
 
@@ -205,8 +205,8 @@ export function createRepeats({ nameOf, onProgress, onStall }: RepeatsOptions): 
       const last = lastCalls.get(id)
       const times = last?.call === call && last.tool === tool ? last.times + 1 : 1
       lastCalls.set(id, { tool, call, times })
-      if (times < repeatsTold) onProgress()
-      else if (times === repeatsTold) onStall(stallOfRepeats(id, tool, nameOf(id)))
+      if (times < repeatsReported) onProgress()
+      else if (times === repeatsReported) onStall(stallOfRepeats(id, tool, nameOf(id)))
     },
   }
 }

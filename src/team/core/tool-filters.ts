@@ -21,7 +21,7 @@ const needNobody: readonly string[] = [
 
 const ofServers = 'mcp__*'
 
-interface Given {
+interface SubAgentLimits {
   readonly isBackground: boolean
   /** The tools that the caller allows at most. Default: no limit of its own. */
   readonly allowedTools?: readonly string[] | undefined
@@ -37,7 +37,7 @@ interface Given {
  */
 export function toolLayers(
   { tools = ['*'], disallowedTools, allMcp }: Pick<AgentDefinition, 'tools' | 'disallowedTools' | 'allMcp'>,
-  { isBackground, allowedTools, onlyReads = false, leads = false }: Given,
+  { isBackground, allowedTools, onlyReads = false, leads = false }: SubAgentLimits,
 ): readonly ToolFilter[] {
   const servers = allMcp ? [ofServers] : []
   return [

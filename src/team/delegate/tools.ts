@@ -31,7 +31,7 @@ export interface Desk {
 
 export const leaderHandle = 'leader'
 
-type Said = { readonly text: string; readonly isError: boolean }
+type ToolText = { readonly text: string; readonly isError: boolean }
 
 /** Runs an operation once per call, even if the process is killed at any point. */
 async function act(
@@ -41,21 +41,23 @@ async function act(
     name,
     args,
     change,
-  }: { readonly name: string; readonly args: JsonObject; readonly change: (state: TeamState) => Change<Said> },
+  }: { readonly name: string; readonly args: JsonObject; readonly change: (state: TeamState) => Change<ToolText> },
 ): Promise<ToolOutput> {
   touch()
   const { text, isError } = await store.act({ place: placeText(call.at), name, args }, change)
   return isError ? { text, isError } : { text }
 }
 
-function changing(work: (state: TeamState) => Done & { readonly next?: number }): (state: TeamState) => Change<Said> {
+function changing(
+  work: (state: TeamState) => Done & { readonly next?: number },
+): (state: TeamState) => Change<ToolText> {
   return (state) => {
     const { items, text, isError = false, next = state.next } = work(state)
     return { state: { ...state, items, next }, result: { text, isError } }
   }
 }
 
-function looking(show: (state: TeamState) => string): (state: TeamState) => Change<Said> {
+function looking(show: (state: TeamState) => string): (state: TeamState) => Change<ToolText> {
   return (state) => ({ state, result: { text: show(state), isError: false } })
 }
 

@@ -22,7 +22,7 @@ import {
 import { toolLayers } from '../core/tool-filters.ts'
 import { failureText } from '../core/texts.ts'
 import { type TeamStore, withMember } from './store.ts'
-import { announceStall, type OperationEvents, operationEvents, tellStatus } from '../core/events.ts'
+import { announceStall, type OperationEvents, operationEvents, emitStatus } from '../core/events.ts'
 import { isFinal, statusName } from '../core/member.ts'
 import { watchProgress } from '../core/stalls.ts'
 import { leaderHandle } from './tools.ts'
@@ -197,7 +197,7 @@ async function spawn(input: SpawnInput, call: ToolCall, team: Team, earlier?: Ch
   const sendsEvents = decision.id !== undefined
   let isOver = false
   const become = (status: AgentStatus): void => {
-    if (sendsEvents) tellStatus({ id, name: handle, role }, status, placed)
+    if (sendsEvents) emitStatus({ id, name: handle, role }, status, placed)
     if (isOver || !isFinal(status)) return
     isOver = true
     void options.onEnd(handle)

@@ -30,7 +30,7 @@ import {
 } from './syntax.ts'
 import { changesInstruction } from './instruction.ts'
 import { readBlock as readSearchBlock, readSearchBlocks, readUnifiedDiff, withJoinedDiffs } from './diffs-and-blocks.ts'
-import { directivesOf, faultPiece, type Piece, textPiece, tidyRestOf, withMeantChanges } from './pieces.ts'
+import { directivesOf, faultPiece, type Piece, textPiece, tidyRestOf, withClearChanges } from './pieces.ts'
 
 interface AnswerChanges {
   readonly directives: readonly Directive[]
@@ -46,7 +46,7 @@ interface AnswerChanges {
  */
 export function readFileChanges(answer: string): AnswerChanges {
   if (answer.length > mostCharacters) return { directives: [tooLong(answer)], text: answer }
-  const pieces = withJoinedDiffs(withMeantChanges(withoutExamples(piecesOf(answer))))
+  const pieces = withJoinedDiffs(withClearChanges(withoutExamples(piecesOf(answer))))
   const written = joined(refuseRepeatedPatches(directivesOf(pieces)))
   const directives = mainEnd(answer) === '\n' ? written : written.map(withPlainEnds)
   // an error about the start of an ignored change is more useful than one about its end

@@ -33,7 +33,7 @@ export function textsInStyle(hunk: Hunk, { at, lines, hasOtherMarks }: Placed): 
   const texts = indentedTexts(hunk, pairs)
   const marks = hasOtherMarks ? markMap(known) : undefined
   const isAdded = (number: number): boolean => hunk.lines[number]?.kind === 'add'
-  const kept = withKeptText(
+  const kept = withFileText(
     texts.filter((_, number) => isAdded(number)),
     known.filter(({ kind }) => kind === 'remove'),
     (text) => (marks === undefined ? text : translateMarks(text, marks)),
@@ -100,7 +100,7 @@ const mostCompared = 4_000_000
  * or a decomposed letter is kept where the hunk has a usual one. All other text goes through `translate`; a line is
  * undefined if that is undefined for a part of it. Indentation and white space at the end are the hunk's.
  */
-function withKeptText(
+function withFileText(
   added: readonly string[],
   removed: readonly WrittenPair[],
   translate: (text: string) => string | undefined,

@@ -35,7 +35,7 @@ type Performed<A, Problem> =
       readonly failed: A
       readonly problem: Problem
       /** What could not be restored, and the same in words. */
-      readonly left: readonly Begun[]
+      readonly left: readonly StartedAction[]
       readonly notRestored: readonly string[]
     }
 
@@ -49,7 +49,7 @@ export async function performActions<A extends IndexedAction, Problem>(
   { nameOf, problem }: Naming<A, Problem>,
   call: FileCall,
 ): Promise<Performed<A, Problem>> {
-  const done: Begun[] = []
+  const done: StartedAction[] = []
   const turns = createTurns()
   for (const one of actions) {
     await turns.pass()
@@ -77,9 +77,9 @@ export async function performActions<A extends IndexedAction, Problem>(
 
 /** Undoes actions from the last to the first; the place of each is its number from the start. */
 function rollBack(
-  all: readonly Begun[],
+  all: readonly StartedAction[],
   { context, at }: FileCall,
-): { readonly left: readonly Begun[]; readonly notRestored: readonly string[] } {
+): { readonly left: readonly StartedAction[]; readonly notRestored: readonly string[] } {
   context.services.effects.undo(at)
   const undone = all
     .map((begun, index) => ({ begun, place: [...at, part('undo'), item(index)] }))
@@ -136,7 +136,7 @@ function missingAbove(path: string): readonly string[] {
 }
 
 /** An action that was started, and the state of its files before. */
-export interface Begun {
+export interface StartedAction {
   readonly action: UndoableAction
   readonly before: Before
   /** Whether it was completed. */
@@ -148,7 +148,7 @@ export interface Begun {
  * if they are as the action leaves them: changes by others are kept. What it finds is an observation, each step a file
  * effect, both below the place of the call. Returns, in words, what could not be restored.
  */
-function undoAction(begun: Begun, { context, at }: FileCall): readonly string[] {
+function undoAction(begun: StartedAction, { context, at }: FileCall): readonly string[] {
   const failures: string[] = []
   const attempt = (work: () => void): void => {
     try {
@@ -179,7 +179,7 @@ function undoAction(begun: Begun, { context, at }: FileCall): readonly string[] 
 }
 
 /** Whether the entry at the path of a step is what the previous step, or the undone action, has left there. */
-function mayTake(step: UndoStep, last: UndoStep | undefined, begun: Begun): boolean {
+function mayTake(step: UndoStep, last: UndoStep | undefined, begun: StartedAction): boolean {
   if (step.op === 'chmod' || step.op === 'rmdir' || step.op === 'mkdir') return true
   const { path } = begun.before
   if (step.op === 'move' && entryStatus(step.path) !== undefined) return false
@@ -190,7 +190,7 @@ function mayTake(step: UndoStep, last: UndoStep | undefined, begun: Begun): bool
 }
 
 /** Whether the entry at the path of an action is its previous state, its result, or something in between. */
-function isAsLeft(now: Snapshot, { action, before: { present, source } }: Begun): boolean {
+function isAsLeft(now: Snapshot, { action, before: { present, source } }: StartedAction): boolean {
   if (equalContents(now, present)) return true
   switch (action.op) {
     case 'write':

@@ -88,7 +88,7 @@ export function withoutQuotations(pieces: readonly Piece[]): readonly Piece[] {
  * the answer is nothing else. Changes that fill a fence next to other text are a fault, and so are those after an
  * unclosed fence; those in a fence with other text are a quotation.
  */
-export function withMeantChanges(pieces: readonly Piece[]): readonly Piece[] {
+export function withClearChanges(pieces: readonly Piece[]): readonly Piece[] {
   const parts = partsOf(pieces)
   const isAllFenced = parts.every((part) => {
     if (part.kind !== 'text') return part.kind === 'fenced' && part.holds === 'changes'

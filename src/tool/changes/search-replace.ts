@@ -168,7 +168,7 @@ interface DivideOptions {
 const mostDividers = 50
 
 /** The divider as models are told to write it; others count only if a block has none of this length. */
-const usualDivider = /^={7}\s*$/
+const defaultDivider = /^={7}\s*$/
 
 /**
  * Divides the lines of a search and replace block. A line `=======` may also belong to the file (the underline of a
@@ -182,8 +182,8 @@ export function divide(
 ): Block | { readonly cause: string } {
   const plain = lines.map((line) => line.replace(/\r$/, ''))
   const all = plain.flatMap((line, index) => (isDivider(line) ? [index] : []))
-  const usual = all.filter((index) => usualDivider.test(plain[index] ?? ''))
-  const dividers = usual.length > 0 ? usual : all
+  const defaults = all.filter((index) => defaultDivider.test(plain[index] ?? ''))
+  const dividers = defaults.length > 0 ? defaults : all
   const [first = 0] = dividers
   if (all.length === 1) return dividedAt(lines, first)
   if (all.length > mostDividers) return unclear(all.slice(0, mostDividers))

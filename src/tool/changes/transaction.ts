@@ -4,7 +4,7 @@ import { emit } from '../../event/context.ts'
 import type { FileChange } from '../../event/event.ts'
 import { type ChangeItem, type ChangeStep, errorItem, reportOf, reports, warnOf } from './plan.ts'
 import { type Directive, relativeTo } from './directive.ts'
-import { type Begun, performActions } from './perform-actions.ts'
+import { type StartedAction, performActions } from './perform-actions.ts'
 import {
   type AnswerCall,
   observedPlan,
@@ -93,7 +93,7 @@ async function carryOut(
 interface Performed {
   readonly result: Extract<TransactionResult, { readonly kind: 'applied' | 'rolled_back' }>
   /** What could not be restored. */
-  readonly left: readonly Begun[]
+  readonly left: readonly StartedAction[]
 }
 
 async function perform(

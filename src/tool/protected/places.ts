@@ -29,7 +29,7 @@ const aipackPlaces = [join(aipackName, 'pack'), join(aipackName, 'config.toml')]
 const scriptEndings = /\.(?:lua|aip)$/
 
 /** Why a path is protected. */
-interface Held {
+interface PathProtection {
   /** The path itself, a folder above it, or something it contains. Absolute. */
   readonly path: string
   readonly why: 'decides' | 'others' | 'completes' | { readonly problem: string }
@@ -71,11 +71,11 @@ export function protectionRule(
   const opened = compileGlobs(allow)
   const repositories = new Map<string, GitPlaces | undefined>()
 
-  const decides = (path: string, canBeAllowed = false): Held => ({ path, why: 'decides', canBeAllowed })
+  const decides = (path: string, canBeAllowed = false): PathProtection => ({ path, why: 'decides', canBeAllowed })
   const stepsOf = (path: string): readonly string[] => relative(root, path).split(sep)
   const isOpened = (path: string): boolean => opened.matches(stepsOf(path).join('/'))
 
-  function named(path: string): Held | undefined {
+  function named(path: string): PathProtection | undefined {
     const steps = stepsOf(path)
     const at = steps.findIndex((step) => names.has(foldedName(step)))
     if (at !== -1) return decides(join(root, ...steps.slice(0, at + 1)))
@@ -86,7 +86,7 @@ export function protectionRule(
     return undefined
   }
 
-  function atHome(path: string): Held | undefined {
+  function atHome(path: string): PathProtection | undefined {
     // a pack may keep its own files there
     if (!isInside(home, path) || path === home || (!isAnswer && isOpened(path))) return undefined
     const [first = ''] = relative(home, path).split(sep)
@@ -100,7 +100,7 @@ export function protectionRule(
   }
 
   /** `goesAway`: what the path contains is removed with it. */
-  function ofGit(path: string, goesAway: boolean): Held | undefined {
+  function ofGit(path: string, goesAway: boolean): PathProtection | undefined {
     const completed = goesAway ? undefined : completedRepository(path, { within: root })
     if (completed !== undefined) return { path: completed, why: 'completes', canBeAllowed: false }
     const bare = partOfBareRepository(path, root)
@@ -118,7 +118,11 @@ export function protectionRule(
   }
 
   /** Protection based on the content or an ending of a file, which a link gives another: `names` has both. */
-  function ofKind(path: string, content?: NewFileContent, names: readonly string[] = [path]): Held | undefined {
+  function ofKind(
+    path: string,
+    content?: NewFileContent,
+    names: readonly string[] = [path],
+  ): PathProtection | undefined {
     if (names.some((name) => scriptEndings.test(foldedName(name)))) return decides(path, true)
     if (names.some(mayBePrompt)) {
       const isAgent = names.some((name) => isInside(root, name) && isAgentPlace(stepsOf(name)))
@@ -129,7 +133,7 @@ export function protectionRule(
     return isAnswer ? undefined : runByOthers(path, content)
   }
 
-  function runByOthers(path: string, content: NewFileContent | undefined): Held | undefined {
+  function runByOthers(path: string, content: NewFileContent | undefined): PathProtection | undefined {
     const steps = stepsOf(path)
     const shown = steps.join('/')
     if (!runsByItself(steps) || agreed.includes(shown)) return undefined
@@ -139,7 +143,7 @@ export function protectionRule(
       : { path, why: 'others', canBeAllowed: true }
   }
 
-  function below(folder: string): Held | undefined {
+  function below(folder: string): PathProtection | undefined {
     if (looksLikeRepository(folder)) return decides(folder)
     for (const entry of entriesIn(folder)) {
       const path = join(folder, entry.name)
@@ -150,7 +154,10 @@ export function protectionRule(
     return undefined
   }
 
-  function heldBy({ kind, path, named: written }: PathAction, content: NewFileContent | undefined): Held | undefined {
+  function heldBy(
+    { kind, path, named: written }: PathAction,
+    content: NewFileContent | undefined,
+  ): PathProtection | undefined {
     const goesAway = kind === 'delete'
     const folded = foldedPath(path)
     const keeping = kept().find(

@@ -17,7 +17,7 @@ import {
   statusDescriptor,
   hiddenFolderError,
 } from './boxed-command.ts'
-import { bwrapArguments, givenFolder } from './bwrap.ts'
+import { bwrapArguments, inputFolder } from './bwrap.ts'
 import { boxEnvironment } from './environment.ts'
 import { holdPlaces, releaseFolder, holdUntilEnd, retainFolder } from './hold-places.ts'
 import { isSeen, planBox } from './plan.ts'
@@ -125,7 +125,7 @@ const proxyPort = 3128
 /** The name of the proxy's socket among the files given to a sandbox. */
 const socketName = 'proxy.sock'
 
-const socket = `${givenFolder}/${socketName}`
+const socket = `${inputFolder}/${socketName}`
 
 /**
  * Runs in the sandbox: forwards connections on the port to the socket of the proxy outside. A side that has closed its

@@ -33,7 +33,7 @@ export interface BoxPlan {
 const mib = 1024 * 1024
 
 /** The folder in the sandbox that holds `given`. */
-export const givenFolder = '/run/baton'
+export const inputFolder = '/run/baton'
 
 /**
  * The arguments of `bwrap` for a command. The order matters: later mounts cover earlier ones. Everything the user can
@@ -59,7 +59,7 @@ export function bwrapArguments({ command, args, cwd, environment }: Command, pla
     hide(plan, inside),
     // only now: a visible folder may have had to be mounted inside a hidden one
     plan.hiddenFolders.flatMap((path) => ['--remount-ro', path]),
-    Object.entries(plan.given).flatMap(([name, path]) => ['--ro-bind', path, join(givenFolder, name)]),
+    Object.entries(plan.given).flatMap(([name, path]) => ['--ro-bind', path, join(inputFolder, name)]),
     ['--unshare-all', '--unshare-user', '--disable-userns', '--die-with-parent', '--new-session'],
     ['--cap-drop', 'ALL', '--clearenv'],
     Object.entries(environment).flatMap(([name, value]) => ['--setenv', name, value]),

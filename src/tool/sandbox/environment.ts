@@ -1,7 +1,7 @@
 import { givesAccess } from '../../base/command.ts'
 
 /** They refer to the user's programs outside, or to folders that are not visible in the sandbox. */
-const leftOut: ReadonlySet<string> = new Set(
+const omittedVariables: ReadonlySet<string> = new Set(
   (
     'BROWSER http_proxy https_proxy no_proxy all_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY ALL_PROXY TEMP TMP ' +
     'XDG_CACHE_HOME XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME XDG_SESSION_ID XDG_SESSION_PATH'
@@ -28,7 +28,7 @@ export function boxEnvironment(
   given: Readonly<Record<string, string>>,
   { cwd, temporary, proxy }: { readonly cwd: string; readonly temporary: string; readonly proxy?: string },
 ): Readonly<Record<string, string>> {
-  const kept = Object.entries(given).filter(([name]) => !leftOut.has(name) && !givesAccess(name))
+  const kept = Object.entries(given).filter(([name]) => !omittedVariables.has(name) && !givesAccess(name))
   return {
     ...Object.fromEntries(kept),
     ...added,

@@ -6,7 +6,7 @@ import { entryStatus } from '../../base/entries.ts'
 import { BatonError, hasSystemCode, messageOf } from '../../base/error.ts'
 import { holderEntry, releasePlaceholder } from '../../base/placeholder.ts'
 
-export interface HeldPlaces {
+export interface Placeholders {
   /** Paths to bind read-only in the sandbox. Absolute. */
   readonly held: readonly string[]
   readonly release: () => void
@@ -16,7 +16,7 @@ export interface HeldPlaces {
  * Creates placeholders at paths that do not exist, so that the sandbox can mount them read-only: a path that does not
  * exist cannot be protected. If the folder is not writable, nothing can be created there anyway.
  */
-export function holdPlaces(paths: readonly string[]): HeldPlaces {
+export function holdPlaces(paths: readonly string[]): Placeholders {
   const used: string[] = []
   const held: string[] = []
   const release = (): void => {

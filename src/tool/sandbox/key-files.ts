@@ -15,7 +15,7 @@ import { homeFolder } from '../../base/home.ts'
 import { createPlaceMatcher } from '../protected/place-matcher.ts'
 
 /** What a sandbox hides and protects in a workspace. Absolute; links are not followed. */
-export interface Found {
+export interface HiddenPlaces {
   /** Files that hold keys, and files that rules for `read` deny or ask about. */
   readonly hiddenFiles: readonly string[]
   /** Folders with such files, of which there are too many, and those that were not scanned. */
@@ -45,7 +45,7 @@ interface Scanned {
  * Scans a workspace, including what git ignores, for what the rules (`Rights.rules`) and the list of known places close.
  * @throws BatonError SANDBOX if there is more than can be hidden
  */
-export async function findKeyFiles(workspace: string, rules: readonly (readonly ToolRule[])[]): Promise<Found> {
+export async function findKeyFiles(workspace: string, rules: readonly (readonly ToolRule[])[]): Promise<HiddenPlaces> {
   const found: Scanned = { files: [], folders: [], deciding: [] }
   let seen = 0
   let level: readonly string[] = [workspace]
@@ -137,7 +137,7 @@ function textOf(path: string): string {
 }
 
 /** @throws BatonError SANDBOX */
-function limited({ files, folders, deciding }: Scanned, workspace: string): Found {
+function limited({ files, folders, deciding }: Scanned, workspace: string): HiddenPlaces {
   const before = known.get(workspace) ?? { files: [], deciding: [] }
   const isTop = (path: string): boolean => dirname(path) === workspace
   // only these cannot be hidden with their folder

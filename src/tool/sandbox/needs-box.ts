@@ -17,7 +17,7 @@ function needsBox(tool: ToolName): boolean {
 export type MissingBox = Pick<BatonError, 'message' | 'hint'>
 
 /** Whose programs would run in it, and with which rights. */
-interface Asking {
+interface BoxUser {
   readonly scope: ToolScope
   readonly env: Machine['env']
 }
@@ -26,11 +26,11 @@ interface Asking {
  * What a run reports if these settings give a model tools that need a sandbox and none is available: its error, or a
  * warning. Undefined if nothing is missing.
  */
-export async function missingBox(named: ToolFilter, { scope, env }: Asking): Promise<MissingBox | undefined> {
+export async function missingBox(named: ToolFilter, { scope, env }: BoxUser): Promise<MissingBox | undefined> {
   const tools = chosenTools(named, { scope })
   if (!tools.some(needsBox)) return undefined
   const problem = await boxProblem({ scope, env })
-  return problem === undefined || isInsisted(tools, named) ? problem : leftOut(problem)
+  return problem === undefined || isInsisted(tools, named) ? problem : missingBash(problem)
 }
 
 /**
@@ -49,7 +49,7 @@ export async function boxableTools(
   const { isPlan = false } = context.services
   const insisted = isInsisted(tools, named)
   if (insisted && !isPlan) throw problem
-  const { message, hint } = insisted ? problem : leftOut(problem)
+  const { message, hint } = insisted ? problem : missingBash(problem)
   emitOnce(context, 'no sandbox', { type: 'warning', message, ...defined({ hint }) })
   return isPlan ? tools : tools.filter((tool) => !needsBox(tool))
 }
@@ -64,7 +64,7 @@ export async function refuseWithoutBox({
 }
 
 /** Why no sandbox is available; undefined if one is, or none is needed. */
-export async function boxProblem({ scope, env }: Asking): Promise<BatonError | undefined> {
+export async function boxProblem({ scope, env }: BoxUser): Promise<BatonError | undefined> {
   const { sandboxProblem } = await import('./probe.ts')
   const workspace = realPath(scope.folders.workspace)
   return sandboxProblem(scope.rights.sandbox ?? strictestSandbox, { env, workspace })
@@ -75,6 +75,6 @@ function isInsisted(tools: readonly ToolName[], { tools: named = [] }: ToolFilte
   return tools.some((tool) => needsBox(tool) && named.includes(tool))
 }
 
-function leftOut({ message, hint }: BatonError): MissingBox {
+function missingBash({ message, hint }: BatonError): MissingBox {
   return { message: `bash is not offered to models: ${message}`, hint }
 }

@@ -20,7 +20,7 @@ export interface TaskGroup {
 export function openTaskGroup(most: number): TaskGroup | undefined {
   if (process.getuid?.() !== 0) return undefined
   for (const parent of parents()) {
-    removeLeft(parent)
+    removeStaleGroups(parent)
     const folder = join(parent, `${prefix}${process.pid}-${randomName()}`)
     try {
       mkdirSync(folder)
@@ -62,7 +62,7 @@ function parents(): readonly string[] {
 }
 
 /** Removes the groups of processes that were killed. */
-function removeLeft(parent: string): void {
+function removeStaleGroups(parent: string): void {
   for (const name of namesIn(parent)) {
     const [, owner] = new RegExp(`^${prefix}(\\d+)-`).exec(name) ?? []
     if (owner !== undefined && !isAlive(Number(owner))) isRemoved(join(parent, name))

@@ -44,7 +44,7 @@ export function shellFrom(baseDir: string, { directory, jobs }: ShellStart): She
 }
 
 /** The shell of a chat: its folder and its background commands outlive the message that started them. */
-export interface KeptShell {
+export interface ChatShell {
   /** What the next message starts with; undefined: it is as new. */
   readonly start: (baseDir: string) => ShellStart | undefined
   /** The session for a message that starts with this. */
@@ -67,7 +67,7 @@ export interface Moved {
 export function createKeptShell(
   before: { readonly moved?: Moved | undefined; readonly jobs?: readonly string[] },
   onChange: () => void,
-): KeptShell {
+): ChatShell {
   let { moved } = before
   const jobs = createJobs(onChange)
   for (const id of before.jobs ?? []) jobs.know(id)

@@ -28,13 +28,13 @@ interface BashInput {
   readonly description?: string
 }
 
-const usualSeconds = 120
+const defaultSeconds = 120
 const mostSeconds = 600
 
 /** Runs a command line in the sandbox, after it was permitted. */
 export const bash = defineTool<BashInput>({
   name: 'bash',
-  description: modelText`Run a command line in bash and get its output and exit code. Each call is a new shell that starts in the folder where the previous one ended: cd persists, variables and functions do not. There is no terminal and stdin is empty, so interactive programs fail. The command is stopped after ${usualSeconds} seconds, or after timeout. With background it keeps running while you do other things: bash_output shows its output, kill ends it. Prefer the other tools, if you have them, for reading and changing files.`,
+  description: modelText`Run a command line in bash and get its output and exit code. Each call is a new shell that starts in the folder where the previous one ended: cd persists, variables and functions do not. There is no terminal and stdin is empty, so interactive programs fail. The command is stopped after ${defaultSeconds} seconds, or after timeout. With background it keeps running while you do other things: bash_output shows its output, kill ends it. Prefer the other tools, if you have them, for reading and changing files.`,
   parameters: {
     type: 'object',
     properties: {
@@ -43,7 +43,7 @@ export const bash = defineTool<BashInput>({
         type: 'number',
         exclusiveMinimum: 0,
         maximum: mostSeconds,
-        description: modelText`Seconds until it is stopped; default: ${usualSeconds}, or no limit in the background.`,
+        description: modelText`Seconds until it is stopped; default: ${defaultSeconds}, or no limit in the background.`,
       },
       background: { type: 'boolean', description: modelText`Return immediately and keep it running.` },
       description: {
@@ -118,7 +118,7 @@ function directoryFor({ box: { shell, baseDir }, context }: ToolCall): {
 
 async function runLine(line: Line, call: ToolCall): Promise<ToolOutput> {
   const { context } = call
-  const { command, timeout = usualSeconds, process, signal } = line
+  const { command, timeout = defaultSeconds, process, signal } = line
   const { path, lost } = directoryFor(call)
   const running = await startLine({ line: command, directory: path, timeLimitMs: timeout * 1000 }, context, process)
   const endTail = showTail(running.output, context)

@@ -23,7 +23,7 @@ import {
 import type { Action, ActionAbout, Permit, Protection, ToolSubject } from '../../event/permission.ts'
 import { cutFrom, mostArguments } from '../../event/message.ts'
 import { callPlace, item, part } from '../../event/place.ts'
-import { askingFirst } from '../permission.ts'
+import { requireApproval } from '../permission.ts'
 import { permitWhileWorking } from '../permit.ts'
 import { approvalAdvice } from '../rule-suggestion.ts'
 import { isCallOfModel, mostCharacters, noSubject, type Toolbox, type ToolKind, type ToolOutput } from './kind.ts'
@@ -195,8 +195,8 @@ async function readInput(
   }
   const problems = await checkBySchema(schema, input, signal)
   if (problems.length === 0 && isJsonObject(input)) return input
-  const told = problems.map(({ path, message }) => (path === '$' ? message : `${path} ${message}`))
-  return modelText`Error in tool "${name}": the arguments do not fit its schema: ${told.join('; ') || 'they are not an object'}`
+  const errorText = problems.map(({ path, message }) => (path === '$' ? message : `${path} ${message}`))
+  return modelText`Error in tool "${name}": the arguments do not fit its schema: ${errorText.join('; ') || 'they are not an object'}`
 }
 
 /** Null counts as left out, and so does an empty list, if the schema wants one that is not. */
@@ -254,7 +254,7 @@ async function carryOut(kind: ToolKind, input: JsonObject, { box, context, ...te
     signal.throwIfAborted()
     if (stopsRun(error)) throw error
     if (error instanceof Denied) return { text: error.message, isError: true, isDenied: true }
-    return { text: told(kind.name, error), isError: true }
+    return { text: failureText(kind.name, error), isError: true }
   }
 }
 
@@ -328,7 +328,7 @@ function subjectOf(kind: ToolKind, input: JsonObject, box: Toolbox): ToolSubject
 function gateOf(tool: string, { scope, services }: ContextWith<'rights', Gate & Access>): Gate & Access {
   const { effects, permission } = services
   if (scope.rights.asks !== true || !isWriter(tool)) return { effects, permission }
-  const asking = askingFirst(permission)
+  const asking = requireApproval(permission)
   return { effects: effects.under(asking), permission: asking }
 }
 
@@ -347,7 +347,7 @@ function deniedText(
   return typeof remark === 'string' ? `rejected by the user: ${remark}` : `permission denied: ${message}`
 }
 
-function told(name: string, error: unknown): string {
+function failureText(name: string, error: unknown): string {
   const hint = isBatonError(error) && error.hint !== undefined ? ` ${error.hint}` : ''
   const reason = cutText(messageOf(error), mostOfError)
   return modelText`Error in tool "${name}": ${reason}.${hint}`.replace(/\.\.(?= |$)/, '.')

@@ -27,7 +27,7 @@ interface GrepInput {
 }
 
 const mostContext = 50
-const usualLimits = { content: 250, files: 1_000, count: 1_000 }
+const defaultLimits = { content: 250, files: 1_000, count: 1_000 }
 
 /** Searches files, with ripgrep if it is installed. */
 export const grep = defineTool<GrepInput>({
@@ -73,7 +73,7 @@ export const grep = defineTool<GrepInput>({
 
 async function searchFor(input: GrepInput, call: ToolCall): Promise<ToolOutput> {
   const { output = 'content', context = 0, before = context, after = context } = input
-  const { limit = usualLimits[output], ignore_case: ignoreCase = false } = input
+  const { limit = defaultLimits[output], ignore_case: ignoreCase = false } = input
   const pattern = compileSearch(input.pattern, { ignoreCase })
   const root = permittedPath(call.permit)
   const { files, folder, isWhole } = await filesOf(root, input, call)

@@ -36,16 +36,16 @@ export const mostCharacters = 50_000
 /** The full texts of truncated outputs of one conversation. Models refer to them by short ids. */
 export interface Outputs {
   /** Keeps a text: with the run if possible, otherwise in memory. */
-  readonly keep: (text: string, texts: TextStore | undefined) => KeptOutput
+  readonly keep: (text: string, texts: TextStore | undefined) => StoredOutput
   /** Registers a text that was kept by this process or an earlier one of the run. */
-  readonly know: (kept: KeptOutput) => void
+  readonly know: (kept: StoredOutput) => void
   /** The text for an id; undefined if the id is unknown or the text is no longer kept. */
   readonly find: (id: string, texts: TextStore | undefined) => string | undefined
   /** Whether none was truncated. */
   readonly isEmpty: () => boolean
 }
 
-export interface KeptOutput {
+export interface StoredOutput {
   readonly id: string
   /** SHA-256 of the text. */
   readonly hash: string
@@ -121,7 +121,7 @@ export interface ToolOutput extends Pick<ToolResult, 'text' | 'files' | 'structu
   /** The background command it started. */
   readonly job?: string
   /** The full text, if it was truncated. */
-  readonly kept?: KeptOutput
+  readonly kept?: StoredOutput
 }
 
 /** Whether a call, at or above a place, is one of a model itself, and not of a program of it. */

@@ -1,6 +1,6 @@
 import { modelText } from '../../base/model-text.ts'
 import type { TextStore } from '../../event/context.ts'
-import { isCallOfModel, type KeptOutput, mostCharacters, type Toolbox, type ToolOutput } from './kind.ts'
+import { isCallOfModel, type StoredOutput, mostCharacters, type Toolbox, type ToolOutput } from './kind.ts'
 import { BatonError } from '../../base/error.ts'
 import type { Place } from '../../event/place.ts'
 
@@ -22,7 +22,7 @@ interface Keeping {
 export function cutOutput<Output extends ToolOutput>(
   output: Output,
   { box, texts }: Keeping,
-): Output & { readonly kept?: KeptOutput } {
+): Output & { readonly kept?: StoredOutput } {
   const { text } = output
   if (text.length <= mostCharacters) return output
   const kept = box.outputs.keep(text, texts)
@@ -41,7 +41,7 @@ export function cutOutput<Output extends ToolOutput>(
 }
 
 /** How a call reads an output from a line on. */
-function wayTo({ id }: KeptOutput, line: number, { hasRead }: Keeping['box']): string {
+function wayTo({ id }: StoredOutput, line: number, { hasRead }: Keeping['box']): string {
   const name = `"${outputPrefix}${id}"`
   return hasRead ? `read ${name} from offset ${line}` : `call bash_output with the id ${name} and the offset ${line}`
 }
@@ -63,7 +63,7 @@ export function cutMiddle(
   text: string,
   part: ShownPart,
   { box, texts }: Keeping,
-): { readonly text: string; readonly kept?: KeptOutput } {
+): { readonly text: string; readonly kept?: StoredOutput } {
   if (text.length <= part.whole) return { text }
   const kept = box.outputs.keep(text, texts)
   const lines = outputLines(text)
@@ -101,7 +101,7 @@ function outputLines(text: string): readonly string[] {
 const linePieces = new RegExp(String.raw`[^\n]{0,${mostInLine - 1}}\n|[^\n]{1,${mostInLine}}`, 'gu')
 
 /** Lines that one call shows by default. */
-export const usualLimit = 2_000
+export const defaultLimit = 2_000
 /** Most characters of one part: less than an output may have, so that it is not truncated again. */
 export const mostOfPart = mostCharacters - 4_000
 
@@ -110,7 +110,7 @@ export function readOutput(
   {
     path,
     offset = 1,
-    limit = usualLimit,
+    limit = defaultLimit,
   }: { readonly path: string; readonly offset?: number; readonly limit?: number },
   { box, texts }: Keeping,
 ): ToolOutput {

@@ -89,7 +89,7 @@ export async function planFileChange(
   const large = tooLarge(named, { path, asked })
   if (large !== undefined) return refused(large)
   const { over, text: present } = await presentText(path, call)
-  const directive = present === undefined ? written : meantText(written, present)
+  const directive = present === undefined ? written : withoutLineNumbers(written, present)
   const files = filesWith(path, present, call)
   const options = {
     baseDir,
@@ -148,7 +148,7 @@ export async function planFileChange(
  * The directive without the numbers of lines that a model copied from `read`, if the file does not have them. A
  * replacement of which only some lines have numbers is left as it is: nothing is found, and the model is told.
  */
-function meantText(directive: Directive, present: string): Directive {
+function withoutLineNumbers(directive: Directive, present: string): Directive {
   if (directive.kind !== 'Replace') return directive
   const { search, content } = directive
   const meant = withoutNumbers(search)

@@ -14,7 +14,7 @@ interface EnterInput {
   readonly path?: string
 }
 
-const usualPath = 'plan.md'
+const defaultPath = 'plan.md'
 
 /** Starts plan mode: the model can only read and write its plan. */
 export const enterPlan = defineTool<EnterInput>({
@@ -26,13 +26,13 @@ export const enterPlan = defineTool<EnterInput>({
       path: {
         type: 'string',
         minLength: 1,
-        description: modelText`The file for the plan, relative to the base folder; default: ${usualPath}.`,
+        description: modelText`The file for the plan, relative to the base folder; default: ${defaultPath}.`,
       },
     },
     additionalProperties: false,
   },
-  subject: ({ path = usualPath }, box) => pathSubject(path, box),
-  async run({ path = usualPath }, call) {
+  subject: ({ path = defaultPath }, box) => pathSubject(path, box),
+  async run({ path = defaultPath }, call) {
     const { box, context, at } = call
     const { effects } = context.services
     const present = box.plan.file()

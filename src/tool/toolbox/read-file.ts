@@ -5,7 +5,7 @@ import { sizeText } from '../../base/size.ts'
 import { type PieceTaker, readPieces, readSlices } from '../workspace-reads.ts'
 import type { ToolCall, ToolOutput } from './kind.ts'
 import { createLineWindow, type WindowLines } from './line-reader.ts'
-import { linesText, mostOfPart, numberedLines, pastEnd, usualLimit } from './output.ts'
+import { linesText, mostOfPart, numberedLines, pastEnd, defaultLimit } from './output.ts'
 import type { ReadInput } from './read.ts'
 import type { SeenFile } from './seen-log.ts'
 
@@ -67,7 +67,7 @@ const pieceBytes = 64 * 1024
 
 async function showLines(
   { path, shown, size }: ReadableFile,
-  { offset = 1, limit = usualLimit, at }: ReadInput & Pick<ToolCall, 'at'>,
+  { offset = 1, limit = defaultLimit, at }: ReadInput & Pick<ToolCall, 'at'>,
   read: (take: PieceTaker) => Promise<void>,
 ): Promise<ToolOutput> {
   const hashes = size <= mostHashed

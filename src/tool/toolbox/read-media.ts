@@ -15,7 +15,7 @@ import type { ReadInput } from './read.ts'
 /** Limits of providers: images of 5 MB and requests of 32 MB, in base64. */
 const mostBytes = { image: 3.75 * 1024 * 1024, document: 16 * 1024 * 1024 }
 /** Most pages of a document shown at once. */
-const usualPages = 20
+const defaultPages = 20
 const pdfLimits = { timeMs: 20_000, memoryMb: 512 }
 
 interface Reading {
@@ -66,9 +66,9 @@ interface PdfDocument {
 /** The text of a document, for a model that does not accept documents. */
 async function wordsOf(
   { shown, bytes }: Omit<PdfDocument, 'name'>,
-  { input: { offset = 1, limit = usualPages }, call }: Reading,
+  { input: { offset = 1, limit = defaultPages }, call }: Reading,
 ): Promise<ToolOutput> {
-  const wanted = { first: offset, count: Math.min(limit, usualPages) }
+  const wanted = { first: offset, count: Math.min(limit, defaultPages) }
   const { signal } = call.context.services
   const task = { name: 'pdf.words', args: [bytes, shown, wanted] }
   const { count, pages } = (await inLimits(shown, runInWorker(task, { ...pdfLimits, signal }))) as PdfPageTexts
@@ -99,8 +99,8 @@ async function inLimits<T>(shown: string, work: Promise<T>): Promise<T> {
 
 /** The whole document if it is short and no pages are requested; otherwise each page as a separate document. */
 async function pagesOf({ name, shown, bytes }: PdfDocument, { input, call }: Reading): Promise<ToolOutput> {
-  const { offset = 1, limit = usualPages } = input
-  const wanted = { first: offset, count: Math.min(limit, usualPages) }
+  const { offset = 1, limit = defaultPages } = input
+  const wanted = { first: offset, count: Math.min(limit, defaultPages) }
   const { signal } = call.context.services
   const task = { name: 'pdf.pages', args: [bytes, shown, wanted] }
   const { count, pages } = (await inLimits(shown, runInWorker(task, { ...pdfLimits, signal }))) as PdfPages

@@ -6,7 +6,7 @@ import { lookalikePaths } from '../../base/real-name.ts'
 import { callPlace } from '../../event/place.ts'
 import { notAFile, noteData, statusAt } from '../workspace-reads.ts'
 import { defineTool, noSubject, type ToolCall, type ToolOutput } from './kind.ts'
-import { outputPrefix, pastEnd, readOutput, usualLimit } from './output.ts'
+import { outputPrefix, pastEnd, readOutput, defaultLimit } from './output.ts'
 import { oneLine, pathSubject, permittedPath, toolPath, visibleTo } from './paths.ts'
 import { readFile, readText } from './read-file.ts'
 import { compareBytes } from '../../base/byte-order.ts'
@@ -110,7 +110,7 @@ const mostEntries = 50_000
 
 /** Lists the entries of a folder, except those that rules hide from the model. @throws BatonError FILE_FAILED */
 async function readFolder(path: string, input: ReadInput, call: ToolCall): Promise<ToolOutput> {
-  const { offset = 1, limit = usualLimit } = input
+  const { offset = 1, limit = defaultLimit } = input
   const shown = toolPath(path, call.box)
   const isVisible = visibleTo('read', call)
   const entries: string[] = []

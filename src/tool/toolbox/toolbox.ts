@@ -20,11 +20,11 @@ export interface ToolboxOptions {
 }
 
 /** Default limit of what one call may write. */
-const usualMaxBytes = 256 * 1024 * 1024
+const defaultMaxBytes = 256 * 1024 * 1024
 
 /** The initial shared state of the tools of one conversation. */
 export function createToolbox({ baseDir, shown, limits = {}, hasRead = true, shell }: ToolboxOptions): Toolbox {
-  const { allow = [], maxBytes = usualMaxBytes } = limits
+  const { allow = [], maxBytes = defaultMaxBytes } = limits
   return {
     baseDir,
     seen: createSeenLog(shown),

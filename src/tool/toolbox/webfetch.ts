@@ -89,7 +89,7 @@ export function createWebfetch(limits: FetchLimits): SubjectKind {
   })
 }
 
-interface Asking extends Pick<Granted, 'allow'> {
+interface FetchScope extends Pick<Granted, 'allow'> {
   readonly input: FetchInput
   readonly context: ContextWith<'rights' | 'version', Pick<Surroundings, 'env'>>
   readonly limits: FetchLimits
@@ -101,14 +101,18 @@ interface PageRequest {
   readonly signal: AbortSignal
 }
 
-async function fetchPage({ url, format, signal }: PageRequest, asking: Asking): Promise<Fetched> {
+async function fetchPage({ url, format, signal }: PageRequest, asking: FetchScope): Promise<Fetched> {
   const { limits } = asking
   const ends = performance.now() + limits.ms
   const page = await download(url, asking, signal)
   return readDownload(page, { format, ms: Math.max(1000, ends - performance.now()), signal })
 }
 
-async function download(url: URL, { input, context, limits, allow }: Asking, signal: AbortSignal): Promise<Download> {
+async function download(
+  url: URL,
+  { input, context, limits, allow }: FetchScope,
+  signal: AbortSignal,
+): Promise<Download> {
   const { scope, services } = context
   const { downloadBytes } = await import('../../base/http.ts')
   const request: HttpRequest = {

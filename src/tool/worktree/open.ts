@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs'
-import { join, relative } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { entryStatus } from '../../base/entries.ts'
 import { BatonError, isBatonError, messageOf } from '../../base/error.ts'
 import { isInside, realPath } from '../../base/files.ts'
@@ -17,7 +17,7 @@ import {
   type Surroundings,
 } from '../../event/context.ts'
 import { item, part, type Place, placeText } from '../../event/place.ts'
-import { worktreePrefix } from '../../journal/worktrees.ts'
+import { listWorktrees, worktreePrefix } from '../../journal/worktrees.ts'
 import { performActions } from '../changes/perform-actions.ts'
 import { changesOf, type TreeChange, type TreeChanges } from './changes.ts'
 import { stateDiff } from './file-store.ts'
@@ -220,6 +220,7 @@ async function make(
       const signal = AbortSignal.any([stop, services.signal])
       const name = nameAt(at, scope.runId)
       const { env } = services
+      listWorktrees(dirname(folder))
       const made = await makeTree(
         { workspace: realPath(workspace), folder, name, env, leftOut: [...ownFolders] },
         signal,

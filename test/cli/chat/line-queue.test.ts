@@ -3,8 +3,8 @@ import {
   emptyQueue,
   isEmpty,
   queueTexts,
-  taken,
-  takenBack,
+  dequeue,
+  dequeueLast,
   withHold,
   withSent,
 } from '../../../src/cli/chat/line-queue.ts'
@@ -14,7 +14,7 @@ const two = withSent(withSent(emptyQueue, 'one'), 'two')
 it('gives lines in order, then the end; blank lines do not wait', () => {
   let queue = { ...withSent(two, '  '), ends: true }
   const given: string[] = []
-  for (let step = taken(queue); step !== undefined; step = taken(queue)) {
+  for (let step = dequeue(queue); step !== undefined; step = dequeue(queue)) {
     queue = step.queue
     given.push(step.next.kind === 'line' ? step.next.text : step.next.kind)
   }
@@ -23,7 +23,7 @@ it('gives lines in order, then the end; blank lines do not wait', () => {
 })
 
 it('gives nothing while it is held, and what is sent then comes first', () => {
-  expect(taken(withHold(two))).toBeUndefined()
+  expect(dequeue(withHold(two))).toBeUndefined()
   expect(withSent(withHold(two), 'now').lines).toEqual(['now', 'one', 'two'])
   expect(withSent(withHold(two), '')).toEqual(two)
   expect(withHold(emptyQueue)).toEqual(emptyQueue)
@@ -31,9 +31,9 @@ it('gives nothing while it is held, and what is sent then comes first', () => {
 
 it('gives back what was added last, first of all the end of the chat', () => {
   const ending = { ...two, ends: true }
-  expect(takenBack(ending)).toEqual({ queue: two, line: undefined })
-  expect(takenBack(two)).toEqual({ queue: withSent(emptyQueue, 'one'), line: 'two' })
-  expect(takenBack(withHold(withSent(emptyQueue, 'one')))).toEqual({ queue: emptyQueue, line: 'one' })
+  expect(dequeueLast(ending)).toEqual({ queue: two, line: undefined })
+  expect(dequeueLast(two)).toEqual({ queue: withSent(emptyQueue, 'one'), line: 'two' })
+  expect(dequeueLast(withHold(withSent(emptyQueue, 'one')))).toEqual({ queue: emptyQueue, line: 'one' })
 })
 
 it('is shown with its count and its last lines', () => {

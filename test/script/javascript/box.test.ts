@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import type { Json } from '../../../src/base/json.ts'
 import { createJavaScriptBox } from '../../../src/script/javascript/box.ts'
-import { type BoxCall, usualLimits } from '../../../src/script/javascript/program.ts'
+import { type BoxCall, defaultLimits } from '../../../src/script/javascript/program.ts'
 import { type Trial, tryProgram } from '../../helpers/try-program.ts'
 
 const box = createJavaScriptBox()
@@ -178,7 +178,7 @@ describe('a call', () => {
     const code = `weatherGet({ city: 'Oslo' }); output('x'); tools['a.b'](); tools['weather.get']()
       parallel([{ tool: 'weather.get' }, { tool: 'weatherGet', input: 1 }, { tool: 'recall' }]); recall(); Object.keys(tools)`
     const { signal } = new AbortController()
-    const end = await box.run({ code }, host, { limits: usualLimits, seed: 1, now: 0, signal })
+    const end = await box.run({ code }, host, { limits: defaultLimits, seed: 1, now: 0, signal })
     expect(end).toEqual({ kind: 'value', value: ['weather.get', 'a.b', 'recall'] })
     expect(calls).toEqual([
       { name: 'weatherGet', index: 0, args: [{ city: 'Oslo' }] },
@@ -217,7 +217,7 @@ describe('a call', () => {
       const host = { functions: [{ name: 'ask', waits }], call }
       const code = 'for (;;) try { ask() } catch {}'
       const { signal } = new AbortController()
-      await expect(box.run({ code }, host, { limits: usualLimits, seed: 1, now: 0, signal })).rejects.toBe(stop)
+      await expect(box.run({ code }, host, { limits: defaultLimits, seed: 1, now: 0, signal })).rejects.toBe(stop)
       if (waits) expect(calls).toBe(1)
     }
     expect(await valueOf('1')).toBe(1)
@@ -232,7 +232,7 @@ describe('a call', () => {
     }
     const host = { functions: [{ name: 'ask', waits: true }], call }
     const { signal } = new AbortController()
-    const limits = { ...usualLimits, timeMs: 40 }
+    const limits = { ...defaultLimits, timeMs: 40 }
     // only ending its thread interrupts it
     const code = 'try { ask() } catch { new Array(2 ** 31).join("x") }'
     const trial = async (): Promise<unknown> =>
@@ -273,7 +273,7 @@ describe('a program that is run again', () => {
     const host = { functions: [{ name: 'ask', waits: true }], call: async () => ({ value: null, now: 5 }) }
     const { signal } = new AbortController()
     const program = { code: '[Date.now(), ask(), Date.now()]' }
-    const end = await box.run(program, host, { limits: usualLimits, seed: 1, now: 1, signal })
+    const end = await box.run(program, host, { limits: defaultLimits, seed: 1, now: 1, signal })
     expect(end).toEqual({ kind: 'value', value: [1, null, 5] })
   })
 })

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { createBroker } from '../../../src/serve/workers/broker.ts'
@@ -7,6 +8,26 @@ import type { FromWorker } from '../../../src/serve/workers/messages.ts'
 import { createWorkerPool } from '../../../src/serve/workers/pool.ts'
 import { tempTree } from '../../helpers/temp.ts'
 import { isAlive } from '../../helpers/worker-processes.ts'
+
+const words = 180_000
+
+/** A model in a process of its own, whose answer begins with one word and is long. Resolves with its address. */
+async function startModel(): Promise<string> {
+  const code = `
+    const line = (delta, end = null) => 'data: ' + JSON.stringify({ choices: [{ delta, finish_reason: end }] }) + '\\n\\n'
+    require('node:http')
+      .createServer((request, response) => {
+        request.resume()
+        response.writeHead(200, { 'content-type': 'text/event-stream' }).write(line({ content: 'word ' }))
+        const rest = line({ content: 'word '.repeat(${words - 1}) }) + line({}, 'stop') + 'data: [DONE]\\n\\n'
+        setTimeout(() => response.end(rest), 300)
+      })
+      .listen(0, '127.0.0.1', function () { console.log(this.address().port) })`
+  const server = spawn(process.execPath, ['-e', code], { stdio: ['ignore', 'pipe', 'inherit'] })
+  onTestFinished(() => void server.kill())
+  const [port] = (await once(server.stdout, 'data')) as [Buffer]
+  return `http://127.0.0.1:${String(port).trim()}/v1`
+}
 
 /** Keeps this process from doing anything else, as a busy server does. */
 function blockUntil(isTrue: () => boolean): void {
@@ -45,4 +66,41 @@ it('delivers the last messages of a process whose end is noticed together with t
 
   expect(await worker.gone).toBeUndefined()
   expect(kinds).toEqual(['begun', 'planned', 'ended'])
+})
+
+it('delivers all that a process has sent before its end, also if nobody has read it until then', async () => {
+  const cwd = tempTree({ '.git/HEAD': '', 'ask.md': 'Write a long text.\n' })
+  const env = {
+    PATH: process.env['PATH'],
+    BATON_HOME: join(cwd, 'home'),
+    BATON_GATEWAY_URL: await startModel(),
+    BATON_LOCAL_SERVERS: 'off',
+  }
+  const pool = createWorkerPool({ env, cwd, spare: 0, broker: createBroker() })
+  onTestFinished(() => pool.close())
+  const worker = pool.take()
+  const messages: FromWorker[] = []
+  let id = ''
+  let isBusy = false
+  worker.listen((message) => {
+    messages.push(message)
+    if (message.kind === 'begun') id = message.id
+    if (message.kind !== 'texts' || message.update.pieces.length === 0 || isBusy) return
+    isBusy = true
+    const [runs = ''] = readdirSync(join(cwd, 'home/state/runs'))
+    const summary = join(cwd, 'home/state/runs', runs, id, 'summary.json')
+    blockUntil(() => existsSync(summary))
+    // nothing can be seen from outside while it waits to be read
+    const until = Date.now() + 500
+    blockUntil(() => Date.now() > until)
+  })
+  worker.send({ kind: 'listen', isOn: true })
+  const options = { overrides: ['model="m"', 'tools=[]'] }
+  const job = { kind: 'start', file: 'ask.md', options } as const
+  worker.send({ kind: 'do', job, isWaiting: false, cwd, home: cwd, resting: [] })
+
+  expect(await worker.gone).toBeUndefined()
+  expect(messages.at(-1)).toEqual({ kind: 'ended', isLast: true })
+  const pieces = messages.flatMap((message) => (message.kind === 'texts' ? message.update.pieces : []))
+  expect(pieces.map(({ text }) => text).join('')).toBe('word '.repeat(words))
 })

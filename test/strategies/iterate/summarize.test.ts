@@ -9,7 +9,7 @@ import { noUsage } from '../../../src/event/message.ts'
 import { summarize } from '../../../src/strategies/iterate/summarize.ts'
 import { testContext } from '../../helpers/context.ts'
 import { iterateSettings } from '../../helpers/iteration.ts'
-import type { FoundAgent } from '../../../src/load/definitions.ts'
+import type { ResolvedAgent } from '../../../src/load/definitions.ts'
 
 const done = { iteration: 1, success: true, files: ['a.ts'], task: 'the task', answers: ['the answer'] }
 const byFiles = 'Iteration 1 succeeded. Modified 1 file(s): 1 .ts file(s).'
@@ -18,7 +18,7 @@ const file = { kind: 'prompt', name: 'sum.md', file: '/sum.md', text: 'Sum up.',
 const settings = settingsOf(defaults as unknown as JsonObject, { workspace: '/nowhere' })
 
 /** Summarizes with an agent that does this. */
-async function summarized(answer: (request: AgentRequest) => AgentResult, summarizer?: FoundAgent) {
+async function summarized(answer: (request: AgentRequest) => AgentResult, summarizer?: ResolvedAgent) {
   const requests: AgentRequest[] = []
   const run = async (request: AgentRequest, context: RunContext): Promise<AgentResult> => {
     requests.push(request)

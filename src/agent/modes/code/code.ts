@@ -3,7 +3,7 @@ import type { PluginFunction } from '../../../event/plugin-tool.ts'
 import type { Mode } from '../mode.ts'
 
 /** Default limit of programs for one message. */
-const usualRounds = 10
+const defaultRounds = 10
 
 /** The keys of `[code]`. */
 const options: JsonObject = {
@@ -27,7 +27,7 @@ export function codeMode(added: readonly PluginFunction[] = []): Mode {
     id: 'code',
     name: 'Code (JavaScript sandbox)',
     options,
-    rounds: usualRounds,
+    rounds: defaultRounds,
     async open(given) {
       // loaded late, because most runs have no programs
       const { openCodeMode } = await import('./answer.ts')

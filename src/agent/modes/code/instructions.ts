@@ -8,7 +8,7 @@ import { builtIns, reservedNames } from './built-ins.ts'
 import { isTextTool } from './program.ts'
 import type { PluginFunction } from '../../../event/plugin-tool.ts'
 
-interface Told {
+interface InstructionParts {
   readonly tools: ToolFunctions<Tool>
   /** Functions that plug-ins add. */
   readonly added: readonly PluginFunction[]
@@ -17,7 +17,7 @@ interface Told {
 }
 
 /** The instructions of the mode `code`: how to answer, and what programs can do. */
-export function instructionsOf({ tools, added, output, rounds }: Told): string {
+export function instructionsOf({ tools, added, output, rounds }: InstructionParts): string {
   const isDeferred = ({ name }: BoxFunction): boolean => tools.toolOf(name)?.isDeferred === true
   const told = tools.functions.filter((one) => !isDeferred(one))
   const deferred = tools.functions.filter(isDeferred).flatMap(({ name }) => tools.toolOf(name) ?? [])

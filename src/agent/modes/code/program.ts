@@ -12,7 +12,7 @@ import {
   type ProgramEnd,
   type ProgramHost,
   type ProgramLimits,
-  usualLimits,
+  defaultLimits,
 } from '../../../script/javascript/program.ts'
 import { toolAnswer, type ToolFunctions } from '../../../script/javascript/tool-functions.ts'
 import type { ProgramWork } from '../../program-work.ts'
@@ -200,7 +200,7 @@ export function errorText({ message, line, column }: Extract<ProgramEnd, { reado
 export function limitsOf({ timeout, memory_mb: memoryMb }: JsonObject): ProgramLimits {
   const timeMs = typeof timeout === 'string' ? parseDuration(timeout) : undefined
   return {
-    ...usualLimits,
+    ...defaultLimits,
     ...(timeMs === undefined ? {} : { timeMs }),
     ...(typeof memoryMb === 'number' ? { memoryMb } : {}),
   }

@@ -7,7 +7,7 @@ import type { Tool, ToolResult } from '../../../../src/event/agent.ts'
 import type { PluginFunction } from '../../../../src/event/plugin-tool.ts'
 import type { JournalRecord } from '../../../../src/journal/record.ts'
 import { createJavaScriptBox, type JavaScriptBox } from '../../../../src/script/javascript/box.ts'
-import { usualLimits } from '../../../../src/script/javascript/program.ts'
+import { defaultLimits } from '../../../../src/script/javascript/program.ts'
 import { toolFunctions } from '../../../../src/script/javascript/tool-functions.ts'
 import { createFakeProvider } from '../../../helpers/fake-model.ts'
 import { sessionWorld } from '../../../helpers/session-world.ts'
@@ -59,7 +59,7 @@ async function start(
   const outputs: string[] = []
   const state = createProgramState()
   const host = { state, tools, onOutput: (text: string) => void outputs.push(text), onLog: () => undefined }
-  const program = { code, tools: toolFunctions(tools), added, limits: usualLimits, host }
+  const program = { code, tools: toolFunctions(tools), added, limits: defaultLimits, host }
   return { ran: runModelProgram(program, { box: { ...box, ...inner }, work, signal: own }), outputs, records }
 }
 

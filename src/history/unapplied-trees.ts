@@ -2,7 +2,7 @@ import { isObject } from '../base/json.ts'
 import type { RunView } from './run-view.ts'
 
 /** Changes made in a work tree that were not applied to the workspace. */
-export interface LeftOutTree {
+export interface UnappliedTree {
   /** The place in the run where the work was done, as text. */
   readonly place: string
   readonly reason: string
@@ -11,8 +11,8 @@ export interface LeftOutTree {
 }
 
 /** The changes of a run that exist only in work trees, one entry per place. */
-export function leftOutIn({ trees, source }: Pick<RunView, 'trees' | 'source'>): readonly LeftOutTree[] {
-  const found = new Map<string, LeftOutTree>()
+export function unappliedTrees({ trees, source }: Pick<RunView, 'trees' | 'source'>): readonly UnappliedTree[] {
+  const found = new Map<string, UnappliedTree>()
   for (const location of trees) {
     const record = source.at(location)
     const event = record.k === 'show' ? source.value(record.event) : undefined

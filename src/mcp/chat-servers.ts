@@ -7,7 +7,7 @@ import { fullName } from './names.ts'
 import { createServerLife, type LifeOptions, type LifeState, type ServerLife } from './server-life.ts'
 
 /** MCP servers that outlive a run: those of a chat, whose messages are runs. One run at a time uses them. */
-export interface KeptServers {
+export interface ChatServers {
   /**
    * The server as it runs. One that is defined differently now, or no longer answered, is ended, and a new one takes its
    * place.
@@ -23,7 +23,7 @@ export interface KeptServers {
   close(): Promise<void>
 }
 
-interface Kept {
+interface StoredServer {
   readonly server: McpServer
   readonly definition: string
   readonly life: ServerLife
@@ -32,8 +32,8 @@ interface Kept {
 /** For closing all servers: TERM, KILL after 5 s, and some margin. */
 const closeMs = 8_000
 
-export function createKeptServers(): KeptServers {
-  const all = new Map<string, Kept>()
+export function createChatServers(): ChatServers {
+  const all = new Map<string, StoredServer>()
   const ending = new Set<Promise<void>>()
   let isClosed = false
 

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
-import { createKeptServers } from '../../src/mcp/kept-servers.ts'
+import { createChatServers } from '../../src/mcp/chat-servers.ts'
 import { stdioServer, testServers } from '../helpers/mcp-server.ts'
 
 const signal = new AbortController().signal
 
 it('a server that was ended by name is listed as ended, and its next result says what was lost', async () => {
-  const kept = createKeptServers()
+  const kept = createChatServers()
   try {
     await using mcp = testServers([stdioServer()], { kept })
     const call = () => mcp.call('test', 'state', {}, { signal })

@@ -14,7 +14,7 @@ import { modelFailureOf } from '../model/errors.ts'
 import { packageRoot } from '../package-root.ts'
 
 /** A batch that a run has sent, and that its host may still work on. */
-export interface LeftBatch {
+export interface UnfinishedBatch {
   /** The model, as users see it. */
   readonly provider: string
   /** How many. */
@@ -35,7 +35,10 @@ const longestMs = 25 * 3_600_000
 const patienceMs = 10_000
 
 /** The batches of the run in a folder that their hosts may still work on. `now`: milliseconds since 1970. */
-export async function leftBatches(folder: string, { now }: { readonly now: number }): Promise<readonly LeftBatch[]> {
+export async function unfinishedBatches(
+  folder: string,
+  { now }: { readonly now: number },
+): Promise<readonly UnfinishedBatch[]> {
   if (lastWork(folder) < now - longestMs) return []
   const requests = new Map<string, BatchRequest>()
   const ids = new Map<string, unknown>()
@@ -77,9 +80,9 @@ interface Cancelling {
  * Rejects only if `signal` aborts.
  */
 export async function cancelBatches(
-  left: readonly LeftBatch[],
+  left: readonly UnfinishedBatch[],
   { env, settings: { providers, gateway, model_aliases: aliases }, signal }: Cancelling,
-): Promise<readonly (Pick<LeftBatch, 'provider' | 'calls'> & BatchEnd)[]> {
+): Promise<readonly (Pick<UnfinishedBatch, 'provider' | 'calls'> & BatchEnd)[]> {
   const chooseModel = createModelChooser({
     sources: { env, providers, gateway, aliases },
     timeouts: defaultTimeouts,
@@ -97,7 +100,7 @@ export async function cancelBatches(
 }
 
 async function cancelBatch(
-  { request, id: known }: LeftBatch,
+  { request, id: known }: UnfinishedBatch,
   { chooseModel, signal }: Pick<AgentParts, 'chooseModel'> & Pick<Cancelling, 'signal'>,
 ): Promise<BatchEnd> {
   const limit = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)])
