@@ -6,6 +6,8 @@ interface Lines<Value> {
   /** Those that were added since the last time; all of them if the file was replaced. */
   readonly added: readonly Value[]
   readonly isReplaced: boolean
+  /** Whether the file has something after its last whole line. */
+  readonly hasRest: boolean
 }
 
 /**
@@ -29,13 +31,13 @@ export function createLineReader<Value>(file: string, parse: (line: string) => V
         position += bytes.length
         const added = bytes.toString('utf8').split('\n').slice(0, -1).map(parse)
         for (const value of added) values.push(value)
-        return { all: values, added, isReplaced: !goesOn }
+        return { all: values, added, isReplaced: !goesOn, hasRest: position < now.size }
       } finally {
         closeSync(descriptor)
       }
     } catch {
       forget()
-      return { all: values, added: [], isReplaced: true }
+      return { all: values, added: [], isReplaced: true, hasRest: false }
     }
   }
 

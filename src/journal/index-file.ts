@@ -49,9 +49,8 @@ const listEveryMs = 1_000
 
 /**
  * Like `readIndex`, for a process that asks again and again: it reads only what was added, however many runs there are. A
- * run that was removed, or is missing in the files beside the runs, is noticed within a second. For unreadable lines the
- * run folders are read again, lines of removed runs are dropped, and an index that consists mostly of such lines is
- * rewritten.
+ * run that was removed, or is missing in the files beside the runs, is noticed within a second. Missing lines are added
+ * from the folders of the runs, and an index with unreadable lines, or mostly lines of removed runs, is rewritten.
  */
 export function createIndexReader(runs: string): () => RunIndexFile {
   const readOrder = createOrderReader(runs)
@@ -62,15 +61,16 @@ export function createIndexReader(runs: string): () => RunIndexFile {
   let known = new Set<string>()
   let listedAt = Number.NEGATIVE_INFINITY
 
-  function listAll(order: readonly string[], lines: readonly (RunSummary | undefined)[]): void {
+  function listAll(order: readonly string[], { all, hasRest }: ReturnType<typeof readLines>): void {
     ids = runIds(runs, order).toReversed()
     known = new Set(ids)
     listedAt = performance.now()
     for (const id of summaries.keys()) if (!known.has(id)) summaries.delete(id)
-    const found = ids.filter((id) => !summaries.has(id)).flatMap((id) => summaryIn(join(runs, id)) ?? [])
-    for (const summary of found) summaries.set(summary.id, summary)
-    const isDamaged = lines.includes(undefined)
-    if (found.length > 0 || isDamaged || lines.length > 2 * summaries.size + 100) rewrite(runs, summaries)
+    const missing = ids.filter((id) => !summaries.has(id)).flatMap((id) => summaryIn(join(runs, id)) ?? [])
+    for (const summary of missing) summaries.set(summary.id, summary)
+    const isOutdated = all.length > 2 * summaries.size + 100
+    if (hasRest || isOutdated || all.includes(undefined)) rewrite(runs, summaries)
+    else if (missing.length > 0) append(runs, missing)
   }
 
   return () => {
@@ -78,8 +78,7 @@ export function createIndexReader(runs: string): () => RunIndexFile {
     const lines = readLines()
     if (lines.isReplaced) summaries.clear()
     for (const summary of lines.added) if (summary !== undefined) summaries.set(summary.id, summary)
-    if (order.isReplaced || lines.isReplaced || performance.now() - listedAt >= listEveryMs)
-      listAll(order.all, lines.all)
+    if (order.isReplaced || lines.isReplaced || performance.now() - listedAt >= listEveryMs) listAll(order.all, lines)
     else {
       for (const id of order.added.filter((one) => !known.has(one) && runWithId(runs, one) !== undefined)) {
         known.add(id)
@@ -103,14 +102,27 @@ export function summaryIn(folder: string): RunSummary | undefined {
   }
 }
 
+/** Adds runs whose lines are missing, or are about to be added by the processes of the runs. */
+function append(runs: string, summaries: readonly RunSummary[]): void {
+  try {
+    appendFileSync(join(runs, indexName), linesOf(summaries), { mode })
+  } catch {
+    // it is only a cache
+  }
+}
+
 /** A line that another process adds meanwhile may be lost: next time it is read from the folder of its run. */
 function rewrite(runs: string, summaries: ReadonlyMap<string, RunSummary>): void {
   const oldestFirst = [...summaries.values()].toSorted((left, right) => (left.id < right.id ? -1 : 1))
   try {
-    replaceFile(join(runs, indexName), oldestFirst.map((summary) => `${JSON.stringify(summary)}\n`).join(''))
+    replaceFile(join(runs, indexName), linesOf(oldestFirst))
   } catch {
     // it is only a cache
   }
+}
+
+function linesOf(summaries: readonly RunSummary[]): string {
+  return summaries.map((summary) => `${JSON.stringify(summary)}\n`).join('')
 }
 
 function replaceFile(file: string, text: string): void {
