@@ -1,5 +1,5 @@
 import { fstatSync, writeSync } from 'node:fs'
-import type { Writable } from 'node:stream'
+import type { Readable, Writable } from 'node:stream'
 import { format } from 'node:util'
 import { guarded, harmlessName } from './base/terminal-text.ts'
 import { homeFolder } from './base/home.ts'
@@ -61,7 +61,7 @@ function createIo({ stop, interrupts, interrupt }: Signals, outlet: Outlet): Com
     env: process.env,
     cwd: process.cwd(),
     home: homeFolder(),
-    input: () => process.stdin,
+    input: createInput(),
     inputKind,
     out: outIsTerminal ? (text) => outlet.write(guarded(text)) : outlet.write,
     // logs are read by terminals and other programs later
@@ -83,6 +83,21 @@ function createIo({ stop, interrupts, interrupt }: Signals, outlet: Outlet): Com
     interrupt,
     suspend: () => void process.kill(process.pid, 'SIGTSTP'),
   }
+}
+
+/** Standard input. Ctrl-D at a terminal ends a stream, but not the terminal: it is opened again. */
+function createInput(): () => Readable {
+  let last: Readable | undefined
+  return () => {
+    if (last?.readableEnded === true && 'isTTY' in last) last = openTerminal()
+    return (last ??= process.stdin)
+  }
+}
+
+function openTerminal(): Readable {
+  const terminal = new (process.getBuiltinModule('node:tty').ReadStream)(0)
+  // unlike standard input, it goes on reading while it is paused, which must not keep the process alive
+  return terminal.on('pause', () => terminal.unref()).on('resume', () => terminal.ref())
 }
 
 /** Packages warn with what a server has sent, which must not act on a terminal or begin lines in a log. */

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { isJsonObject, type JsonObject, parseSentJson } from '../base/json.ts'
 import { type Message, textOf, toolCallsOf } from '../event/message.ts'
-import { readChatMessage } from '../journal/chat-context.ts'
+import { isInterrupted, readChatMessage } from '../journal/chat-context.ts'
 import type { SecretMask } from '../journal/secrets.ts'
 import type { ListedMessage } from './chat-list.ts'
 
@@ -16,7 +16,7 @@ export interface LastTurn {
 interface TurnCall {
   readonly name: string
   readonly input: JsonObject
-  readonly isError: boolean
+  readonly state: 'done' | 'failed' | 'unfinished'
 }
 
 /**
@@ -36,16 +36,20 @@ export async function readTurns(
 }
 
 function turnOf(messages: readonly Message[]): Omit<LastTurn, 'question'> {
-  const failed = new Set(
+  const failed = new Map(
     messages.flatMap(({ parts }) =>
-      parts.flatMap((part) => (part.type === 'tool_result' && part.is_error === true ? [part.id] : [])),
+      parts.flatMap((part) =>
+        part.type === 'tool_result' && part.is_error === true
+          ? [[part.id, isInterrupted(part) ? 'unfinished' : 'failed'] as const]
+          : [],
+      ),
     ),
   )
   const answers = messages.filter(({ role }) => role === 'assistant')
   return {
     calls: answers
       .flatMap(toolCallsOf)
-      .map(({ id, name, input }) => ({ name, input: inputOf(input), isError: failed.has(id) })),
+      .map(({ id, name, input }) => ({ name, input: inputOf(input), state: failed.get(id) ?? 'done' })),
     answer: answers.map((message) => textOf(message).trim()).findLast((text) => text !== '') ?? '',
   }
 }

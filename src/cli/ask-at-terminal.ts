@@ -44,6 +44,7 @@ function oneByOne(askLine: AskLine, io: ApproverIo): Approver {
   let isAll = false
   let further: Further | undefined
   let explained: string | undefined
+  let isOver = false
 
   async function ask(action: Action, question: Question): Promise<Decision> {
     question.signal.throwIfAborted()
@@ -54,8 +55,14 @@ function oneByOne(askLine: AskLine, io: ApproverIo): Approver {
       if (further?.place === place && further.kind === 'none') return 'deny'
       if (further?.place === place) throw waitingForApproval(action)
     }
+    // Ctrl-D at one question leaves those that follow open as well
+    if (isOver) throw waitingForApproval(action)
     const release = io.hold()
-    const put: AskLine = (text) => askLine(text, question.signal)
+    const put: AskLine = async (text) => {
+      const line = await askLine(text, question.signal)
+      isOver ||= line === undefined
+      return line
+    }
     const tell: TerminalPrompt['tell'] = (lines) => io.err(lines.map((line) => `${line}\n`).join(''))
     const asking: TerminalPrompt = { put, paint, io, tell, edit: (text, name) => editOnTerminal(text, name, io) }
     try {

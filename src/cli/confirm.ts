@@ -62,20 +62,28 @@ export interface QuestionIo extends CommandIo {
 export function lineAsker(io: QuestionIo): AskLine | undefined {
   if (io.askLine !== undefined) return io.askLine
   if (io.inputKind() !== 'device') return undefined
-  const input = io.input()
-  if (!isTerminal(input)) return undefined
+  if (!isTerminal(io.input())) return undefined
   return async (question, signal) => {
+    const input = io.input()
     const stop = signal === undefined ? io.signal : AbortSignal.any([io.signal, signal])
+    if (!isTerminal(input) || input.readableEnded) return undefined
     // what was typed until now was not meant for a question that nobody has seen
     const takeBack = await (io.lend?.() ?? discardTyped(input, io))
+    const show = (): void => io.err(wrapped(question, io.columns() - 1))
+    // after Ctrl-Z and fg
+    const endContinue = io.onContinue(show)
     try {
       stop.throwIfAborted()
-      io.err(wrapped(question, io.columns() - 1))
+      show()
       const line = nextLine(input, stop)
       // the cursor is after the question
-      line.catch(() => io.err(io.signal.aborted ? '\n' : 'withdrawn\n'))
+      line.then(
+        (text) => void (text === undefined && io.err('\n')),
+        () => io.err(io.signal.aborted ? '\n' : 'withdrawn\n'),
+      )
       return await line
     } finally {
+      endContinue()
       input.pause()
       takeBack?.()
     }

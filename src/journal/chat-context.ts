@@ -3,7 +3,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { isObject } from '../base/json.ts'
 import { summaryMessage } from '../event/conversation-summary.ts'
-import { type Message, textMessage, textOf, toolCallsOf } from '../event/message.ts'
+import { type Message, textMessage, textOf, toolCallsOf, type ToolResultPart } from '../event/message.ts'
 import { stoppedAnswer } from '../event/stopped-answer.ts'
 import type { Grant } from '../event/permission.ts'
 import { chatPlaceOf, type ChatPlace } from './chat-place.ts'
@@ -247,8 +247,15 @@ function messagesOf(turns: ReadonlyMap<number, Turn>): readonly Message[] {
   })
 }
 
+const interrupted = modelText`the call was interrupted`
+
+/** Whether a result only stands for one that the run has not got. */
+export function isInterrupted({ parts }: ToolResultPart): boolean {
+  return parts.length === 1 && parts[0]?.type === 'text' && parts[0].text === interrupted
+}
+
 function interruptedResult({ id }: { readonly id: string }): Message {
-  const parts = [{ type: 'text', text: modelText`the call was interrupted` }] as const
+  const parts = [{ type: 'text', text: interrupted }] as const
   return { role: 'tool', parts: [{ type: 'tool_result', id, parts, is_error: true }] }
 }
 

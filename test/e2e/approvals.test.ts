@@ -352,6 +352,15 @@ it('an unattended terminal counts as no after timeouts.approval; the end of its 
   expect([code, text]).toEqual([5, expect.stringContaining('waiting for approval: 1 call\n')])
 })
 
+it('the end of the input at one question leaves the questions of other tasks open as well, and they are not put', async () => {
+  const all = await world()
+  const { code, text } = await onTerminal(all, 'baton ask.md -i one -i two -i three', ['\u0004'])
+  expect([code, text]).toEqual([5, expect.stringContaining('waiting for approval: 3 calls\n')])
+  expect(text.match(/allow it\?/g)).toHaveLength(1)
+  // what follows is on a line of its own
+  expect(text).toMatch(/\[\?\]: \n/)
+})
+
 it('nobody is asked at a terminal if nobody watches, as a flag or the own config says: the run suspends', async () => {
   const all = await world()
   const flagged = await onTerminal(all, 'baton ask.md -i one --unattended', [])

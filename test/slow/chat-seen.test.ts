@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it, vi } from 'vitest'
 import { baton, root } from '../helpers/baton.ts'
@@ -259,6 +259,34 @@ it.skipIf(!hasTmux)(
     const again = await baton(['chat', '--continue'], { cwd, env, input: '' })
     expect(again, again.stderr).toMatchObject({ code: 0, stdout: 'one two three four\n' })
     expect(model.requests).toHaveLength(2)
+  },
+)
+
+/** The process that answers the only message. */
+function writerOf(home: string): number {
+  const runs = join(home, 'state/runs')
+  const [file = ''] = readdirSync(runs, { recursive: true, encoding: 'utf8' }).filter((name) => /j-000001/.test(name))
+  const [first = ''] = readFileSync(join(runs, file), 'utf8').split('\n')
+  return (JSON.parse(first.slice(9)) as { readonly pid: number }).pid
+}
+
+it.skipIf(!hasTmux)(
+  'a call that was killed is shown as unfinished, and the chat says how to resolve it and how to go on (needs tmux)',
+  async () => {
+    const replies = [callsTools(['bash', { command: 'touch begun; sleep 60' }]), { text: 'Fine.' }]
+    const { until, send, cwd, env } = await chatIn(replies, { args: '-y' })
+    await send('go')
+    await vi.waitFor(() => expect(existsSync(join(cwd, 'begun'))).toBe(true), patience)
+    process.kill(writerOf(env['BATON_HOME'] ?? ''), 'SIGKILL')
+    await until(/^code 137$/)
+    const again = `'${process.execPath}' '${join(root, 'dist/bin/baton.js')}' chat --continue`
+    const other = inTmux(again, env, cwd, 60)
+    const sees = (text: RegExp): Promise<void> =>
+      vi.waitFor(() => expect(other.lines().join('\n')).toMatch(text), patience)
+    await sees(/^> go\nunfinished bash touch begun; sleep 60\nthe last message was interrupted; resuming it$/m)
+    await sees(/continue it with one of these for each \(baton chat --continue --uncertain …\)\.\s[^]*=redo [^]*\n>$/)
+    other.type('and now', 'Enter')
+    await sees(/> and now\nFine\.$/m)
   },
 )
 

@@ -64,3 +64,47 @@ it.skipIf(!hasTmux)(
   },
   120_000,
 )
+
+it.skipIf(!hasTmux)('in a watch session Ctrl-D leaves a question open and keys still work (needs tmux)', async () => {
+  const server = await startModelServer(() => ({ text: change }))
+  onTestFinished(() => server.close())
+  const cwd = tempTree({ '.git/HEAD': '', 'ask.md': ask, 'a.txt': 'one\n' })
+  const env = { BATON_GATEWAY_URL: server.url, BATON_HOME: tempTree(), BATON_LOCAL_SERVERS: 'off' }
+  const command = `'${process.execPath}' '${join(root, 'dist/bin/baton.js')}' ask.md --watch`
+  const { lines, type } = inTmux(command, env, cwd, 60)
+  const sees = (text: RegExp): Promise<void> =>
+    vi.waitFor(() => expect(lines().join('\n')).toMatch(text), { timeout: 30_000, interval: 100 })
+
+  await sees(/write a\.txt\? .*$/)
+  for (const run of [2, 3]) {
+    type('C-d')
+    await sees(/waiting for approval: 1 call\n[^]*q to quit$/)
+    type('r')
+    await sees(new RegExp(`── run ${run} · [^]*write a\\.txt\\? [^\n]*$`))
+  }
+  type('n', 'Enter')
+  await sees(/declined a\.txt\n[^]*q to quit$/)
+  type('q')
+  await sees(/session: 3 runs.*\n[^]*code 0$/)
+})
+
+it.skipIf(!hasTmux)('a question is shown again after Ctrl-Z and fg, and is answered there (needs tmux)', async () => {
+  const server = await startModelServer(() => ({ text: change }))
+  onTestFinished(() => server.close())
+  const cwd = tempTree({ '.git/HEAD': '', 'ask.md': ask, 'a.txt': 'one\n' })
+  const env = { BATON_GATEWAY_URL: server.url, BATON_HOME: tempTree(), BATON_LOCAL_SERVERS: 'off', PS1: '% ' }
+  const { lines, type } = inTmux('bash --norc --noprofile -i', env, cwd, 60)
+  const sees = (text: RegExp): Promise<void> =>
+    vi.waitFor(() => expect(lines().join('\n')).toMatch(text), { timeout: 30_000, interval: 100 })
+
+  await sees(/% $|%$/)
+  type(`'${process.execPath}' '${join(root, 'dist/bin/baton.js')}' ask.md`, 'Enter')
+  await sees(/write a\.txt\? .*$/)
+  type('C-z')
+  await sees(/Stopped [^]*%\s*$/)
+  type('fg', 'Enter')
+  await sees(/% fg\n[^]*write a\.txt\? .*$/)
+  type('y', 'Enter')
+  await sees(/write a\.txt\? .* y\n[^]*1 file changed/)
+  expect(readFileSync(join(cwd, 'a.txt'), 'utf8')).toBe('two\n')
+})

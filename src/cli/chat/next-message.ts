@@ -57,12 +57,16 @@ function chosenModel(
   return modelInForce(name, settings, { tableFile, env, signal, isAttended: isTerminal })
 }
 
-/** An error whose hint names `-m`, for somebody who is in a chat already. */
+/** An error whose hint names `-m`, or says how to resume, for somebody who is in a chat already. */
 export function inChat(error: BatonError): BatonError {
   const { hint } = error
   const said = hint
     ?.replaceAll(/(?<![\w-])-m (?=\S+::)/g, '/model ')
     .replaceAll(/(?<![\w-])-m(?: NAME)?(?![\w-])/g, '/model NAME')
+    .replace(
+      'Check, then resume with one of these for each:',
+      'Check, then end the chat and continue it with one of these for each (baton chat --continue --uncertain …).\nOr go on: the model is told that the call was interrupted.',
+    )
   return said === hint || said === undefined ? error : rewordError(error, { hint: said })
 }
 

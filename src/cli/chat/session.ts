@@ -243,7 +243,10 @@ async function takeUp(session: Session): Promise<void> {
     session.say(
       `the last message ${isWaiting(last.summary.status) ? 'waits for approval' : 'was interrupted'}; resuming it`,
     )
-    await session.goOn(last.run)
+    await session.goOn(last.run).catch(async (error: unknown) => {
+      const { inChat } = await import('./next-message.ts')
+      throw isBatonError(error) ? inChat(error) : error
+    })
   }
   for (const message of session.chat.taken()) await takeUpTaken(message, session)
 }
@@ -257,10 +260,10 @@ function turnText({ question, calls, answer }: LastTurn, isLast: boolean, paint:
   const asked = question.split('\n')
   const more = asked.length > shownLines.question ? ['…'] : []
   const left = calls.length - shownLines.calls
-  const lines = calls.slice(Math.max(0, left)).map(({ name, input, isError }) => {
+  const lines = calls.slice(Math.max(0, left)).map(({ name, input, state }) => {
     const shownName = harmlessName(name)
     const rest = callText(shownName, input).slice(shownName.length)
-    return `${isError ? `${paint('yellow', 'failed')} ` : ''}${paint('cyan', shownName)}${rest}`
+    return `${state === 'done' ? '' : `${paint('yellow', state)} `}${paint('cyan', shownName)}${rest}`
   })
   const answered = answer.split('\n')
   const most = isLast ? shownLines.lastAnswer : shownLines.answer

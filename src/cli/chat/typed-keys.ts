@@ -5,6 +5,8 @@ import { harmlessName, harmlessTyped } from '../../base/terminal-text.ts'
  * insert it. It is shown as this character.
  */
 const breakMark = '␊'
+/** The same for a tab in pasted text, because a real one would complete. */
+const tabMark = '␉'
 
 const pasteBegin = '\u001b[200~'
 const pasteEnd = '\u001b[201~'
@@ -84,26 +86,28 @@ function broken(text: string): string {
 // oxlint-disable-next-line no-control-regex
 const sequences = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?)/g
 
-/** Nothing in pasted text is a key: control sequences and characters are removed, and a tab does not complete. */
+/** Nothing in pasted text is a key: other control sequences and characters than tabs and line breaks are removed. */
 function plainText(paste: string): string {
   return paste
     .replaceAll(sequences, '')
     .replaceAll(/\r\n?/g, '\n')
-    .replaceAll('\t', '    ')
-    .replaceAll(/[^\P{Cc}\n]/gu, '')
+    .replaceAll(/[^\P{Cc}\n\t]/gu, '')
 }
 
 function unmarked(line: string): string {
-  return line.replaceAll(breakMark, '\n').replaceAll(/<U\+([\dA-F]{4,6})>/g, (form, code: string) => {
-    const value = Number.parseInt(code, 16)
-    const character = value > 0x10ffff ? '' : String.fromCodePoint(value)
-    return harmlessName(character) === form ? character : form
-  })
+  return line
+    .replaceAll(breakMark, '\n')
+    .replaceAll(tabMark, '\t')
+    .replaceAll(/<U\+([\dA-F]{4,6})>/g, (form, code: string) => {
+      const value = Number.parseInt(code, 16)
+      const character = value > 0x10ffff ? '' : String.fromCodePoint(value)
+      return harmlessName(character) === form ? character : form
+    })
 }
 
 /** Characters that cannot be seen become visible, until the line is sent. */
 function marked(text: string): string {
-  return harmlessTyped(text.replaceAll('\n', breakMark))
+  return harmlessTyped(text.replaceAll('\n', breakMark).replaceAll('\t', tabMark))
 }
 
 /** More is not shown: it would fill the screen, and each key would draw it again. */

@@ -1,4 +1,3 @@
-import type { Readable } from 'node:stream'
 import { resolve } from 'node:path'
 import { closedPipe, messageOf, StopSignal } from '../../base/error.ts'
 import { displayPath } from '../../base/files.ts'
@@ -55,7 +54,7 @@ export async function watchCommand(flags: Flags<'run'>, io: CommandIo, runEach: 
       signal: io.signal,
       start({ key, interrupt }) {
         endInterrupts = io.onInterrupt(interrupt)
-        if (flags.file !== '-') keys = readKeys(io.input(), { ...io, onKey: key })
+        if (flags.file !== '-') keys = readKeys({ ...io, onKey: key })
       },
     })
     return exitCodeFor(end, io.signal)
@@ -76,7 +75,7 @@ function exitCodeFor(end: WatchEnd, { reason }: AbortSignal): number {
   }
 }
 
-interface KeyHandlers extends Pick<CommandIo, 'interrupt' | 'suspend' | 'onContinue'> {
+interface KeyHandlers extends Pick<CommandIo, 'input' | 'interrupt' | 'suspend' | 'onContinue'> {
   readonly onKey: (key: string) => void
 }
 
@@ -90,11 +89,14 @@ interface Keys {
 }
 
 /**
- * Passes on each key that is pressed from now on; in raw mode, Ctrl-C and Ctrl-Z are keys, too. Undefined if the stream
- * is not a terminal.
+ * Passes on each key that is pressed from now on; in raw mode, Ctrl-C and Ctrl-Z are keys, too. Undefined if standard
+ * input is not a terminal.
  */
-function readKeys(input: Readable, { onKey, interrupt, suspend, onContinue }: KeyHandlers): Keys | undefined {
-  if (!isTerminal(input)) return undefined
+function readKeys({ onKey, ...io }: KeyHandlers): Keys | undefined {
+  const { interrupt, suspend, onContinue } = io
+  const terminal = io.input()
+  if (!isTerminal(terminal)) return undefined
+  let input = terminal
   let isLent = false
   // what was typed before the session was not meant for it
   let isTypedBefore = true
@@ -129,6 +131,9 @@ function readKeys(input: Readable, { onKey, interrupt, suspend, onContinue }: Ke
       await discardTyped(input, { interrupt })
       return () => {
         isLent = false
+        // Ctrl-D at the question has ended the stream
+        const next = io.input()
+        if (next !== input && isTerminal(next)) input = next.on('error', onError)
         input.setRawMode(true)
         input.on('data', onData).resume()
       }

@@ -13,7 +13,7 @@ it.each([
   ['Shift-Enter breaks the line where it is told', ['a\u001b[13;2ub\u001b[27;2;13~c'], 'a␊b␊c'],
   ['a paste sends nothing', ['\u001b[200~one\r\ntwo\rthree\n\u001b[201~\r'], 'one␊two␊three␊\r'],
   ['a paste in any pieces is one', ['x\u001b[20', '0~a\r', 'b\u001b[2', '01~y'], 'xa␊by'],
-  ['nothing in a paste is a key', ['\u001b[200~\tab\u0003\u001b[31m\u001b[201~'], '    ab'],
+  ['nothing in a paste is a key', ['\u001b[200~\tab\u0003\u001b[31m\u001b[201~'], '␉ab'],
   ['Escape and arrows get through', ['\u001b', '\u001b[A'], '\u001b\u001b[A'],
   ['a further paste is one, too', ['\u001b[200~a\r\u001b[201~b\u001b[200~c\r\u001b[201~'], 'a␊bc␊'],
 ] as const)('%s', (_, pieces, expected) => {
@@ -30,14 +30,14 @@ it('a long paste is shown by its length, and its text is sent whole', () => {
   const whole = paste(lines)
   const line = ['look: ', whole.slice(0, 999), whole.slice(999), ' and: '].map(translate).join('')
   expect(line).toBe('look: [2,000 lines pasted] and: ')
-  const text = `look: ${lines.replaceAll('\t', '    ')} and: `
+  const text = `look: ${lines} and: `
   expect(textOf(line)).toBe(text)
   // as it is shown again
   expect(lineOf(text)).toBe(line)
   const other = lines.replaceAll('line', 'other')
   const both = line + translate(paste(other))
   expect(both).toBe(`${line}[2,000 lines pasted, 2]`)
-  expect(textOf(both)).toBe(text + other.replaceAll('\t', '    '))
+  expect(textOf(both)).toBe(text + other)
   expect(translate(paste(lines))).toBe('[2,000 lines pasted]')
   expect(translate(paste('x'.repeat(3000)))).toBe('[3,000 characters pasted]')
   // changed by hand, it is text
@@ -53,6 +53,12 @@ it('a long paste that contains the name of another one stays as it is', () => {
   const names = ['short', one, two, one].map((text) => translate(paste(text)))
   expect(names).toEqual(['short', '[12 lines pasted]', '[12 lines pasted, 2]', '[12 lines pasted]'])
   expect(textOf('x [12 lines pasted, 2] [12 lines pasted] [13 lines pasted]')).toBe(`x ${two} ${one} [13 lines pasted]`)
+})
+
+it('tabs in a paste are sent as they are, and shown as a mark', () => {
+  const { translate, textOf, lineOf } = createTypedKeys()
+  const line = translate(paste('all:\r\tmake\t-j'))
+  expect([line, textOf(line), lineOf(textOf(line))]).toEqual(['all:␊␉make␉-j', 'all:\n\tmake\t-j', 'all:␊␉make␉-j'])
 })
 
 it('a paste whose end was lost ends with Ctrl-C', () => {
