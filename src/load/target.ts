@@ -268,6 +268,11 @@ export function promptFileOf(
   options: Pick<TargetOptions, 'cwd' | 'builtInDir' | 'env' | 'home'>,
 ): string {
   if (!isInPack(file) || targetKind(file, options) === 'prompt') return file
+  return packFileOf(file, options)
+}
+
+/** The file of an agent or a prompt of a pack. */
+export function packFileOf(file: string, options: Pick<TargetOptions, 'cwd' | 'builtInDir' | 'env' | 'home'>): string {
   const { cwd, builtInDir } = options
   return resolveAgent(file, { baseDir: cwd, builtInDir, packRoots: packRoots(findWorkspace(options), options) }).file
 }
