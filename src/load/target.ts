@@ -271,8 +271,19 @@ export function promptFileOf(
   return packFileOf(file, options)
 }
 
-/** The file of an agent or a prompt of a pack. */
-export function packFileOf(file: string, options: Pick<TargetOptions, 'cwd' | 'builtInDir' | 'env' | 'home'>): string {
+/**
+ * The file of a prompt or an agent, also of the main agent of a pack.
+ * @throws BatonError if a pack or its agent does not exist
+ */
+export function targetFileOf(
+  file: string,
+  options: Pick<TargetOptions, 'cwd' | 'builtInDir' | 'env' | 'home'>,
+): string {
+  const isMain = mayBePackName(file) && !isInPack(file) && targetKind(file, options) === 'agent'
+  return isMain ? packFileOf(file, options) : promptFileOf(file, options)
+}
+
+function packFileOf(file: string, options: Pick<TargetOptions, 'cwd' | 'builtInDir' | 'env' | 'home'>): string {
   const { cwd, builtInDir } = options
   return resolveAgent(file, { baseDir: cwd, builtInDir, packRoots: packRoots(findWorkspace(options), options) }).file
 }

@@ -9,10 +9,9 @@ import type { Json, JsonObject } from '../base/json.ts'
 import type { ReadLog } from '../base/reads.ts'
 import { variableFlags } from '../config/input-variables.ts'
 import { findWorkspace } from '../config/locate.ts'
-import { mayBePackName } from '../pack/pack-ref.ts'
 import { packageRoot } from '../package-root.ts'
 import type { PromptTarget } from '../load/prompt-target.ts'
-import { type AgentTarget, loadTarget, packFileOf, promptFileOf, type Target, targetKind } from '../load/target.ts'
+import { type AgentTarget, loadTarget, type Target, targetFileOf } from '../load/target.ts'
 import type { Surroundings } from '../wiring/conduct.ts'
 import type { Expectation, TestEntry } from '../settings/tests.ts'
 import { strategies } from '../strategies/strategies.ts'
@@ -64,9 +63,7 @@ export interface TestCase {
  */
 export async function loadTests(name: string, { cwd, env, home, overrides }: LoadTestsOptions): Promise<TestedFile> {
   const builtInDir = join(packageRoot(), 'agents')
-  const around = { cwd, env, home, builtInDir }
-  const isMain = mayBePackName(name) && !name.includes('/') && targetKind(name, around) === 'agent'
-  const given = resolve(cwd, isMain ? packFileOf(name, around) : promptFileOf(name, around))
+  const given = resolve(cwd, targetFileOf(name, { cwd, env, home, builtInDir }))
   const file = join(realPath(dirname(given)), basename(given))
   const workspace = findWorkspace({ cwd: dirname(file), env, home })
   const files = new Set<string>()
