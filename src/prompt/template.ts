@@ -28,7 +28,7 @@ export interface Templates {
 }
 
 /** The problem of a name that a template takes from its data; undefined if it exists. */
-export type JudgeName = (path: TemplatePath) => Required<Pick<TemplateProblem, 'message' | 'hint'>> | undefined
+type JudgeName = (path: TemplatePath) => Required<Pick<TemplateProblem, 'message' | 'hint'>> | undefined
 
 export interface TemplateOptions {
   /** How tables and lists are printed: `[object]` and `[1, 2]`, or as `textOf` says. */
@@ -302,7 +302,7 @@ function positionOf(text: string, offset: number): Position {
 }
 
 /** A name in a template that refers to the data with which it is rendered. */
-export interface TemplatePath {
+interface TemplatePath {
   /** `steps.a.output` as `['steps', 'a', 'output']`; empty for all of the data. */
   readonly parts: readonly string[]
   /** As written. */
