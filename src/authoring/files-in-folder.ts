@@ -1,11 +1,13 @@
 import { join, resolve } from 'node:path'
 import { readRegularFile } from '../base/regular-file.ts'
 import { compareBytes } from '../base/byte-order.ts'
-import { BatonError } from '../base/error.ts'
+import { BatonError, isBatonError } from '../base/error.ts'
 import { realPath } from '../base/files.ts'
 import { runGit } from '../base/git.ts'
 import { listFiles } from '../base/glob.ts'
 import { isSourceFile, isSourceFolder } from '../base/reads.ts'
+import { linesOf } from '../prompt/lines.ts'
+import { findLayout } from '../prompt/layout.ts'
 import { isReserved } from '../settings/keys.ts'
 import type { Surroundings } from '../config/locate.ts'
 
@@ -69,13 +71,22 @@ async function ignoredIn(folder: string, env: Surroundings['env'], signal: Abort
 
 /** Other Markdown has front matter too: YAML counts only if at least one key is a key of prompt files. */
 function isPrompt(file: string): boolean {
-  const [first = '', ...lines] = readRegularFile(file)
-    .toString('utf8')
-    .replace(/^\uFEFF?(?:#!\/[^\n]*\n)?(?:\s+|<!--[^]*?-->)*/, '')
-    .split(/\r?\n/)
+  const text = readRegularFile(file).toString('utf8')
+  if (text.includes('!meta') && hasMetaFence(file, text)) return true
+  const [first = '', ...lines] = text.replace(/^\uFEFF?(?:#!\/[^\n]*\n)?(?:\s+|<!--[^]*?-->)*/, '').split(/\r?\n/)
   if (first.trimEnd() === '+++') return true
   if (first.trimEnd() !== '---') return false
   const end = lines.findIndex((line) => line.trimEnd() === '---')
   const keys = lines.slice(0, end === -1 ? lines.length : end).flatMap((line) => /^(\w+)\s*:/.exec(line)?.[1] ?? [])
   return keys.some((key) => isReserved(key) && !['name', 'description'].includes(key))
+}
+
+/** A fence inside of another one is an example, not front matter. */
+function hasMetaFence(file: string, text: string): boolean {
+  try {
+    return findLayout({ file, text, lines: linesOf(text) }).fences.length > 0
+  } catch (error) {
+    if (isBatonError(error)) return false
+    throw error
+  }
 }

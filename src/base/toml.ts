@@ -102,9 +102,11 @@ function valueHint(line: string, column: number): string {
   if (/^[-+]?\.?\d/.test(word)) return numberHint
   if (/^(?:nil|null|none|undefined)$/i.test(word)) return 'TOML has no such value: remove the key.'
   if (nearest(word, ['true', 'false', 'yes', 'no', 'on', 'off']) !== undefined) return 'Write true or false.'
+  // as word processors write them
+  const plain = word.replaceAll(/^[“”„‟«»‘’‚]+|[“”„‟«»‘’‚]+$/gu, '')
   const key = /^\s*([\w.-]+\s*=\s*)/.exec(line)?.[1]
   const isWhole = key !== undefined && line.slice(0, column - 1).trim() === key.trim()
-  return `Put text in quotes: ${isWhole ? key : ''}${JSON.stringify(word)}.`
+  return `Put text in quotes: ${isWhole ? key : ''}${JSON.stringify(plain)}.`
 }
 
 class UnsuitableValue extends Error {

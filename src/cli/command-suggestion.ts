@@ -20,16 +20,28 @@ export function withSuggestion(error: unknown, target: string): unknown {
     })
   }
   if (error.code !== 'AGENT_NOT_FOUND') return error
-  const ofAipack = Object.hasOwn(aipackCommands, target) ? aipackCommands[target] : undefined
-  if (ofAipack !== undefined) return rewordError(error, { hint: `For aip ${target}, ${ofAipack}.` })
+  const hint = aipackHint(target) ?? flagHint(target)
+  if (hint !== undefined) return rewordError(error, { hint })
   if (meant === undefined) return error
   return rewordError(error, { hint: `Did you mean baton ${meant}? ${error.hint ?? ''}`.trimEnd() })
+}
+
+/** What does here what a command of AIPack does; undefined for any other word. */
+export function aipackHint(word: string): string | undefined {
+  return Object.hasOwn(aipackCommands, word) ? `For aip ${word}, ${aipackCommands[word]}.` : undefined
+}
+
+/** The hint for the name of a flag that was written like a command: `baton version`, `baton replay`. */
+function flagHint(word: string): string | undefined {
+  const name = ['version', ...Object.keys(commandSpecs.run.flags)].find((flag) => flag === word)
+  return name === undefined ? undefined : `${word} is a flag: baton --${word}. See baton --help.`
 }
 
 /** Commands of AIPack that have another name here, or none: what does the same. See docs/coming-from-aipack.md. */
 const aipackCommands: Readonly<Record<string, string>> = {
   'check-keys': 'use baton doctor, which shows the keys that are set',
   create: 'use baton new, which writes an agent or a prompt file',
+  'init-base': 'do nothing: Baton needs no such folder',
   'create-gitignore': 'write .gitignore yourself: Baton needs none',
   self: 'update Baton with npm',
   xelf: 'update Baton with npm',

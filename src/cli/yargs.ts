@@ -1,10 +1,11 @@
+import { extname } from 'node:path'
 import yargs, { type Argv, type Options } from 'yargs'
 import { exitCodesText } from '../event/exit-code.ts'
 import { nearest } from '../base/suggest.ts'
 import { version } from '../version.ts'
 import { commandTable, defaultCommand } from './command-table.ts'
 import { type Command, type FlagSpecs, globalFlagSpecs, type ParsedLine, usageError, type WordSpec } from './command.ts'
-import { suggestedCommand } from './command-suggestion.ts'
+import { aipackHint, suggestedCommand } from './command-suggestion.ts'
 import type { CommandIo } from './io.ts'
 import { plainSpelling, unmarked, withoutMarks } from './spellings.ts'
 
@@ -132,14 +133,27 @@ function usageMessage(message: string, args: readonly string[]): string {
   const written = (name: string): string => asWritten(name, args)
   return oneLine(message)
     .replace(/^Not enough non-option arguments.*/, () => missing)
-    .replace(/^Not enough arguments following: (.+)/, (_, name: string) => `${written(name)} needs a value`)
+    .replace(/^Not enough arguments following: (.+)/, (_, name: string) => {
+      const { choices = [] } = flagOf(name, command) ?? {}
+      return `${written(name)} needs a value${choices.length === 0 ? '' : `: ${alternatives(choices)}`}`
+    })
     .replace(choiceMessage, (_, name: string, given: string, choices: string) => {
-      return `${written(name)} must be ${choices.replaceAll('"', '').replace(/, (?=[^,]*$)/, ' or ')}, not ${given}`
+      return `${written(name)} must be ${alternatives(JSON.parse(`[${choices}]`) as readonly string[])}, not ${given}`
     })
     .replace(/^Arguments (\S+) and (\S+) are/, (_, one: string, other: string) => `--${one} and --${other} are`)
     .replace(/^Unknown (?:arguments?|commands?): (.+)/, (_, names: string) =>
       unknownText(names.split(', ').map(written)),
     )
+}
+
+function flagOf(name: string, command: Command = defaultCommand): FlagSpecs[string] | undefined {
+  const specs: FlagSpecs = { ...globalFlagSpecs, ...command.flags }
+  return specs[name] ?? Object.values(specs).find(({ short }) => short === name)
+}
+
+/** `a, b or c`. */
+function alternatives(words: readonly string[]): string {
+  return words.join(', ').replace(/, (?=[^,]*$)/, ' or ')
 }
 
 function oneLine(message: string): string {
@@ -168,8 +182,28 @@ function usageHint(args: readonly string[], message: string): string {
   const help = command === undefined ? 'See baton --help.' : `See baton ${command.name} --help.`
   const meant = suggestedWord(args, { command, message })
   if (meant !== undefined) return `Did you mean ${meant}? ${help}`
-  const isText = command === undefined && usageMessage(message, args).startsWith('unexpected argument')
-  return isText ? `Pass input text with -i, or a prompt without a file with -p. ${help}` : help
+  if (!usageMessage(message, args).startsWith('unexpected argument')) return help
+  const isRun = command === undefined || command.name === defaultCommand.name
+  return isRun ? `${adviceOnWords(args)} ${help}` : help
+}
+
+/** What a word that a run does not take was probably meant as. */
+function adviceOnWords(args: readonly string[]): string {
+  const [first = ''] = args
+  const ofAipack = aipackHint(first)
+  if (ofAipack !== undefined) return ofAipack
+  for (const [index, arg] of args.entries()) {
+    const [value = '', next = ''] = args.slice(index + 1)
+    if (['-w', '--watch'].includes(arg) && ['all', 'prompt'].includes(value)) return `Write --watch=${value}.`
+    const isFollowed = next !== '' && !next.startsWith('-')
+    if (!isFollowed) continue
+    if (['-f', '--on-files'].includes(arg))
+      return `-f takes one glob: quote it so that the shell leaves it alone, -f '*${extname(value)}', or repeat -f for each file.`
+    if (['--var', '-c', '--config'].includes(arg) && (next.startsWith('=') || value.endsWith('='))) {
+      return `Write name=value after ${arg}, without spaces.`
+    }
+  }
+  return 'Pass input text with -i, or a prompt without a file with -p.'
 }
 
 interface Mistake {

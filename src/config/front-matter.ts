@@ -2,6 +2,7 @@ import { extname } from 'node:path'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { foldKey, oneEditFrom } from '../base/suggest.ts'
 import type { PromptDocument } from '../prompt/document.ts'
+import { unmarkedSettings } from '../prompt/layout.ts'
 import { type AgentConfig, normalizeSubAgents } from './agent-config.ts'
 import { checkReserved } from './check-settings.ts'
 import { ownCollab } from '../settings/collab.ts'
@@ -204,12 +205,18 @@ function withoutReader(path: readonly string[]): Finding {
 const promptFileEndings: ReadonlySet<string> = new Set(['', '.md', '.markdown', '.mdx', '.txt', '.prompt'])
 
 /**
- * The warning for a file without front matter whose extension is not that of a prompt file. Any text is a prompt file,
- * so it still runs.
+ * The warning for a file without front matter that starts with settings which are not marked as such, or whose
+ * extension is not that of a prompt file. Any text is a prompt file, so it still runs.
  */
 export function unlikelyPrompt({ file, text, meta }: PromptDocument): readonly Issue[] {
+  if (meta.language !== 'none') return []
+  const settings = unmarkedSettings(text.split('\n'))
+  if (settings !== undefined) {
+    const { line, ...said } = settings
+    return [{ code: 'CONFIG_INVALID', ...said, place: { file, line, text } }]
+  }
   const ending = extname(file).toLowerCase()
-  if (meta.language !== 'none' || promptFileEndings.has(ending)) return []
+  if (promptFileEndings.has(ending)) return []
   const message = `${file} does not look like a prompt file: it ends in ${ending} and has no front matter`
   const hint = 'Name a .md file; pass other files with context_globs or -f.'
   return [{ code: 'CONFIG_INVALID', message, hint, place: { file, line: 1, text } }]

@@ -62,8 +62,10 @@ async function resourceProblems(spec: RunSpec): Promise<readonly BatonError[]> {
   return asErrors(await (await import('./named-tools.ts')).resourceIssues(spec))
 }
 
-async function templateProblems({ settings, document }: RunSpec): Promise<readonly BatonError[]> {
-  return settings.template ? (await import('./instruction.ts')).instructionProblems(document) : []
+async function templateProblems({ settings, document, variables }: RunSpec): Promise<readonly BatonError[]> {
+  if (!settings.template) return []
+  const names = variables?.map(({ name }) => name)
+  return (await import('./instruction.ts')).instructionProblems(document, names)
 }
 
 async function strategyProblems(

@@ -268,6 +268,22 @@ export function promptFileOf(
   options: Pick<TargetOptions, 'cwd' | 'builtInDir' | 'env' | 'home'>,
 ): string {
   if (!isInPack(file) || targetKind(file, options) === 'prompt') return file
+  return packFileOf(file, options)
+}
+
+/**
+ * The file of a prompt or an agent, also of the main agent of a pack.
+ * @throws BatonError if a pack or its agent does not exist
+ */
+export function targetFileOf(
+  file: string,
+  options: Pick<TargetOptions, 'cwd' | 'builtInDir' | 'env' | 'home'>,
+): string {
+  const isMain = mayBePackName(file) && !isInPack(file) && targetKind(file, options) === 'agent'
+  return isMain ? packFileOf(file, options) : promptFileOf(file, options)
+}
+
+function packFileOf(file: string, options: Pick<TargetOptions, 'cwd' | 'builtInDir' | 'env' | 'home'>): string {
   const { cwd, builtInDir } = options
   return resolveAgent(file, { baseDir: cwd, builtInDir, packRoots: packRoots(findWorkspace(options), options) }).file
 }

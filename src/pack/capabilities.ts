@@ -112,7 +112,7 @@ export function describeCapabilities(
   granted?: { readonly capabilities: Capabilities | undefined },
 ): readonly string[] {
   if (capabilities === undefined) {
-    return ['has no [capabilities]: its agents may do what any agent may, and run every program as you']
+    return ['anything that an agent may, and every program as you: it has no [capabilities]']
   }
   const before = granted?.capabilities
   return shownOrder.map((name) => {

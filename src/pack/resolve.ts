@@ -280,10 +280,19 @@ function notFound(name: string, { baseDir, builtInDir, definitions }: ResolveOpt
   const isFolder = statSync(resolve(baseDir, name), { throwIfNoEntry: false })?.isDirectory() === true
   const tried = `${isFolder ? 'It is a folder without a main agent: name a file in it. ' : ''}${triedText(found)}`
   const similar = meant(name)
-  const hint = similar === undefined ? `${tried} ${others}` : `Did you mean "${similar}"? ${tried}`
+  const probable = inAgentsFolder(name, baseDir) ?? similar
+  const hint = probable === undefined ? `${tried} ${others}` : `Did you mean "${probable}"? ${tried}`
   return new BatonError('AGENT_NOT_FOUND', `there is no agent "${name}". No agent found for local path: '${name}'`, {
     hint,
   })
+}
+
+/** Where `baton new agent` writes; names are relative to the workspace, so the folder is part of them. */
+function inAgentsFolder(name: string, baseDir: string): string | undefined {
+  if (!/^[\w.-]+$/.test(name)) return undefined
+  const inFolder = `agents/${name}`
+  const exists = (file: string): boolean => statSync(file, { throwIfNoEntry: false })?.isFile() === true
+  return candidates(inFolder, baseDir).flat().some(exists) ? inFolder : undefined
 }
 
 /** What the error for a missing agent says of those that exist. */

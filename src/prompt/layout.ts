@@ -144,6 +144,32 @@ export function lookalikeBlocks({ lines }: Pick<PromptText, 'lines'>, { transcri
   })
 }
 
+/** Text at the start of a file without front matter that was probably meant as such: it is sent to the model. */
+export function unmarkedSettings(
+  lines: readonly string[],
+): { readonly line: number; readonly message: string; readonly hint: string } | undefined {
+  const start = lines.findIndex((line) => !isBlank(line))
+  const first = lines[start]?.trimEnd() ?? ''
+  const isFence = /^(?:`{3,}|~{3,})\s*(?:toml|ya?ml)(?!\S)/i.test(first)
+  if (!isFence && !/^(?:\+{4,}|-{4,})$/.test(first)) return undefined
+  const language = isFence ? (/toml/i.test(first) ? 'toml' : 'yaml') : first.startsWith('+') ? 'toml' : 'yaml'
+  const mark = isFence ? (/^[`~]+/.exec(first)?.[0] ?? '') : first
+  const end = lines.findIndex((line, index) => index > start && line.trimEnd() === mark)
+  const inside = lines.slice(start + 1, end)
+  const table = inside.findIndex((line) => line.startsWith('['))
+  // files of other programs have names, too, and tables with any key
+  const own = (table === -1 ? inside : inside.slice(0, table + 1)).filter(
+    (line) => !/^(?:name|description)\b/.test(line),
+  )
+  if (end === -1 || !hasReservedKey(own, language)) return undefined
+  const message = 'this looks like front matter, but is not marked as such: it is sent to the model as text'
+  const other = language === 'toml' ? '+++' : '---'
+  const hint = isFence
+    ? `Write a line #!meta below the first line, or put the settings between lines ${other}.`
+    : `Write ${other}, with three characters.`
+  return { line: start + 1, message, hint }
+}
+
 /** The error for front matter with text above it: its settings would be ignored, and sent to the model. */
 export function misplacedBlock(prompt: PromptText, { start }: MetaBlock): BatonError {
   return syntaxError(

@@ -237,6 +237,14 @@ export function atTag(
   return { message, ...range }
 }
 
+/** The first tag that contains a name. */
+export function tagNaming(template: string, written: string): Pick<TemplateProblem, 'start' | 'end'> {
+  const isNamed = ({ kind, adapted }: TemplateTag): boolean =>
+    kind === 'expression' && adapted.split(/[\s{}()~#^=|]+/).includes(written)
+  const tag = [...templateTags(template)].find(isNamed)
+  return tag === undefined ? {} : { start: tag.start, end: tag.end }
+}
+
 function lineRange(text: string, line: number): { readonly start: number; readonly end: number } {
   const lines = text.split('\n')
   const before = lines.slice(0, line - 1).join('\n').length + (line > 1 ? 1 : 0)

@@ -8,6 +8,7 @@ import {
   closingBrace,
   helperProblems,
   sizeProblem,
+  tagNaming,
   tagProblems,
   type TemplateProblem,
 } from './template-tags.ts'
@@ -18,13 +19,16 @@ export type RenderTemplate = (template: string, data: Json, place?: SourcePlace)
 
 export interface Templates {
   readonly render: RenderTemplate
-  /** All problems of a template, found without rendering it, in the order written. */
-  readonly problems: (template: string, place?: SourcePlace) => readonly BatonError[]
+  /** All problems of a template, found without rendering it, in the order written. `judge` finds those of its names. */
+  readonly problems: (template: string, place?: SourcePlace, judge?: JudgeName) => readonly BatonError[]
   /** The names that a template without problems takes from its data. */
   readonly paths: (template: string) => readonly TemplatePath[]
   /** Throws the first problem. */
   readonly check: (template: string, place?: SourcePlace) => void
 }
+
+/** The problem of a name that a template takes from its data; undefined if it exists. */
+type JudgeName = (path: TemplatePath) => Required<Pick<TemplateProblem, 'message' | 'hint'>> | undefined
 
 export interface TemplateOptions {
   /** How tables and lists are printed: `[object]` and `[1, 2]`, or as `textOf` says. */
@@ -45,7 +49,7 @@ export async function loadTemplates({ tables = 'as in Rust' }: TemplateOptions =
   const names = Object.keys(handlebars.helpers).filter((name) => !name.endsWith('Missing'))
   const compile = (adapted: string): void => void handlebars.precompile(adapted)
 
-  function problems(template: string, place?: SourcePlace): readonly BatonError[] {
+  function problems(template: string, place?: SourcePlace, judge?: JudgeName): readonly BatonError[] {
     const tooLarge = sizeProblem(template)
     const found = tooLarge === undefined ? tagProblems(template) : [tooLarge]
     if (found.length > 0) return found.map((problem) => templateError(template, problem, { place }))
@@ -53,7 +57,17 @@ export async function loadTemplates({ tables = 'as in Rust' }: TemplateOptions =
     if (unparsable !== undefined) {
       return [templateError(template, placed(template, unparsable.error, compile), { place, cause: unparsable.error })]
     }
-    return helperProblems(template, names).map((problem) => templateError(template, problem, { place }))
+    const wrong = [...helperProblems(template, names), ...(judge === undefined ? [] : nameProblems(template, judge))]
+    return wrong.map((problem) => templateError(template, problem, { place }))
+  }
+
+  /** Each name once. */
+  function nameProblems(template: string, judge: JudgeName): readonly TemplateProblem[] {
+    const byName = new Map(paths(template).map((path) => [path.written, path]))
+    return [...byName.values()].flatMap((path) => {
+      const problem = judge(path)
+      return problem === undefined ? [] : [{ ...problem, ...tagNaming(template, path.written) }]
+    })
   }
 
   function check(template: string, place?: SourcePlace): void {
@@ -341,7 +355,7 @@ function pathsIn(template: unknown): readonly TemplatePath[] {
     const written = String(original)
     if (data) {
       if (names[0] === 'root') found.push({ parts: names.slice(1), written })
-    } else if (depth >= inner) found.push({ parts: names, written })
+    } else if (depth >= inner && written !== closingBrace) found.push({ parts: names, written })
   }
 
   function look(node: AstNode | undefined, inner: number): void {

@@ -48,7 +48,27 @@ export function wrongValue(path: DataPath, said: FindingText): Finding {
 /** The finding for a value that is not as expected. */
 export function mismatch(path: DataPath, expected: string, value: Json): Finding {
   const message = `${quotedPath(path)} must be ${expected}, not ${describeValue(value)}`
-  return wrongValue(path, { message, hint: `Write ${expected}.` })
+  return wrongValue(path, { message, hint: `Write ${correction(path, expected, value)}.` })
+}
+
+/** What to write instead: the value as it was meant where that is certain, in a form that is TOML and YAML. */
+function correction(path: DataPath, expected: string, value: Json): string {
+  if (typeof value === 'string') {
+    if (
+      /^a list of (?:globs|strings|tool names|tools|hosts|models|agents|files|names)\b/.test(expected) &&
+      value !== ''
+    )
+      return `${JSON.stringify([value])}: ${expected}`
+    const isNumber = /^-?\d+(?:\.\d+)?$/.test(value) && /^a (?:whole )?number/.test(expected)
+    const isSwitch = /^(?:true|false)$/.test(value) && expected.startsWith('true')
+    if (isNumber || isSwitch) return `${expected}, without quotes`
+  }
+  if (typeof value === 'number' && expected.startsWith('a duration') && value > 0)
+    return `it with its unit: "${value}s"`
+  const names = path.map(String)
+  if (expected === 'a table' && !isObject(value) && names.every((name) => /^[A-Za-z_][\w-]*$/.test(name)))
+    return `[${names.join('.')}] and one key = value on each line below it`
+  return expected
 }
 
 export function notATable(key: string): Finding {

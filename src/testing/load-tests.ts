@@ -11,7 +11,7 @@ import { variableFlags } from '../config/input-variables.ts'
 import { findWorkspace } from '../config/locate.ts'
 import { packageRoot } from '../package-root.ts'
 import type { PromptTarget } from '../load/prompt-target.ts'
-import { type AgentTarget, loadTarget, promptFileOf, type Target } from '../load/target.ts'
+import { type AgentTarget, loadTarget, type Target, targetFileOf } from '../load/target.ts'
 import type { Surroundings } from '../wiring/conduct.ts'
 import type { Expectation, TestEntry } from '../settings/tests.ts'
 import { strategies } from '../strategies/strategies.ts'
@@ -63,7 +63,7 @@ export interface TestCase {
  */
 export async function loadTests(name: string, { cwd, env, home, overrides }: LoadTestsOptions): Promise<TestedFile> {
   const builtInDir = join(packageRoot(), 'agents')
-  const given = resolve(cwd, promptFileOf(name, { cwd, env, home, builtInDir }))
+  const given = resolve(cwd, targetFileOf(name, { cwd, env, home, builtInDir }))
   const file = join(realPath(dirname(given)), basename(given))
   const workspace = findWorkspace({ cwd: dirname(file), env, home })
   const files = new Set<string>()

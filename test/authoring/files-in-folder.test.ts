@@ -31,6 +31,12 @@ it('a folder stands for the prompt files and agents in it, except those that git
   expect(all?.files).toEqual(['a.md', 'b.md', 'kept.lua', 'sub/x.aip', 'sub/y.lua'])
 })
 
+it('a file with a fenced block of front matter is a prompt file, and one that only shows it is not', async () => {
+  const block = '```toml\n#!meta\nmodel = "m"\n```\n'
+  const cwd = tempTree({ 'meta.md': `Hi\n\n${block}`, 'guide.md': `\`\`\`\`markdown\n${block}\`\`\`\`\n\n#!meta\n` })
+  expect(await filesNamed(['.'], { cwd, env: {} }, signal)).toMatchObject([{ files: ['meta.md'] }])
+})
+
 it('an empty folder is an error, and an agent next to a folder of the same name is preferred', async () => {
   const cwd = tempTree({ 'empty/notes.txt': '', 'lint/a.lua': '', 'lint.aip': '' })
   await expect(filesNamed(['empty'], { cwd, env }, signal)).rejects.toMatchObject({ code: 'USAGE' })

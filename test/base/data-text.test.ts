@@ -90,6 +90,8 @@ describe('TOML', () => {
       'Write a number like 10, 0.5 or 1e6: with a digit on each side of the point and no leading zero.',
     ],
     ['model = gpt-5-mini # cheap', 'Put text in quotes: model = "gpt-5-mini".'],
+    ['model = “gpt-5-mini”', 'Put text in quotes: model = "gpt-5-mini".'],
+    ['globs = [‘src/*.ts’, "b"]', 'Put text in quotes: "src/*.ts".'],
     ['globs = [src/*.ts, "b"]', 'Put text in quotes: "src/*.ts".'],
     ['day = 2026-13-45', 'Write a date as 2026-11-22 or 2026-11-22T10:30:00Z, or put it in quotes.'],
   ])('suggests a correction for %j', async (line, hint) => {

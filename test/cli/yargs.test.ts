@@ -40,6 +40,23 @@ describe('a mistake in the command line', () => {
       'unexpected argument hello',
       'Pass input text with -i, or a prompt without a file with -p. See baton --help.',
     ],
+    [
+      ['a.md', '-f', 'a.ts', 'b.ts', 'c.ts'],
+      'unexpected arguments b.ts, c.ts',
+      "-f takes one glob: quote it so that the shell leaves it alone, -f '*.ts', or repeat -f for each file. See baton --help.",
+    ],
+    [['run', 'a.md', '--watch', 'prompt'], 'unexpected argument prompt', 'Write --watch=prompt. See baton run --help.'],
+    [
+      ['a.md', '--var', 'name', '=', 'Bob'],
+      'unexpected arguments =, Bob',
+      'Write name=value after --var, without spaces. See baton --help.',
+    ],
+    [
+      ['create', 'agent', 'x'],
+      'unexpected arguments agent, x',
+      'For aip create, use baton new, which writes an agent or a prompt file. See baton --help.',
+    ],
+    [['a.md', '--dry'], '--dry needs a value: req, res or changes', 'See baton --help.'],
     [['help', 'chek'], 'there is no command chek', 'Did you mean baton help check? See baton --help.'],
     [['help', 'a.md'], 'there is no command a.md', 'See baton --help.'],
     [
@@ -53,7 +70,7 @@ describe('a mistake in the command line', () => {
       'Did you mean show? See baton runs --help.',
     ],
     [['aprove', 'last', '--resaon=x'], 'unknown flag --resaon', 'Did you mean baton approve? See baton --help.'],
-    [['check', 'a.md', '--format'], '--format needs a value', 'See baton check --help.'],
+    [['check', 'a.md', '--format'], '--format needs a value: text, json, github or sarif', 'See baton check --help.'],
     [['a.md', '-v', '-q'], '--quiet and --verbose are mutually exclusive', 'See baton --help.'],
   ])('%j is reported once, as it was written', async (args, message, hint) => {
     expect(await say(...args)).toBe(`${message}\n${hint}`)

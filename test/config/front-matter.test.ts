@@ -50,6 +50,20 @@ describe('types', () => {
   })
 
   it.each([
+    ['context_globs = "src/*.ts"', 'Write ["src/*.ts"]: a list of globs.'],
+    ['tools = "read"', 'Write ["read"]: a list of tool names.'],
+    ['temperature = "0.2"', 'Write a number from 0 to 2, without quotes.'],
+    ['template = "true"', 'Write true or false, without quotes.'],
+    ['timeout = 30', 'Write it with its unit: "30s".'],
+    ['budget = 0.5', 'Write [budget] and one key = value on each line below it.'],
+    ['input.name = "Bob"', 'Write [input.name] and one key = value on each line below it.'],
+    ['test = [3]', 'Write a table.'],
+  ])('are said as they have to be written, if what was meant is certain: %s', async (line, hint) => {
+    const { issues: found } = await check(line)
+    expect(found).toMatchObject([{ hint }])
+  })
+
+  it.each([
     ['model = ""', '"model" must be non-empty text, not empty text'],
     ['model = 3', '"model" must be text, not the number 3'],
     ['top_p = 1.5', '"top_p" must be a number from 0 to 1, not the number 1.5'],

@@ -397,6 +397,13 @@ it('a failed message ends only a pipe, by its exit code, and an unknown command 
   expect(code).toBe(1)
 })
 
+it('a pipe without messages to a file with an error ends with the exit code of that error', async () => {
+  const { chat } = await world([], { 'bad.md': '+++\nmodel = any\n+++\nHi\n' })
+  const { code, stderr } = await chat([], 'bad.md')
+  expect(stderr).toContain('bad.md:2:9')
+  expect(code).toBe(2)
+})
+
 it('an agent file cannot be used for a chat', async () => {
   const { chat } = await world([], { 'a.aip': '# Output\n\n```lua\nreturn 1\n```\n' })
   const { code, stderr } = await chat(['Hello'], 'a.aip')

@@ -36,3 +36,28 @@ describe('an instruction with a template', () => {
     expect(await instructionProblems(await parsePrompt('ask.md', text))).toEqual([])
   })
 })
+
+describe('names in an instruction', () => {
+  const problemsOf = async (instruction: string, variables?: readonly string[]) =>
+    instructionProblems(await parsePrompt('ask.md', `+++\nx = 1\n+++\n${instruction}\n`), variables)
+
+  it.each([
+    ['{{input.nmae}}', 'there is no variable "nmae"', 'Did you mean "name"?'],
+    ['{{#if input.other}}x{{/if}}', 'there is no variable "other"', 'Declare it in the front matter: [input.other].'],
+    ['{{name}}', 'there is no "name" in the data', 'Write {{input.name}}: variables are in input.'],
+    ['{{parms.a}}', 'there is no "parms" in the data', 'Did you mean "params"?'],
+    ['{{data.inputs}}', 'there is no "inputs" in data', 'data has files, task; text with braces is written \\{{.'],
+    ['{{#each data.files.contxt}}x{{/each}}', 'there is no "contxt" in data.files', 'Did you mean "context"?'],
+  ])('that would be empty are errors at their place: %s', async (tag, message, hint) => {
+    expect(await problemsOf(`name ${tag}`, ['name'])).toMatchObject([
+      { message: `the template cannot be rendered: ${message}`, hint, place: { line: 4, column: 6 } },
+    ])
+  })
+
+  it('may be any field of an input without variables, of parameters, and of the values of a block', async () => {
+    const fine =
+      '{{input.a}} {{params.b}} {{#each input.list as |word|}}{{c}} {{word}}{{@index}}{{/each}} {{data.task.index}} {{this}}'
+    expect(await problemsOf(fine)).toEqual([])
+    expect(await problemsOf('{"a": {{input.name}}}', ['name'])).toEqual([])
+  })
+})

@@ -71,6 +71,10 @@ describe('local agents (vector 10)', () => {
       }),
     )
     expect(findAgent('missing-agent', options)).toBeUndefined()
+    const inFolder = world('agents/greet.aip')
+    expect(() => inFolder.find('greet')).toThrow(
+      expect.objectContaining({ hint: expect.stringMatching(/^Did you mean "agents\/greet"\?/) }),
+    )
   })
 
   it('are named with the place of the name in every error', () => {

@@ -65,6 +65,16 @@ expect = [{ output = { n = 3 }, schema = "len.schema.json", changed_files = [] }
     expect(await failuresOf(folder, 'up.aip')).toEqual({ shouts: [] })
   })
 
+  it('of a pack are found by its name, of its main agent too', async () => {
+    const upper = '# Output\n\n```lua\nreturn input:upper()\n```\n'
+    const options = '[[test]]\nname = "shouts"\ninput = "hi"\nexpect = [{ output = "HI" }]\n'
+    const text = `# Options\n\n\`\`\`toml\n${options}\`\`\`\n\n${upper}`
+    const pack = '.baton/packs/demo/up'
+    const folder = tempTree({ '.git/HEAD': '', [`${pack}/main.aip`]: text, [`${pack}/more.aip`]: text })
+    expect(await failuresOf(folder, 'demo@up')).toEqual({ shouts: [] })
+    expect(await failuresOf(folder, 'demo@up/more')).toEqual({ shouts: [] })
+  })
+
   it.each([
     ['name = "a"\nvars = { x = 1 }', '"vars" is for prompt files'],
     ['name = "a"\nexpext = []', 'unknown key "expext" in test[0]'],

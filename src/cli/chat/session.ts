@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { StringDecoder } from 'node:string_decoder'
-import { messageOf as errorText, isBatonError, isSuspension, StopSignal, stopText } from '../../base/error.ts'
+import { messageOf as errorText, isSuspension, StopSignal, stopText } from '../../base/error.ts'
 import { harmless, harmlessName } from '../../base/terminal-text.ts'
 import { wrapped } from '../../base/width.ts'
 import type { Listener } from '../../event/bus.ts'
@@ -17,6 +17,7 @@ import type { RunReport } from '../../wiring/conduct.ts'
 import type { Flags } from '../command-specs.ts'
 import type { CommandIo, Surroundings } from '../io.ts'
 import { describeError } from '../report.ts'
+import { exitCodeOf } from '../../event/exit-code.ts'
 import { runBuiltin } from './actions.ts'
 import { fileCommands, messageOf } from './file-commands.ts'
 import type { ChatInput } from './input.ts'
@@ -125,7 +126,7 @@ export async function chatSession({ chat, input, terminal, isReopened, ...parts 
 
   function report(error: unknown): void {
     io.err(inColumns(describeError(error, { cwd: io.cwd, paint })))
-    exitCode = isBatonError(error) && error.code === 'USAGE' ? 2 : 1
+    exitCode = exitCodeOf(error)
   }
 
   function tellNews(): void {

@@ -1,4 +1,4 @@
-import { resolve } from 'node:path'
+import { basename, resolve } from 'node:path'
 import { filesNamed } from '../../authoring/files-in-folder.ts'
 import { BatonError, isBatonError, messageOf } from '../../base/error.ts'
 import { displayPath, writeFileAtomic } from '../../base/files.ts'
@@ -127,9 +127,14 @@ async function loadAll(
 
 function noTests(message: string, file?: string): BatonError {
   return new BatonError('USAGE', message, {
-    hint: 'Add one, in the front matter: [[test]] with name = "…". See docs/testing.md.',
+    hint: `Add one, ${placeOfTests(file)}: [[test]] with name = "…". See docs/testing.md.`,
     ...(file !== undefined && { place: { file } }),
   })
+}
+
+function placeOfTests(file = ''): string {
+  if (file.endsWith('.lua')) return `in ${basename(file, '.lua')}.test.toml next to it`
+  return file.endsWith('.aip') ? 'in the toml block of # Options' : 'in the front matter'
 }
 
 /** Refuses tests that share a cassette: the second would overwrite the record of the first. @throws BatonError USAGE */

@@ -190,10 +190,17 @@ export function neverMet(
 ): BatonError {
   const times = count === 1 ? 'one iteration' : `${count} iterations`
   const failure = failureText(records)
-  const why = failure === undefined ? '' : `; ${failure}`
+  const why = failure === undefined ? notRunnable(records.at(-1)) : `; ${failure}`
   return new BatonError('UNTIL_NOT_MET', `the command of "until" has not exited with 0 after ${times}${why}`, {
     hint: `See its output with baton runs show ${run} --place iteration/${count - 1}/until; allow more with baton resume ${run} ${moreOf(stop)}.`,
   })
+}
+
+/** A shell ends with 127 if it does not find a command, and with 126 if it may not run it. */
+function notRunnable(last: IterationRecord | undefined): string {
+  const [, code, output] = /: exit code (12[67])\n([^]*)$/.exec(last?.check ?? '') ?? []
+  if (code === undefined) return ''
+  return `: it cannot be run (exit code ${code}): ${output?.trim().split('\n').at(-1) ?? ''}`
 }
 
 /** The error of a run whose files are not those of the best iteration, although git could restore them. */

@@ -268,6 +268,23 @@ describe('checking a prompt file', () => {
     expect(await check({ 'a.ts': 'export const a = 1\n' }, { file: 'a.ts' })).toEqual([
       'warning a.ts:1 a.ts does not look like a prompt file: it ends in .ts and has no front matter',
     ])
+    const unmarked = 'this looks like front matter, but is not marked as such: it is sent to the model as text'
+    for (const text of [
+      '```toml\nmodel = "m"\n```\nHi\n',
+      '\n```toml #!meta\nmodel = "m"\n```\nHi\n',
+      '~~~yaml\nmodel: m\n~~~\nHi\n',
+      '++++\nmodel = "m"\n++++\nHi\n',
+      '----\nmodel: m\n----\nHi\n',
+    ])
+      expect(await check({ 'a.md': text }, { file: 'a.md' })).toEqual([
+        `warning a.md:${text.startsWith('\n') ? 2 : 1} ${unmarked}`,
+      ])
+    for (const text of [
+      '```toml\n[package]\nname = "m"\n```\nHi\n',
+      '----\nNote: m\n----\nHi\n',
+      '```js\nmodel = 1\n```\n',
+    ])
+      expect(await check({ 'a.md': text }, { file: 'a.md' })).toEqual([])
     expect(await check({ 'a.ts': prompt('temperature = 0') }, { file: 'a.ts' })).toEqual([])
     expect(await check({ 'notes.txt': 'Do it.\n' }, { file: 'notes.txt' })).toEqual([])
   })

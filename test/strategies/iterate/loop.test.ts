@@ -4,7 +4,7 @@ import type { IterateSettings } from '../../../src/settings/strategies/iterate.t
 import { noUsage } from '../../../src/event/message.ts'
 import type { Keeper } from '../../../src/strategies/iterate/keeper.ts'
 import { iterate, type IterationWork } from '../../../src/strategies/iterate/loop.ts'
-import { endedFailing, neverMet } from '../../../src/strategies/iterate/records.ts'
+import { endedFailing, type IterationRecord, neverMet } from '../../../src/strategies/iterate/records.ts'
 import { filesSummary } from '../../../src/strategies/iterate/summarize.ts'
 import { testContext, type TestContext } from '../../helpers/context.ts'
 import { iterateSettings } from '../../helpers/iteration.ts'
@@ -144,6 +144,11 @@ describe('iterating', () => {
     })
     expect(neverMet(result, 'RUN').message).toBe(
       'the command of "until" has not exited with 0 after 3 iterations; the last 2 iterations failed: refused',
+    )
+    const check = 'nmp test: exit code 127\nsh: 1: nmp: not found\n'
+    const unknown = { ...result, records: [{ ...result.records[0], success: true, check } as IterationRecord] }
+    expect(neverMet({ ...unknown, iterations_attempted: 1 }, 'RUN').message).toBe(
+      'the command of "until" has not exited with 0 after one iteration: it cannot be run (exit code 127): sh: 1: nmp: not found',
     )
     const { result: mended } = await iterated({ settings: count(2), works: [failed, {}] })
     expect(endedFailing(mended, 'RUN')).toBeUndefined()
