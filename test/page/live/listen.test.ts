@@ -61,7 +61,10 @@ it('a page that nobody looks at keeps no connection, and then goes on after the 
     response.write(`id: 1.${asked.length}\nevent: row\ndata: ${asked.length}\n\n`)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => void server.close().closeAllConnections())
+  onTestFinished(() => {
+    server.close()
+    server.closeAllConnections()
+  })
   const { see } = stubPage()
   see('hidden')
 
