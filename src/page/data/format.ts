@@ -69,8 +69,8 @@ function twoDigits(value: number): string {
   return String(value).padStart(2, '0')
 }
 
-/** The folder of a path, with a trailing slash, and the file name. */
+/** The folder of a path, with a trailing slash, and the file name, as they are shown. */
 export function splitPath(path: string): { readonly folder: string; readonly name: string } {
   const slash = Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\'))
-  return { folder: path.slice(0, slash + 1), name: path.slice(slash + 1) }
+  return { folder: harmlessName(path.slice(0, slash + 1)), name: harmlessName(path.slice(slash + 1)) }
 }

@@ -14,14 +14,15 @@ const again = 3_000
 
 /**
  * Follows an event stream until the returned function is called. A stream that breaks off is opened again with the id of
- * the last event, and one that was refused from the start; without a valid token it is not opened again.
+ * the last event, and one that was refused from the start; without a valid token it is not opened again. While nobody
+ * looks at the page it has no stream: a browser has six connections to a server for all its tabs together.
  */
 export function listen(path: string, { on, onState }: StreamOptions): () => void {
   const stop = new AbortController()
   const { signal } = stop
   let lastId = ''
 
-  async function open(): Promise<'again' | 'refused'> {
+  async function open(signal: AbortSignal): Promise<'again' | 'refused'> {
     const headers = { accept: 'text/event-stream', ...(lastId !== '' && { 'last-event-id': lastId }) }
     const response = await fetchSigned(path, { headers, signal, cache: 'no-store' })
     if (response.status === 401) return 'refused'
@@ -41,8 +42,13 @@ export function listen(path: string, { on, onState }: StreamOptions): () => void
 
   async function follow(): Promise<void> {
     while (!signal.aborted) {
-      const end = await open().catch((): 'again' => 'again')
+      await untilShown(signal)
+      const { hidden, leave } = whenHidden()
+      const end = await open(AbortSignal.any([signal, hidden])).catch((): 'again' => 'again')
+      leave()
       if (signal.aborted) return
+      // it goes on from here when the page is looked at again
+      if (hidden.aborted) continue
       onState('lost')
       if (end === 'refused') return
       await new Promise<void>((resolve) => {
@@ -55,6 +61,32 @@ export function listen(path: string, { on, onState }: StreamOptions): () => void
   onState('connecting')
   void follow()
   return () => stop.abort()
+}
+
+const isHidden = (): boolean => document.visibilityState === 'hidden'
+
+/** Resolves when the page is looked at, or the signal is aborted. */
+function untilShown(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const look = (): void => {
+      if (isHidden() && !signal.aborted) return
+      document.removeEventListener('visibilitychange', look)
+      resolve()
+    }
+    document.addEventListener('visibilitychange', look)
+    signal.addEventListener('abort', look, { once: true })
+    look()
+  })
+}
+
+/** `hidden`: aborted when nobody looks at the page any more, until `leave` is called. */
+function whenHidden(): { readonly hidden: AbortSignal; readonly leave: () => void } {
+  const stop = new AbortController()
+  const look = (): void => {
+    if (isHidden()) stop.abort()
+  }
+  document.addEventListener('visibilitychange', look)
+  return { hidden: stop.signal, leave: () => document.removeEventListener('visibilitychange', look) }
 }
 
 interface ServerEvent {

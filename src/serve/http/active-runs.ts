@@ -42,6 +42,8 @@ export interface ActiveRuns {
    */
   readonly begin: (job: Job, worker?: () => RunWorker) => Promise<Begun>
   readonly isHeld: (id: string) => boolean
+  /** Those that work or wait for their turn. */
+  readonly ids: () => Iterable<string>
   /** Whether it waits for its turn. */
   readonly isQueued: (id: string) => boolean
   /** Returns false if the run is not held here. */
@@ -250,6 +252,7 @@ export function createActiveRuns({ most, workers, broker, place, onProblem }: Ac
       }
     },
     isHeld: (id) => runs.has(id),
+    ids: () => runs.keys(),
     isQueued: (id) => runs.get(id)?.isQueued === true,
     cancel(id) {
       const run = runs.get(id)

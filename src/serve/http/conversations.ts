@@ -157,10 +157,11 @@ export function createConversations(
       let of = id
       let ended: Promise<void> | undefined
       let worker: RunWorker | undefined
-      // asked again if the prompt had to wait for its turn
+      // asked again if the prompt had to wait for its turn, which may come as soon as it is recorded
       const workerOf = (): RunWorker => {
         const kept = of === undefined ? undefined : open.get(of)
-        worker = kept?.worker ?? takeWorker()
+        const recorder = ended === undefined ? worker : undefined
+        worker = kept?.worker ?? recorder ?? takeWorker()
         if (kept === undefined && of !== undefined && ended !== undefined) keepOpen(of, worker, ended)
         return worker
       }

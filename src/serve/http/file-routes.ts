@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { basename, join, resolve } from 'node:path'
 import { createPool } from '../../base/concurrency.ts'
 import { isBatonError } from '../../base/error.ts'
+import { isFile } from '../../base/entries.ts'
 import { displayPath, readSourceFile } from '../../base/files.ts'
 import { filesInFolder } from '../../authoring/files-in-folder.ts'
 import { firstText } from '../../authoring/inventory.ts'
@@ -57,9 +58,20 @@ export function fileRoutes(served: ServedWorkspace): readonly Route[] {
   const turns = createPool(1)
   const testing = createPool(1)
 
+  async function lastRunOf(path: string): Promise<RunSummary | undefined> {
+    const fits = ({ file }: { readonly file: string }): boolean => displayPath(workspace, file) === path
+    for await (const last of listRuns(runs, { limit: 1, fits, index: readIndex(), totals })) return last
+    return undefined
+  }
+
+  /** A text without front matter looks like any other, but not once it was run. @throws Refusal 404 */
   async function absolute(path: string, signal: AbortSignal): Promise<string> {
-    if ((await filesInFolder(workspace, served, signal)).includes(path)) return resolve(workspace, path)
-    throw new Refusal(404, 'this workspace has no such prompt file')
+    const file = resolve(workspace, path)
+    if ((await filesInFolder(workspace, served, signal)).includes(path)) return file
+    if (isFile(file) && (await lastRunOf(path)) !== undefined) return file
+    throw new Refusal(404, 'this workspace has no such prompt file', {
+      hint: 'It may have been renamed or removed. A text without front matter counts as a prompt file once it was run.',
+    })
   }
 
   return [
@@ -87,10 +99,7 @@ export function fileRoutes(served: ServedWorkspace): readonly Route[] {
       },
       async ({ query: { path }, request: { signal } }) => {
         const file = await absolute(path, signal)
-        const isOfFile = (run: { readonly file: string }): boolean => displayPath(workspace, run.file) === path
-        for await (const last of listRuns(runs, { limit: 1, fits: isOfFile, index: readIndex(), totals }))
-          return { path, text: readSourceFile(file), last }
-        return { path, text: readSourceFile(file), last: null }
+        return { path, text: readSourceFile(file), last: (await lastRunOf(path)) ?? null }
       },
     ),
     get(

@@ -2,6 +2,7 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { pendingIn, type PendingView } from '../../history/pending.ts'
 import { listRuns } from '../../history/run-list.ts'
+import type { RunIndexFile } from '../../journal/index-file.ts'
 import type { RunStatus } from '../../journal/summary.ts'
 import type { ActiveRuns } from './active-runs.ts'
 import type { ServedWorkspace } from './served-workspace.ts'
@@ -23,7 +24,7 @@ export interface Inbox {
   readonly read: () => Promise<readonly InboxItem[]>
 }
 
-/** Only this many of the newest runs are looked at. */
+/** Only this many of the newest runs are looked at whatever is known of them, and at most as many are listed. */
 const newest = 1_000
 
 /** A run that was stopped by a person does not wait for one. */
@@ -53,11 +54,22 @@ export function createInbox(served: ServedWorkspace, shown: ShownRuns, held: Act
     return { modified, approvals: approvals.length, uncertain: choicesOf(effects).length }
   }
 
+  /** The runs that may wait. Old ones that have ended otherwise are not looked at again and again. */
+  function candidates(): RunIndexFile {
+    const { ids, summaries } = readIndex()
+    const working = new Set(held.ids())
+    const older = ids.slice(newest).filter((id) => {
+      const status = summaries.get(id)?.status
+      return status === undefined || mayWait.has(status) || (working.has(id) && !held.isQueued(id))
+    })
+    return { ids: [...ids.slice(0, newest), ...older], summaries }
+  }
+
   async function read(): Promise<readonly InboxItem[]> {
     const found: InboxItem[] = []
     const now = new Map<string, Counted>()
     const fits = ({ status }: { readonly status: RunStatus }): boolean => mayWait.has(status)
-    for await (const run of listRuns(runs, { limit: newest, newest, fits, index: readIndex(), totals })) {
+    for await (const run of listRuns(runs, { limit: newest, fits, index: candidates(), totals })) {
       const { id, status, waits = 0 } = run
       if (held.isQueued(id)) continue
       if (status === 'running' || status === 'waiting') {

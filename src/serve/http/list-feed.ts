@@ -11,7 +11,10 @@ import type { ShownRun, ShownRuns } from './shown-run.ts'
 
 /** Milliseconds between polls of the runs while there are listeners. */
 const pollMs = 1_000
-/** Only this many of the newest runs are polled. An older run that is resumed is shown where it was resumed. */
+/**
+ * Only this many of the newest runs are polled, and those that work or wait for their turn in this server, or were
+ * working when they were polled last. An older run that another process resumes is shown where it was resumed.
+ */
 const watched = 200
 
 interface Known {
@@ -30,26 +33,29 @@ export interface ListFeed {
 
 export function createListFeed(
   { runs, totals }: ServedWorkspace,
-  { shown, held }: { readonly shown: ShownRuns; readonly held: Pick<ActiveRuns, 'isQueued'> },
+  { shown, held }: { readonly shown: ShownRuns; readonly held: Pick<ActiveRuns, 'ids' | 'isQueued'> },
 ): ListFeed {
   const listeners = new Set<(run: ShownRun) => void>()
   let known = new Map<string, Known>()
   let following: Promise<void> | undefined
   let first: Promise<void> | undefined
 
-  /** Whether a run in this state changes only if its folder does. */
-  function isSettled(id: string, status: ShownStatus): boolean {
-    return held.isQueued(id) ? status === 'queued' : !isActive(status)
-  }
-
   /** Reports changes since the last poll. The first poll reports nothing. */
   async function look(isFirst: boolean): Promise<void> {
     const now = new Map<string, Known>()
-    for (const id of runIds(runs).slice(0, watched)) {
+    const newest = new Set(runIds(runs).slice(0, watched))
+    const unsettled = [...known].filter(([, { status }]) => status !== undefined && isActive(status))
+    for (const id of new Set([...newest, ...held.ids(), ...unsettled.map(([one]) => one)])) {
       const before = known.get(id)
+      const isQueued = held.isQueued(id)
+      // thousands may wait for their turn, and nothing happens to them until then
+      if (isQueued && (before?.status === 'queued' || !newest.has(id))) {
+        now.set(id, before?.status === 'queued' ? before : { modified: 0, status: 'queued', mark: '' })
+        continue
+      }
       const folder = join(runs, id)
       const modified = statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? 0
-      if (before?.modified === modified && before.status !== undefined && isSettled(id, before.status)) {
+      if (before?.modified === modified && !isQueued && before.status !== undefined && !isActive(before.status)) {
         now.set(id, before)
         continue
       }

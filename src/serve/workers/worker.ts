@@ -115,9 +115,8 @@ export async function work({ env, signal }: WorkerOptions): Promise<number> {
     return conversation.begin(job, given)
   }
 
-  async function perform({ job, isWaiting, cwd, home, resting }: Extract<ToWorker, { kind: 'do' }>): Promise<void> {
-    const stop = new AbortController()
-    current = stop
+  async function perform(asked: Extract<ToWorker, { kind: 'do' }>, stop: AbortController): Promise<void> {
+    const { job, isWaiting, cwd, home, resting } = asked
     if (!isWaiting) isUsed = true
     for (const one of resting) calling.resting(one)
     let hasBegun = false
@@ -147,7 +146,7 @@ export async function work({ env, signal }: WorkerOptions): Promise<number> {
     } catch (error) {
       sendEnd(job, error)
     } finally {
-      current = undefined
+      if (current === stop) current = undefined
       if (isLast(job)) finish()
     }
   }
@@ -166,10 +165,14 @@ export async function work({ env, signal }: WorkerOptions): Promise<number> {
 
   function onMessage(message: ToWorker): void {
     switch (message.kind) {
-      case 'do':
+      case 'do': {
+        // a stop may follow in the same moment, before the job begins
+        const stop = new AbortController()
+        current = stop
         // a conversation is asked for one prompt after the other
-        jobs = jobs.then(() => perform(message))
+        jobs = jobs.then(() => perform(message, stop))
         break
+      }
       case 'stop':
         return stopCurrent()
       case 'answer':

@@ -3,7 +3,7 @@ import type { RunSummary } from '../../../src/journal/summary.ts'
 import { axisValues, usageByAgent, usageOverTime } from '../../../src/page/data/chart-data.ts'
 import type { Row } from '../../../src/page/data/row.ts'
 import { formFields } from '../../../src/page/data/form-fields.ts'
-import { subjectOf } from '../../../src/page/data/format.ts'
+import { splitPath, subjectOf } from '../../../src/page/data/format.ts'
 import { createRowStore } from '../../../src/page/data/row-store.ts'
 import { everyRun, queryOf, withOlder, withRun } from '../../../src/page/data/run-list.ts'
 import { rowAfterKey, rowsIn, topFor } from '../../../src/page/data/window.ts'
@@ -190,4 +190,9 @@ it.each<Route>([
   { kind: 'conversation', id: 'x' },
 ])('an address is parsed into the view it was made from: %j', (route) => {
   expect(parseHash(hashOf(route))).toEqual(route)
+})
+
+it('the name of a file that hides or reorders characters is shown with them', () => {
+  expect(splitPath('a\u202e/b\u202egpj.md')).toEqual({ folder: 'a<U+202E>/', name: 'b<U+202E>gpj.md' })
+  expect(splitPath('src/über uns (1).md')).toEqual({ folder: 'src/', name: 'über uns (1).md' })
 })

@@ -91,6 +91,23 @@ describe('POST /prompt', () => {
     ])
   })
 
+  it('that gets its turn as soon as it is recorded is answered', async () => {
+    let open = (): void => {}
+    const gate = new Promise<void>((resolve) => (open = resolve))
+    const model = await startToolModel([{ text: 'First.', gate }, { text: 'Second.' }])
+    const tree = { 'baton.toml': 'model = "m"\n' }
+    const served = await serveTree(tree, { env: { BATON_GATEWAY_URL: model.url }, maxRuns: 1 })
+    await served.post('/api/runs', { text: 'Hi' })
+    await expect.poll(() => model.requests.length, { timeout: 20_000 }).toBe(1)
+    // its process starts for longer than the run before it takes to end
+    const begun = served.post('/prompt', { input: 'Hello' })
+    open()
+    const { promptId } = schemas.promptBegun.parse((await begun).body)
+    await follow(served, `/api/runs/${promptId}/events`).ended
+    expect(served.problems).toEqual([])
+    expect(await served.get(`/api/runs/${promptId}`)).toMatchObject({ body: { answers: [{ text: 'Second.' }] } })
+  })
+
   it('has one process for all prompts of a conversation, until the conversation is closed', async () => {
     const { ask, get, post } = await world([{ text: 'One.' }, { text: 'Two.' }, { text: 'Three.' }])
     const before = workersOf(process.pid)

@@ -1,6 +1,7 @@
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { noteRunOrder } from '../../../src/journal/find-run.ts'
 import { beginRun } from '../../../src/library/runs.ts'
 import * as schemas from '../../../src/serve/http/schemas.ts'
 import { follow, type HttpServed, serveTree } from '../../helpers/http-served.ts'
@@ -83,6 +84,31 @@ describe('the inbox', () => {
     await served.post(`/api/runs/${runId}/approvals/1/reject`)
     expect(await itemsOf(served)).toEqual([])
   })
+})
+
+it('has a run that waits, however many there were after it, and its change is an event of the list', async () => {
+  const model = await startToolModel([callsTools(['todo', steps]), { text: 'Done.' }])
+  const served = await serveTree(
+    { 'ask.md': '+++\nmodel = "m"\ntools = ["todo"]\n+++\nHi\n' },
+    { env: { BATON_GATEWAY_URL: model.url } },
+  )
+  const { runId, folder = '' } = await beginRun('ask.md', { approve: () => 'suspend' }, served.around).result
+  const summary = JSON.parse(readFileSync(join(folder, 'summary.json'), 'utf8')) as object
+  for (let number = 0; number < 1_001; number += 1) {
+    const id = `20991231-000000-${number.toString(16).padStart(9, '0')}`
+    const later = join(folder, '..', id)
+    mkdirSync(later)
+    writeFileSync(join(later, 'summary.json'), JSON.stringify({ ...summary, id, status: 'done', exit: 0 }))
+    noteRunOrder(later)
+  }
+  const stream = follow(served, '/api/events')
+  await expect.poll(() => stream.events.length, { timeout: 20_000 }).toBe(1)
+  expect(await itemsOf(served)).toMatchObject([{ approvals: 1, run: { id: runId } }])
+  await served.post(`/api/runs/${runId}/approvals/1/approve`)
+  expect(await served.post(`/api/runs/${runId}/resume`)).toMatchObject({ status: 202 })
+  const seen = () => stream.events.flatMap(({ data: { id, status } }) => (id === runId ? [status] : []))
+  await expect.poll(seen, { timeout: 20_000 }).toContain('done')
+  expect(await itemsOf(served)).toEqual([])
 })
 
 describe('a form', () => {

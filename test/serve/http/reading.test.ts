@@ -277,6 +277,17 @@ describe('prompt files', () => {
     expect((await shown()).last?.id).toBe(runId)
     expect((await served.get('/api/file?path=README.md')).status).toBe(404)
   })
+
+  it('without front matter have a page once they were run', async () => {
+    const served = await serveTree({ 'hello.md': 'Say hello\n', 'README.md': '# No prompt\n' })
+    const pathOf = async (path: string) => (await served.get(`/api/file?path=${path}`)).status
+    expect([await pathOf('hello.md'), await pathOf('README.md')]).toEqual([404, 404])
+    const { runId } = await beginRun('hello.md', { dry: 'req', model: 'm' }, served.around).result
+    expect(await served.get('/api/file?path=hello.md')).toMatchObject({
+      body: { path: 'hello.md', text: 'Say hello\n', last: { id: runId } },
+    })
+    expect(await pathOf('README.md')).toBe(404)
+  })
 })
 
 describe('the routes', () => {

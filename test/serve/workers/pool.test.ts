@@ -104,3 +104,24 @@ it('delivers all that a process has sent before its end, also if nobody has read
   const pieces = messages.flatMap((message) => (message.kind === 'texts' ? message.update.pieces : []))
   expect(pieces.map(({ text }) => text).join('')).toBe('word '.repeat(words))
 })
+
+it('a job is stopped by what comes right after it, also while the process is still starting', async () => {
+  const cwd = tempTree({
+    '.git/HEAD': '',
+    'wait.lua': `aip.cmd.exec("sh", { "-c", "until test -e never; do sleep 0.05; done" })`,
+    'wait.md': '+++\nagent = "wait.lua"\n+++\nWait\n',
+  })
+  const env = { PATH: process.env['PATH'], BATON_HOME: join(cwd, 'home'), BATON_LOCAL_SERVERS: 'off' }
+  const pool = createWorkerPool({ env, cwd, spare: 0, broker: createBroker() })
+  onTestFinished(() => pool.close())
+  onTestFinished(() => writeFileSync(join(cwd, 'never'), ''))
+  const worker = pool.take()
+  const ends: FromWorker[] = []
+  worker.listen((message) => void (message.kind === 'ended' && ends.push(message)))
+  const job = { kind: 'start', file: 'wait.md', options: {} } as const
+  worker.send({ kind: 'do', job, isWaiting: false, cwd, home: cwd, resting: [] })
+  worker.send({ kind: 'stop' })
+
+  expect(await worker.gone).toBeUndefined()
+  expect(ends).toMatchObject([{ error: { code: 'ABORTED' } }])
+})
