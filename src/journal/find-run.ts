@@ -44,7 +44,7 @@ export function runWithId(runs: string, id: string): string | undefined {
 
 /**
  * The ids of the runs in a folder, most recently started first. `recorded`: their order, if it was read already.
- * @throws BatonError FILE_UNREADABLE if the folder exists and cannot be read
+ * @throws BatonError FILE_FAILED if the folder exists and cannot be read
  */
 export function runIds(folder: string, recorded = createOrderReader(folder)().all): readonly string[] {
   try {
@@ -56,7 +56,7 @@ export function runIds(folder: string, recorded = createOrderReader(folder)().al
       .toReversed()
   } catch (error) {
     if (hasSystemCode(error, 'ENOENT', 'ENOTDIR')) return []
-    throw new BatonError('FILE_UNREADABLE', `the runs in ${folder} cannot be listed: ${messageOf(error)}`, {
+    throw new BatonError('FILE_FAILED', `the runs in ${folder} cannot be listed: ${messageOf(error)}`, {
       hint: 'Make the folder yours and readable, or set dir in [runs] of your config file, or BATON_HOME.',
       cause: error,
     })

@@ -48,3 +48,13 @@ it('a command that finds the disk full leaves no empty files', async () => {
   const left = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
   expect(left.map(({ name }) => name)).toEqual(['HEAD'])
 })
+
+it('a record that cannot be read is named, with what to do', async () => {
+  const cwd = tempTree({ 'project/a.lua': 'return 1' })
+  const places = { cwd: join(cwd, 'project'), env: { HOME: cwd, BATON_HOME: join(cwd, 'home') } }
+  await shell('$baton a.lua', places)
+  await shell('for file in ../home/state/runs/*/*/j-*; do rm $file; mkdir $file; done', places)
+  const { code, stderr } = await shell('$baton report', places)
+  expect(stderr).toMatch(/^error: the record \S*\/j-000001\.jsonl cannot be read: EISDIR: .*\nhint: Make it yours/)
+  expect(code).toBe(1)
+})
