@@ -142,8 +142,13 @@ function write(folder: string, fresh: readonly { readonly script: Script; readon
       const data = script.createCachedData()
       const checksum = Buffer.alloc(checksumBytes)
       checksum.writeUInt32LE(checksumOf(data))
-      writeFileSync(unfinished, Buffer.concat([checksum, data]), { mode: 0o600 })
-      renameSync(unfinished, file)
+      try {
+        writeFileSync(unfinished, Buffer.concat([checksum, data]), { mode: 0o600 })
+        renameSync(unfinished, file)
+      } catch (error) {
+        rmSync(unfinished, { force: true })
+        throw error
+      }
     }
   } catch {
     // the disk is full, or the folder was removed

@@ -21,8 +21,13 @@ export async function main(args: readonly string[]): Promise<number> {
   const outlet = createOutlet({ stream: process.stdout, descriptor: 1, onLost })
   process.stderr.on('error', () => undefined)
 
-  const io = createIo(signals, outlet)
+  const cwd = currentFolder()
+  const io = createIo(signals, { outlet, cwd: cwd ?? '/' })
   catchConsole(io)
+  if (cwd === undefined) {
+    report(folderGone(), io)
+    return exitCodeOf(folderGone())
+  }
   const exitCode = await run(args, io)
   const lost = await outlet.end()
   if (lost === undefined) return exitCode
@@ -43,6 +48,12 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
   }
 }
 
+function folderGone(): BatonError {
+  return new BatonError('USAGE', 'the current folder does not exist', {
+    hint: 'It was removed or replaced: change to a folder that exists, and try again.',
+  })
+}
+
 function unwritten({ cause }: OutputLost): BatonError {
   return new BatonError('FILE_FAILED', `stdout cannot be written: ${messageOf(cause)}`, {
     hint: 'The result is incomplete. Check the disk or device that stdout leads to.',
@@ -53,13 +64,25 @@ function report(error: unknown, { cwd, env, err, errIsTerminal }: CommandIo): vo
   err(describeError(error, { cwd, paint: createPaint({ env, isTerminal: errIsTerminal }) }))
 }
 
-function createIo({ stop, interrupts, interrupt }: Signals, outlet: Outlet): CommandIo {
+/** The current folder; undefined if it was removed, or may not be entered. */
+function currentFolder(): string | undefined {
+  try {
+    return process.cwd()
+  } catch {
+    return undefined
+  }
+}
+
+function createIo(
+  { stop, interrupts, interrupt }: Signals,
+  { outlet, cwd }: { outlet: Outlet; cwd: string },
+): CommandIo {
   const outIsTerminal = process.stdout.isTTY === true
   const errIsTerminal = process.stderr.isTTY === true
   const draw = (text: string): void => void process.stderr.write(text)
   return {
     env: process.env,
-    cwd: process.cwd(),
+    cwd,
     home: homeFolder(),
     input: createInput(),
     inputKind,

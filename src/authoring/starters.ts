@@ -1,4 +1,4 @@
-import { lstatSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { closeSync, lstatSync, mkdirSync, openSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { shellWord } from '../base/command.ts'
 import { BatonError, hasSystemCode, messageOf } from '../base/error.ts'
@@ -194,8 +194,13 @@ export function createFiles(files: readonly NewFile[], { within }: { readonly wi
   for (const file of files) {
     try {
       mkdirSync(dirname(file.path), { recursive: true })
-      writeFileSync(file.path, file.text, { flag: 'wx' })
+      const descriptor = openSync(file.path, 'wx')
       made.push(file.path)
+      try {
+        writeFileSync(descriptor, file.text)
+      } finally {
+        closeSync(descriptor)
+      }
     } catch (error) {
       for (const path of made) rmSync(path, { force: true })
       throw failure(file.path, error)
@@ -216,7 +221,9 @@ function exists(path: string): boolean {
 function failure(path: string, error: unknown): BatonError {
   if (hasSystemCode(error, 'EEXIST') && exists(path)) return alreadyThere(path)
   return new BatonError('FILE_FAILED', `${path} cannot be written: ${messageOf(error)}`, {
-    hint: 'Check that the folder exists and that you may write to it.',
+    hint: hasSystemCode(error, 'ENOSPC', 'EDQUOT')
+      ? 'Free some space there.'
+      : 'Check that the folder exists and that you may write to it.',
     cause: error,
   })
 }

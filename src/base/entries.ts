@@ -1,5 +1,5 @@
 import { type Dirent, existsSync, lstatSync, readdirSync, type Stats, statSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { hasSystemCode } from './error.ts'
 
 /** The status of a path itself, without following links; undefined if nothing exists there. */
@@ -23,10 +23,14 @@ export function isFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() === true
 }
 
-/** The entries of a folder; empty if it is not a folder or cannot be read. */
+/**
+ * The entries of a folder; empty if it is not a folder or cannot be read. An entry whose name is not UTF-8 is left out:
+ * no path can name it.
+ */
 export function entriesIn(folder: string): readonly Dirent[] {
   try {
-    return readdirSync(folder, { withFileTypes: true })
+    const entries = readdirSync(folder, { withFileTypes: true })
+    return entries.filter(({ name }) => !name.includes('\u{FFFD}') || entryStatus(join(folder, name)) !== undefined)
   } catch {
     return []
   }

@@ -1,6 +1,7 @@
 import { chmodSync, lstatSync, readdirSync, statSync, type Stats } from 'node:fs'
 import { join } from 'node:path'
-import { BatonError } from './error.ts'
+import { entryStatus } from './entries.ts'
+import { BatonError, messageOf } from './error.ts'
 
 /*
  * Folders and files that decide what runs, or record what a user has done: another user of the machine must not be able
@@ -69,10 +70,18 @@ interface Found {
 /** Undefined if it does not exist, and on systems where files have no owner. */
 function look(path: string, { what, hint }: Own): Found | undefined {
   if (process.getuid === undefined) return undefined
-  const entry = lstatSync(path, { throwIfNoEntry: false })
-  if (entry === undefined) return undefined
-  const status = entry.isSymbolicLink() ? statSync(path, { throwIfNoEntry: false }) : entry
-  if (status === undefined) return undefined
+  let entry: Stats | undefined
+  let status: Stats | undefined
+  try {
+    entry = entryStatus(path)
+    status = entry?.isSymbolicLink() === true ? statSync(path, { throwIfNoEntry: false }) : entry
+  } catch (error) {
+    throw new BatonError('FILE_UNREADABLE', `${what} ${path} cannot be examined: ${messageOf(error)}`, {
+      hint,
+      cause: error,
+    })
+  }
+  if (entry === undefined || status === undefined) return undefined
   if ([entry, status].some(isForeign)) {
     throw new BatonError('UNTRUSTED', `${what} ${path} belongs to another user`, { hint })
   }

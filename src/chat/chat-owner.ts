@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, statSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { BatonError } from '../base/error.ts'
@@ -9,6 +9,7 @@ import { adviceFor, isForbidden } from '../journal/failure.ts'
 import { type Owner, processOwners } from '../journal/owner.ts'
 import { beatMs, leaseMs } from '../journal/ownership.ts'
 import { chatFolder } from './chat-list.ts'
+import { writeWholeFile } from './whole-file.ts'
 
 /** A process in which a chat is open. */
 export interface ChatOwner extends Owner {
@@ -84,10 +85,8 @@ export function ownerText({ pid, host, what, cwd, since, ...owner }: ChatOwner):
 function announce(runs: string, chat: string, owner: ChatOwner): string | undefined {
   const name = `${chat}.${randomName()}`
   try {
-    const folder = chatFolder(runs)
-    const [file, temporary] = [join(folder, `${name}${ending}`), join(folder, `.${name}.tmp`)]
-    writeFileSync(temporary, JSON.stringify(owner), { mode: 0o600, flag: 'wx' })
-    renameSync(temporary, file)
+    const file = join(chatFolder(runs), `${name}${ending}`)
+    writeWholeFile(file, JSON.stringify(owner))
     return file
   } catch (error) {
     if (isForbidden(error)) return undefined

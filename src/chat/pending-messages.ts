@@ -1,14 +1,14 @@
-import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { BatonError, messageOf } from '../base/error.ts'
 import { createSigner } from '../base/hash.ts'
 import { isObject, mapTexts } from '../base/json.ts'
-import { randomName } from '../base/random-name.ts'
 import { adviceFor, isForbidden } from '../journal/failure.ts'
 import type { SecretMask } from '../journal/secrets.ts'
 import { isSameSignature, type SigningKey } from '../journal/signing.ts'
 import { chatFolder, type ListedMessage } from './chat-list.ts'
 import type { ChatSettings, Outgoing } from './chat.ts'
+import { writeWholeFile } from './whole-file.ts'
 
 /**
  * A message that was taken, with everything that starts its run. It is on disk until its run is recorded, so a process
@@ -44,9 +44,8 @@ function fileOf(runs: string, run: string): string {
 export function storePendingMessage(message: PendingMessage, { runs, mask, key }: PendingOptions): void {
   const text = JSON.stringify(mapTexts(message, mask.mask))
   try {
-    const temporary = join(chatFolder(runs), `.${message.run}-${randomName()}.tmp`)
-    writeFileSync(temporary, `${signatureOf(text, key)}\n${text}`, { mode: 0o600, flag: 'wx', flush: true })
-    renameSync(temporary, fileOf(runs, message.run))
+    chatFolder(runs)
+    writeWholeFile(fileOf(runs, message.run), `${signatureOf(text, key)}\n${text}`, { flush: true })
   } catch (error) {
     if (isForbidden(error)) return
     throw new BatonError('FILE_FAILED', `the message cannot be recorded in ${runs}: ${messageOf(error)}`, {
@@ -58,7 +57,12 @@ export function storePendingMessage(message: PendingMessage, { runs, mask, key }
 
 /** Removes it: its run is recorded, or it has failed visibly. */
 export function removePendingMessage(runs: string, run: string): void {
-  rmSync(fileOf(runs, run), { force: true })
+  try {
+    rmSync(fileOf(runs, run), { force: true })
+  } catch (error) {
+    // in a folder that cannot be written, none was recorded
+    if (!isForbidden(error)) throw error
+  }
 }
 
 /** The messages of all chats that were taken and not dropped, oldest first. Those of others are ignored. */

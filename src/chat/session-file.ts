@@ -1,15 +1,14 @@
-import { readFileSync, renameSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
 import { isObject, mapTexts } from '../base/json.ts'
 import { modelText } from '../base/model-text.ts'
 import { endGroup } from '../base/process-group.ts'
-import { randomName } from '../base/random-name.ts'
 import { cutEnd } from '../base/width.ts'
 import { sessionFile } from '../journal/chat-place.ts'
 import { type Owner, processOwners } from '../journal/owner.ts'
 import type { SecretMask } from '../journal/secrets.ts'
 import type { SessionState } from '../wiring/session-resources.ts'
 import { chatFolder } from './chat-list.ts'
+import { writeWholeFile } from './whole-file.ts'
 
 /** What the session of a chat had when the chat was left, or its process killed. */
 type StoredSession = SessionState & { readonly owner: Owner }
@@ -22,9 +21,8 @@ export function storeSession(
 ): void {
   const stored: StoredSession = { ...state, owner: processOwners.self() }
   try {
-    const temporary = join(chatFolder(runs), `.${chat}-${randomName()}.tmp`)
-    writeFileSync(temporary, JSON.stringify(mapTexts(stored, mask.hide)), { mode: 0o600, flag: 'wx' })
-    renameSync(temporary, sessionFile(runs, chat))
+    chatFolder(runs)
+    writeWholeFile(sessionFile(runs, chat), JSON.stringify(mapTexts(stored, mask.hide)))
   } catch {
     // the chat goes on; a later process knows less about it
   }

@@ -131,8 +131,10 @@ async function checkLeft(
   { settings, workspace }: { readonly settings: Settings; readonly workspace: string },
 ): Promise<readonly Check[]> {
   const runs = runsFolder({ env, home, workspace, runsDir: settings.runs.dir })
+  const ids = capture(() => runIds(runs))
+  if (ids.status === 'failed') return checksOf('runs', ids.error)
   const [ended, waiting]: [string[], string[]] = [[], []]
-  for (const id of runIds(runs)) {
+  for (const id of ids.value) {
     const folder = join(runs, id)
     if (!existsSync(worktreesFolder(folder)) || (await readRunState(folder))?.isRunning === true) continue
     const list = (await hasEnded(folder)) ? ended : waiting

@@ -1,4 +1,6 @@
 import type { FilePort } from './file-port.ts'
+import { recordUnreadable } from './failure.ts'
+import { openRecord } from './lines.ts'
 import { decodeLine, isKnownRecord, type JournalRecord } from './record.ts'
 import { sealKind } from './signing.ts'
 import { readAll } from './transfer.ts'
@@ -16,7 +18,7 @@ export interface Edges {
 
 export async function edgesOf(file: string, files: FilePort): Promise<Edges> {
   const size = files.size(file) ?? 0
-  const descriptor = files.openToRead(file)
+  const descriptor = openRecord(file, files)
   try {
     const part = async (position: number): Promise<Buffer> => {
       const target = Buffer.alloc(Math.min(size, edgeBytes))
@@ -29,6 +31,8 @@ export async function edgesOf(file: string, files: FilePort): Promise<Edges> {
       last: lastRecord(end),
       bytes: from + end.lastIndexOf(10) + 1,
     }
+  } catch (error) {
+    throw recordUnreadable(file, error)
   } finally {
     files.close(descriptor)
   }

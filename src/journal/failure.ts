@@ -19,6 +19,15 @@ export function isForbidden(error: unknown): boolean {
   return hasSystemCode(error, 'EROFS', 'EACCES', 'EPERM', 'ENOENT', 'ENOTDIR')
 }
 
+/** What to throw when the file of a record cannot be read: it names the file. One that does not exist is the caller's. */
+export function recordUnreadable(file: string, error: unknown): unknown {
+  if (isBatonError(error) || hasSystemCode(error, 'ENOENT', 'ENOTDIR')) return error
+  return new BatonError('FILE_FAILED', `the record ${file} cannot be read: ${messageOf(error)}`, {
+    hint: 'Make it yours and readable, name another run, or remove the folder of this run.',
+    cause: error,
+  })
+}
+
 /** The error for a run folder that cannot be removed. */
 export function removalFailure(folder: string, error: unknown): BatonError {
   const runs = dirname(folder)

@@ -21,6 +21,7 @@ import {
 import { dirname } from 'node:path'
 import { promisify } from 'node:util'
 import { hasSystemCode } from '../base/error.ts'
+import { recordUnreadable } from './failure.ts'
 
 /**
  * Every file operation of the journal, so that tests can make the K-th one fail. Operations throw or reject with the
@@ -105,7 +106,7 @@ export const nodeFiles: FilePort = {
       return readdirSync(path)
     } catch (error) {
       if (hasSystemCode(error, 'ENOENT')) return []
-      throw error
+      throw recordUnreadable(path, error)
     }
   },
   size: (path) => statSync(path, { throwIfNoEntry: false })?.size,

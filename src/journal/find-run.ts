@@ -2,7 +2,7 @@ import { appendFileSync, readdirSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { createLineReader } from '../base/appended-lines.ts'
 import { isFolder, namesIn } from '../base/entries.ts'
-import { BatonError, hasSystemCode } from '../base/error.ts'
+import { BatonError, hasSystemCode, messageOf } from '../base/error.ts'
 import { writeFileAtomic } from '../base/files.ts'
 import { editDistance } from '../base/suggest.ts'
 
@@ -42,7 +42,10 @@ export function runWithId(runs: string, id: string): string | undefined {
   return isRunId(id) && isFolder(folder) ? folder : undefined
 }
 
-/** The ids of the runs in a folder, most recently started first. `recorded`: their order, if it was read already. */
+/**
+ * The ids of the runs in a folder, most recently started first. `recorded`: their order, if it was read already.
+ * @throws BatonError FILE_FAILED if the folder exists and cannot be read
+ */
 export function runIds(folder: string, recorded = createOrderReader(folder)().all): readonly string[] {
   try {
     const order = new Map(recorded.map((id, index) => [id, index]))
@@ -53,7 +56,10 @@ export function runIds(folder: string, recorded = createOrderReader(folder)().al
       .toReversed()
   } catch (error) {
     if (hasSystemCode(error, 'ENOENT', 'ENOTDIR')) return []
-    throw error
+    throw new BatonError('FILE_FAILED', `the runs in ${folder} cannot be listed: ${messageOf(error)}`, {
+      hint: 'Make the folder yours and readable, or set dir in [runs] of your config file, or BATON_HOME.',
+      cause: error,
+    })
   }
 }
 

@@ -1,3 +1,4 @@
+import { recordUnreadable } from './failure.ts'
 import type { FilePort } from './file-port.ts'
 
 /**
@@ -15,6 +16,18 @@ const chunkBytes = 256 * 1024
 /** No record is longer, because large values are blobs; a longer stretch without a line feed is damage. */
 const maxLineBytes = 16 * 1024 * 1024
 
+/**
+ * Opens the file of a record.
+ * @throws BatonError FILE_FAILED naming the file; the system error if it does not exist
+ */
+export function openRecord(file: string, files: FilePort): number {
+  try {
+    return files.openToRead(file)
+  } catch (error) {
+    throw recordUnreadable(file, error)
+  }
+}
+
 /** The lines of a file one by one; see `readLineBatches`. */
 export async function* readLines(file: string, files: FilePort): AsyncGenerator<Line> {
   for await (const lines of readLineBatches(file, files)) yield* lines
@@ -25,7 +38,7 @@ export async function* readLines(file: string, files: FilePort): AsyncGenerator<
  * line over 16 MB is returned. The last line may lack its line feed. Use a batch before requesting the next one.
  */
 export async function* readLineBatches(file: string, files: FilePort): AsyncGenerator<readonly Line[]> {
-  const descriptor = files.openToRead(file)
+  const descriptor = openRecord(file, files)
   try {
     // a chat reads the records of all its messages, which are small
     const chunk = Buffer.allocUnsafe(Math.min(chunkBytes, Math.max(1, files.size(file) ?? chunkBytes)))
@@ -53,6 +66,8 @@ export async function* readLineBatches(file: string, files: FilePort): AsyncGene
       begunSize += count - start
     }
     if (begunSize > 0) yield [{ bytes: joined(begun), offset, size: begunSize }]
+  } catch (error) {
+    throw recordUnreadable(file, error)
   } finally {
     files.close(descriptor)
   }

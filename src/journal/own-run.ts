@@ -2,6 +2,7 @@ import { basename } from 'node:path'
 import { BatonError, hasSystemCode } from '../base/error.ts'
 import { makeFolderPrivate } from '../base/private-folder.ts'
 import { capture } from './work-result.ts'
+import { recordUnreadable } from './failure.ts'
 import { hasBegun } from './has-begun.ts'
 import { type FilePort, nodeFiles } from './file-port.ts'
 import { startInLines, readStart } from './run-state.ts'
@@ -52,11 +53,13 @@ function beginningOf(file: string, files: FilePort): Buffer | undefined {
     descriptor = files.openToRead(file)
   } catch (error) {
     if (hasSystemCode(error, 'ENOENT')) return undefined
-    throw error
+    throw recordUnreadable(file, error)
   }
   try {
     const target = Buffer.allocUnsafe(startBytes)
     return target.subarray(0, files.readNow(descriptor, target, 0))
+  } catch (error) {
+    throw recordUnreadable(file, error)
   } finally {
     files.close(descriptor)
   }

@@ -70,7 +70,11 @@ export async function listFileSet(
       const isHeld = kind === 'structure' || scope.rights.packs.length > 0
       return (isHeld ? readableFiles(open, { context, allow }) : open)
         .filter(({ path }) => kind === 'structure' || join(baseDir, path) !== ownFile)
-        .map(({ path }) => ({ path, size: statSync(join(baseDir, path)).size }))
+        .flatMap(({ path }) => {
+          // undefined: it was removed since it was listed
+          const status = statSync(join(baseDir, path), { throwIfNoEntry: false })
+          return status === undefined ? [] : [{ path, size: status.size }]
+        })
     })
   }
   const files = {
@@ -250,7 +254,10 @@ function readText(asked: string, { services: { planned, reads } }: { readonly se
     return isUtf8(bytes) && !bytes.includes(0) ? bytes.toString('utf8') : { missing: 'not text' }
   } catch (error) {
     if (hasSystemCode(error, 'ENOENT', 'ENOTDIR')) return { missing: 'gone' }
-    throw new BatonError('FILE_FAILED', `${file} cannot be read: ${messageOf(error)}`, { cause: error })
+    throw new BatonError('FILE_FAILED', `${file} cannot be read: ${messageOf(error)}`, {
+      hint: 'Check its permissions, or exclude it with a glob that starts with "!".',
+      cause: error,
+    })
   }
 }
 

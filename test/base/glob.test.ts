@@ -25,6 +25,15 @@ function matchGlob(path: string, globs: readonly string[]): boolean {
   return compileGlobs(globs).matches(path)
 }
 
+it('leaves out what no path can name: names that are not UTF-8', () => {
+  const root = tempTree({ 'a.txt': '', 'replaced\u{FFFD}.txt': '' })
+  const odd = Buffer.from([...Buffer.from(`${root}/bad`), 0xff])
+  mkdirSync(odd)
+  writeFileSync(Buffer.from([...odd, ...Buffer.from('/b.txt')]), '')
+  writeFileSync(Buffer.from([...odd, ...Buffer.from('.txt')]), '')
+  expect(paths(root, ['**/*.txt'])).toEqual(['a.txt', 'replaced\u{FFFD}.txt'])
+})
+
 it('treats an existing path as that path, whatever characters it contains', () => {
   const root = tempTree({
     'pages/[slug].tsx': '',

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -191,6 +191,13 @@ describe('doctor reports', () => {
     expect(of(checks, 'runs')[0]).toMatch(
       /^fail cannot be recorded: no file can be created in .*\/project\/file\/runs\/.*is not a folder\)$/,
     )
+  })
+
+  it('a folder of runs that cannot be listed', async () => {
+    const loop = join(tempTree(), 'loop')
+    symlinkSync('loop', loop)
+    const checks = await look({ files: { 'home/.config/baton/config.toml': `[runs]\ndir = "${loop}"\n` } })
+    expect(of(checks, 'runs').at(-1)).toMatch(/^fail the runs in .*\/loop\/.* cannot be listed: ELOOP/)
   })
 
   it('faulty manifests of packs, and a missing git', async () => {
