@@ -9,7 +9,7 @@ import { adviceFor, isForbidden } from '../journal/failure.ts'
 import { type Owner, processOwners } from '../journal/owner.ts'
 import { beatMs, leaseMs } from '../journal/ownership.ts'
 import { chatFolder } from './chat-list.ts'
-import { writeWholeFile } from './whole-file.ts'
+import { writeWholeFile } from '../base/private-file.ts'
 
 /** A process in which a chat is open. */
 export interface ChatOwner extends Owner {

@@ -8,7 +8,7 @@ import type { SecretMask } from '../journal/secrets.ts'
 import { isSameSignature, type SigningKey } from '../journal/signing.ts'
 import { chatFolder, type ListedMessage } from './chat-list.ts'
 import type { ChatSettings, Outgoing } from './chat.ts'
-import { writeWholeFile } from './whole-file.ts'
+import { writeWholeFile } from '../base/private-file.ts'
 
 /**
  * A message that was taken, with everything that starts its run. It is on disk until its run is recorded, so a process

@@ -8,7 +8,7 @@ import { type Owner, processOwners } from '../journal/owner.ts'
 import type { SecretMask } from '../journal/secrets.ts'
 import type { SessionState } from '../wiring/session-resources.ts'
 import { chatFolder } from './chat-list.ts'
-import { writeWholeFile } from './whole-file.ts'
+import { writeWholeFile } from '../base/private-file.ts'
 
 /** What the session of a chat had when the chat was left, or its process killed. */
 type StoredSession = SessionState & { readonly owner: Owner }

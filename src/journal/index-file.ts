@@ -1,10 +1,10 @@
-import { appendFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { createLineReader } from '../base/appended-lines.ts'
 import { createOrderReader, runIds, runWithId } from './find-run.ts'
 import { hasBegun } from './has-begun.ts'
 import { BatonError } from '../base/error.ts'
-import { randomName } from '../base/random-name.ts'
+import { writeWholeFile } from '../base/private-file.ts'
 import { readRunState, type RunState, isConversation, appliedRun, undoneRun } from './run-state.ts'
 import { readSummary, type RunResult, type RunSummary, summaryOf } from './summary.ts'
 
@@ -24,7 +24,7 @@ export async function finishHistory(folder: string, result: RunResult): Promise<
     if (seen?.start === undefined) return undefined
     const summary = summaryOf(result, seen.start.file, seen.times)
     const text = `${JSON.stringify(summary)}\n`
-    replaceFile(join(folder, summaryName), text)
+    writeWholeFile(join(folder, summaryName), text)
     appendFileSync(join(dirname(folder), indexName), text, { mode })
     return summary
   } catch {
@@ -115,7 +115,7 @@ function append(runs: string, summaries: readonly RunSummary[]): void {
 function rewrite(runs: string, summaries: ReadonlyMap<string, RunSummary>): void {
   const oldestFirst = [...summaries.values()].toSorted((left, right) => (left.id < right.id ? -1 : 1))
   try {
-    replaceFile(join(runs, indexName), linesOf(oldestFirst))
+    writeWholeFile(join(runs, indexName), linesOf(oldestFirst))
   } catch {
     // it is only a cache
   }
@@ -123,17 +123,6 @@ function rewrite(runs: string, summaries: ReadonlyMap<string, RunSummary>): void
 
 function linesOf(summaries: readonly RunSummary[]): string {
   return summaries.map((summary) => `${JSON.stringify(summary)}\n`).join('')
-}
-
-function replaceFile(file: string, text: string): void {
-  const temporary = join(dirname(file), `.${basename(file)}-${randomName()}.tmp`)
-  try {
-    writeFileSync(temporary, text, { mode, flag: 'wx' })
-    renameSync(temporary, file)
-  } catch (error) {
-    rmSync(temporary, { force: true })
-    throw error
-  }
 }
 
 /**

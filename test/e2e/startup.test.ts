@@ -65,14 +65,10 @@ describe('start-up', () => {
     [['--version'], { files: 1, kilobytes: 6, needed: [] }],
     [['--help'], { files: 2, kilobytes: 178, needed: ['yargs'] }],
     [['runs'], { files: 11, kilobytes: 435, needed: ['yargs'] }],
-||||||| c6a6caef
-    [['runs'], { files: 11, kilobytes: 428, needed: ['yargs'] }],
     [['run', 'a.aip'], { files: 5, kilobytes: 960, needed: ['yargs', 'the engine of Lua'] }],
     [
       ['-p', 'hi', '-m', 'offline::extractive'],
       { files: 20, kilobytes: 1306, needed: ['zod', 'minisearch', 'yargs', 'answers of prompt files'] },
-||||||| c6a6caef
-      { files: 20, kilobytes: 1295, needed: ['zod', 'minisearch', 'yargs', 'answers of prompt files'] },
     ],
   ] as const)(
     '%j loads few files, and rarely needed ones only if it needs them',

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { StringDecoder } from 'node:string_decoder'
-import { messageOf as errorText, isSuspension, StopSignal, stopText } from '../../base/error.ts'
+import { messageOf as errorText, isBatonError, isSuspension, StopSignal, stopText } from '../../base/error.ts'
 import { harmless, harmlessName } from '../../base/terminal-text.ts'
 import { wrapped } from '../../base/width.ts'
 import type { Listener } from '../../event/bus.ts'

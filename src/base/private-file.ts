@@ -1,10 +1,10 @@
 import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { randomName } from '../base/random-name.ts'
+import { randomName } from './random-name.ts'
 
 /**
- * Writes a file of a chat that other processes may read at any time: they see the whole text, or what was there before.
- * A write that fails, as on a full disk, leaves nothing behind. `flush`: the text is on the disk when this returns.
+ * Writes a file that only its owner may read. Other processes see the whole text, or what was there before. A write that
+ * fails, as on a full disk, leaves nothing behind. `flush`: the text is on the disk when this returns.
  * @throws the system error
  */
 export function writeWholeFile(file: string, text: string, { flush = false }: { readonly flush?: boolean } = {}): void {
