@@ -64,11 +64,11 @@ describe('start-up', () => {
     // of these six, only the code that prints the version is run
     [['--version'], { files: 1, kilobytes: 6, needed: [] }],
     [['--help'], { files: 2, kilobytes: 178, needed: ['yargs'] }],
-    [['runs'], { files: 11, kilobytes: 435, needed: ['yargs'] }],
+    [['runs'], { files: 11, kilobytes: 434, needed: ['yargs'] }],
     [['run', 'a.aip'], { files: 5, kilobytes: 960, needed: ['yargs', 'the engine of Lua'] }],
     [
       ['-p', 'hi', '-m', 'offline::extractive'],
-      { files: 20, kilobytes: 1306, needed: ['zod', 'minisearch', 'yargs', 'answers of prompt files'] },
+      { files: 20, kilobytes: 1304, needed: ['zod', 'minisearch', 'yargs', 'answers of prompt files'] },
     ],
   ] as const)(
     '%j loads few files, and rarely needed ones only if it needs them',
