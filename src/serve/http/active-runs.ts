@@ -42,8 +42,8 @@ export interface ActiveRuns {
    */
   readonly begin: (job: Job, worker?: () => RunWorker) => Promise<Begun>
   readonly isHeld: (id: string) => boolean
-  /** Those that work or wait for their turn. */
-  readonly ids: () => Iterable<string>
+  /** Those that work or wait for their turn, or have done so a moment ago: who polls sees the end of each. */
+  readonly ids: () => ReadonlySet<string>
   /** Whether it waits for its turn. */
   readonly isQueued: (id: string) => boolean
   /** Returns false if the run is not held here. */
@@ -85,6 +85,8 @@ interface Waiting {
 
 /** Runs that may wait for their turn. */
 const mostWaiting = 10_000
+/** How long a run that has ended is among the ids, in milliseconds. */
+const endedMs = 5_000
 /** How long the process that records runs that wait is kept for the next one, in milliseconds. */
 const recorderMs = 5_000
 
@@ -93,6 +95,7 @@ export function createActiveRuns({ most, workers, broker, place, onProblem }: Ac
   const queue: Waiting[] = []
   const recorder = createRecorder(workers)
   const stopping = new AbortController()
+  const ended = new Set<string>()
   /** Runs that have a place, also before their id is known. */
   const working = new Set<HeldRun>()
   /** Runs that are being recorded before they wait. */
@@ -163,7 +166,11 @@ export function createActiveRuns({ most, workers, broker, place, onProblem }: Ac
 
   function release(id: string | undefined, run: HeldRun): void {
     working.delete(run)
-    if (id !== undefined && runs.get(id) === run) runs.delete(id)
+    if (id !== undefined && runs.get(id) === run) {
+      runs.delete(id)
+      ended.add(id)
+      setTimeout(() => ended.delete(id), endedMs).unref()
+    }
     run.end()
     startNext()
   }
@@ -252,7 +259,7 @@ export function createActiveRuns({ most, workers, broker, place, onProblem }: Ac
       }
     },
     isHeld: (id) => runs.has(id),
-    ids: () => runs.keys(),
+    ids: () => new Set([...runs.keys(), ...ended]),
     isQueued: (id) => runs.get(id)?.isQueued === true,
     cancel(id) {
       const run = runs.get(id)

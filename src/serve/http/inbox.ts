@@ -57,7 +57,7 @@ export function createInbox(served: ServedWorkspace, shown: ShownRuns, held: Act
   /** The runs that may wait. Old ones that have ended otherwise are not looked at again and again. */
   function candidates(): RunIndexFile {
     const { ids, summaries } = readIndex()
-    const working = new Set(held.ids())
+    const working = held.ids()
     const older = ids.slice(newest).filter((id) => {
       const status = summaries.get(id)?.status
       return status === undefined || mayWait.has(status) || (working.has(id) && !held.isQueued(id))
