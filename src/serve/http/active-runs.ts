@@ -50,6 +50,11 @@ export interface ActiveRuns {
   readonly cancel: (id: string) => boolean
   /** Answers an approval request by its number; returns false if it is not pending here. */
   readonly answer: (id: string, call: string, answer: (request: PendingApproval) => ApprovalAnswer) => boolean
+  /**
+   * Waits for an approval request by its number. It is recorded, and shown, shortly before the process of the run asks.
+   * Resolves with false if it was asked and is answered, and if it is not asked.
+   */
+  readonly untilAsked: (id: string, call: string) => Promise<boolean>
   /** The questions of MCP servers that a run waits for. */
   readonly questions: (id: string) => readonly OpenServerQuestion[]
   /** Answers a question of a server by its number; returns false if it is not pending here. */
@@ -69,6 +74,8 @@ interface HeldRun {
   /** It has no place, or the process that it gets in its turn has not begun yet. */
   isQueued: boolean
   readonly questions: Map<string, PendingApproval>
+  /** The numbers of all approval requests so far. */
+  readonly asked: Set<string>
   readonly serverQuestions: Map<string, OpenServerQuestion>
   planned: number | undefined
   readonly texts: ReceivedTexts
@@ -85,6 +92,8 @@ interface Waiting {
 
 /** Runs that may wait for their turn. */
 const mostWaiting = 10_000
+/** How long a process may take from recording a request to asking, in milliseconds. */
+const askedMs = 5_000
 /** How long a run that has ended is among the ids, in milliseconds. */
 const endedMs = 5_000
 /** How long the process that records runs that wait is kept for the next one, in milliseconds. */
@@ -132,6 +141,7 @@ export function createActiveRuns({ most, workers, broker, place, onProblem }: Ac
             return resolve({ id, conversation })
           }
           case 'asked':
+            run.asked.add(message.request.id)
             return void run.questions.set(message.request.id, message.request)
           case 'withdrawn':
             return void run.questions.delete(message.id)
@@ -279,6 +289,12 @@ export function createActiveRuns({ most, workers, broker, place, onProblem }: Ac
       run.questions.delete(call)
       return true
     },
+    async untilAsked(id, call) {
+      const run = runs.get(id)
+      const until = performance.now() + askedMs
+      while (runs.get(id) === run && run?.asked.has(call) === false && performance.now() < until) await sleep(20)
+      return run?.questions.has(call) === true
+    },
     questions: (id) => [...(runs.get(id)?.serverQuestions.values() ?? [])],
     answerServer(id, question, answer) {
       const run = runs.get(id)
@@ -353,6 +369,7 @@ function createHeldRun(): HeldRun {
     worker: undefined,
     isQueued: false,
     questions: new Map(),
+    asked: new Set(),
     serverQuestions: new Map(),
     planned: undefined,
     texts,

@@ -113,7 +113,9 @@ export function createRunActions(served: ServedWorkspace, held: ActiveRuns): Run
     async decide(id, call, verdict) {
       const folder = folderOf(served, id)
       if (held.isHeld(id)) {
-        if (!held.answer(id, call, (request) => answerOf(verdict, request)))
+        const answer = (): boolean => held.answer(id, call, (request) => answerOf(verdict, request))
+        const isOpen = async (): Promise<boolean> => (await approvalsIn(folder)).some((one) => one.id === call)
+        if (!answer() && !((await isOpen()) && (await held.untilAsked(id, call)) && answer()))
           throw new Refusal(409, `run ${id} is not waiting for approval of call ${call}`)
         return (await approvalsIn(folder)).filter((one) => one.id !== call)
       }
