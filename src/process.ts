@@ -25,8 +25,9 @@ export async function main(args: readonly string[]): Promise<number> {
   const io = createIo(signals, { outlet, cwd: cwd ?? '/' })
   catchConsole(io)
   if (cwd === undefined) {
-    report(folderGone(), io)
-    return exitCodeOf(folderGone())
+    const error = folderGone()
+    report(error, io)
+    return exitCodeOf(error)
   }
   const exitCode = await run(args, io)
   const lost = await outlet.end()

@@ -1,22 +1,21 @@
 import { closeSync, fstatSync, openSync, readSync, type Stats } from 'node:fs'
 
-/** The values of the lines of a file. */
-interface Lines<Value> {
-  readonly all: readonly Value[]
-  /** Those that were added since the last time; all of them if the file was replaced. */
-  readonly added: readonly Value[]
+/** What was appended to a file since it was read last. */
+interface AppendedLines {
+  /** Without their ends. All lines of the file if it was replaced. */
+  readonly lines: readonly string[]
+  /** Whether it is another file, or a cut one: lines that were read before are no longer in it. */
   readonly isReplaced: boolean
-  /** Whether the file has something after its last whole line. */
-  readonly hasRest: boolean
+  /** Whether something follows the last whole line. */
+  readonly hasPartialLine: boolean
 }
 
 /**
- * Reads a file that other processes append lines to, again and again: only what was added is read and parsed. A file that
- * was replaced or cut is read anew. A last line without its end is left for the next time. A file that cannot be read has
- * no lines.
+ * Reads a file that other processes append lines to, again and again: each time only what was added. A last line without
+ * its end is left for the next time. A file that cannot be read counts as replaced by an empty one.
+ * @param mostBytes bytes of one read; what is left follows with the next one
  */
-export function createLineReader<Value>(file: string, parse: (line: string) => Value): () => Lines<Value> {
-  const values: Value[] = []
+export function createLineReader(file: string, mostBytes = Number.POSITIVE_INFINITY): () => AppendedLines {
   let before: Pick<Stats, 'ino' | 'birthtimeMs'> | undefined
   let position = 0
   return () => {
@@ -25,34 +24,27 @@ export function createLineReader<Value>(file: string, parse: (line: string) => V
       try {
         const now = fstatSync(descriptor)
         const goesOn = before?.ino === now.ino && before.birthtimeMs === now.birthtimeMs && now.size >= position
-        if (!goesOn) forget()
+        if (!goesOn) position = 0
         before = now
-        const bytes = wholeLinesFrom(descriptor, position, now.size)
-        position += bytes.length
-        const added = bytes.toString('utf8').split('\n').slice(0, -1).map(parse)
-        for (const value of added) values.push(value)
-        return { all: values, added, isReplaced: !goesOn, hasRest: position < now.size }
+        const whole = wholeLines(descriptor, position, Math.min(now.size - position, mostBytes))
+        position += whole.length
+        const lines = whole.toString('utf8').split('\n').slice(0, -1)
+        return { lines, isReplaced: !goesOn, hasPartialLine: position < now.size }
       } finally {
         closeSync(descriptor)
       }
     } catch {
-      forget()
-      return { all: values, added: [], isReplaced: true, hasRest: false }
+      before = undefined
+      return { lines: [], isReplaced: true, hasPartialLine: false }
     }
-  }
-
-  function forget(): void {
-    values.length = 0
-    position = 0
-    before = undefined
   }
 }
 
-function wholeLinesFrom(descriptor: number, from: number, to: number): Buffer {
-  const bytes = Buffer.allocUnsafe(to - from)
+function wholeLines(descriptor: number, from: number, count: number): Buffer {
+  const bytes = Buffer.allocUnsafe(count)
   let length = 0
-  while (length < bytes.length) {
-    const read = readSync(descriptor, bytes, length, bytes.length - length, from + length)
+  while (length < count) {
+    const read = readSync(descriptor, bytes, length, count - length, from + length)
     if (read === 0) break
     length += read
   }

@@ -100,8 +100,9 @@ function endsWithLine(file: string): boolean {
  */
 export function listChats(runs: string, taken: readonly Line[] = []): readonly ListedChat[] {
   const log = createLog()
-  for (const line of [...createLineReader(join(runs, listName), readLine)().all, ...taken]) log.add(line)
-  return existing(log.chats, new Set([...namesIn(runs), ...taken.map(({ run }) => run)]))
+  const { lines } = createLineReader(join(runs, listName))()
+  for (const line of [...lines.map(readLine), ...taken]) log.add(line)
+  return existingChats(log.chats, new Set([...namesIn(runs), ...taken.map(({ run }) => run)]))
 }
 
 /** The chat of a run, as shown in lists. */
@@ -125,21 +126,21 @@ export interface ChatReader {
 const lookMs = 100
 
 export function createChatReader(runs: string): ChatReader {
-  const readLines = createLineReader(join(runs, listName), readLine)
+  const readLines = createLineReader(join(runs, listName))
   let log = createLog()
   let readAt = Number.NEGATIVE_INFINITY
 
   function read(): void {
     readAt = performance.now()
-    const { added, isReplaced } = readLines()
+    const { lines, isReplaced } = readLines()
     if (isReplaced) log = createLog()
-    for (const line of added) log.add(line)
+    for (const line of lines) log.add(readLine(line))
   }
 
   return {
     list() {
       read()
-      return existing(log.chats, new Set(namesIn(runs)))
+      return existingChats(log.chats, new Set(namesIn(runs)))
     },
     chatOf(run) {
       if (performance.now() - readAt >= lookMs) read()
@@ -152,7 +153,7 @@ export function createChatReader(runs: string): ChatReader {
   }
 }
 
-function existing(
+function existingChats(
   chats: ReadonlyMap<string, readonly ListedMessage[]>,
   present: ReadonlySet<string>,
 ): readonly ListedChat[] {

@@ -33,8 +33,8 @@ export function aipackHint(word: string): string | undefined {
 
 /** The hint for the name of a flag that was written like a command: `baton version`, `baton replay`. */
 function flagHint(word: string): string | undefined {
-  const name = ['version', ...Object.keys(commandSpecs.run.flags)].find((flag) => flag === word)
-  return name === undefined ? undefined : `${word} is a flag: baton --${word}. See baton --help.`
+  const isFlag = ['version', ...Object.keys(commandSpecs.run.flags)].includes(word)
+  return isFlag ? `${word} is a flag: baton --${word}. See baton --help.` : undefined
 }
 
 /** Commands of AIPack that have another name here, or none: what does the same. See docs/coming-from-aipack.md. */

@@ -23,13 +23,13 @@ export function noteRunOrder(folder: string): void {
 /** Removes runs that no longer exist. */
 export function pruneRunOrder(folder: string): void {
   const present = runIds(folder).toReversed()
-  if (createOrderReader(folder)().all.length <= 2 * present.length + 100) return
+  if (createOrderReader(folder)().lines.length <= 2 * present.length + 100) return
   writeFileAtomic(join(folder, orderName), present.map((id) => `${id}\n`).join(''))
 }
 
 /** Reads the ids of runs in the order in which they were started. Some may be missing, and some runs may be gone. */
-export function createOrderReader(folder: string): ReturnType<typeof createLineReader<string>> {
-  return createLineReader(join(folder, orderName), (id) => id)
+export function createOrderReader(folder: string): ReturnType<typeof createLineReader> {
+  return createLineReader(join(folder, orderName))
 }
 
 export function isRunId(text: string): boolean {
@@ -46,7 +46,7 @@ export function runWithId(runs: string, id: string): string | undefined {
  * The ids of the runs in a folder, most recently started first. `recorded`: their order, if it was read already.
  * @throws BatonError FILE_FAILED if the folder exists and cannot be read
  */
-export function runIds(folder: string, recorded = createOrderReader(folder)().all): readonly string[] {
+export function runIds(folder: string, recorded = createOrderReader(folder)().lines): readonly string[] {
   try {
     const order = new Map(recorded.map((id, index) => [id, index]))
     return readdirSync(folder)

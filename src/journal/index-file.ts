@@ -54,33 +54,53 @@ const listEveryMs = 1_000
  */
 export function createIndexReader(runs: string): () => RunIndexFile {
   const readOrder = createOrderReader(runs)
-  const readLines = createLineReader(join(runs, indexName), readSummary)
+  const readLines = createLineReader(join(runs, indexName))
   const summaries = new Map<string, RunSummary>()
-  /** Oldest first. */
+  /** As recorded, and as they are; oldest first. */
+  let order: string[] = []
   let ids: string[] = []
   let known = new Set<string>()
+  /** Of the index. */
+  let lines = { count: 0, unreadable: 0 }
   let listedAt = Number.NEGATIVE_INFINITY
 
-  function listAll(order: readonly string[], { all, hasRest }: ReturnType<typeof readLines>): void {
+  function add(line: string): void {
+    const summary = readSummary(line)
+    lines.count += 1
+    if (summary === undefined) lines.unreadable += 1
+    else summaries.set(summary.id, summary)
+  }
+
+  function listAll(): void {
     ids = runIds(runs, order).toReversed()
     known = new Set(ids)
     listedAt = performance.now()
     for (const id of summaries.keys()) if (!known.has(id)) summaries.delete(id)
+  }
+
+  function mend(hasPartialLine: boolean): void {
     const missing = ids.filter((id) => !summaries.has(id)).flatMap((id) => summaryIn(join(runs, id)) ?? [])
     for (const summary of missing) summaries.set(summary.id, summary)
-    const isOutdated = all.length > 2 * summaries.size + 100
-    if (hasRest || isOutdated || all.includes(undefined)) rewrite(runs, summaries)
+    const isOutdated = lines.count > 2 * summaries.size + 100
+    if (hasPartialLine || isOutdated || lines.unreadable > 0) rewrite(runs, summaries)
     else if (missing.length > 0) append(runs, missing)
   }
 
   return () => {
-    const order = readOrder()
-    const lines = readLines()
-    if (lines.isReplaced) summaries.clear()
-    for (const summary of lines.added) if (summary !== undefined) summaries.set(summary.id, summary)
-    if (order.isReplaced || lines.isReplaced || performance.now() - listedAt >= listEveryMs) listAll(order.all, lines)
-    else {
-      for (const id of order.added.filter((one) => !known.has(one) && runWithId(runs, one) !== undefined)) {
+    const started = readOrder()
+    const ended = readLines()
+    if (started.isReplaced) order = []
+    if (ended.isReplaced) {
+      summaries.clear()
+      lines = { count: 0, unreadable: 0 }
+    }
+    for (const id of started.lines) order.push(id)
+    for (const line of ended.lines) add(line)
+    if (started.isReplaced || ended.isReplaced || performance.now() - listedAt >= listEveryMs) {
+      listAll()
+      mend(ended.hasPartialLine)
+    } else {
+      for (const id of started.lines.filter((one) => !known.has(one) && runWithId(runs, one) !== undefined)) {
         known.add(id)
         ids.push(id)
       }

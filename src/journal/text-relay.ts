@@ -1,15 +1,6 @@
-import {
-  appendFileSync,
-  closeSync,
-  fstatSync,
-  openSync,
-  readSync,
-  rmSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs'
+import { appendFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { createLineReader } from '../base/appended-lines.ts'
 import type { RunEvent } from '../event/event.ts'
 import {
   createLiveTexts,
@@ -109,10 +100,14 @@ export function createTextReaders(): { readonly of: (folder: string) => LiveText
 function readTexts(folder: string, onEnd: () => void): LiveTexts {
   const received = createReceivedTexts((isOn) => (isOn ? begin() : end()))
   let timers: readonly NodeJS.Timeout[] = []
-  let offset = 0
+  let readLines = openTexts()
+
+  function openTexts(): ReturnType<typeof createLineReader> {
+    return createLineReader(join(folder, textsFile), mostAtOnce)
+  }
 
   function begin(): void {
-    offset = 0
+    readLines = openTexts()
     touch()
     timers = [setInterval(touch, touchMs).unref(), setInterval(read, readMs).unref()]
   }
@@ -133,33 +128,12 @@ function readTexts(folder: string, onEnd: () => void): LiveTexts {
   }
 
   function read(): void {
-    const lines = textAfter(join(folder, textsFile)).split('\n')
-    for (const line of lines.slice(0, -1)) {
+    for (const line of readLines().lines) {
       try {
         received.add(JSON.parse(line) as TextUpdate)
       } catch {
         // of a process that was killed while it wrote
       }
-    }
-  }
-
-  /** What was appended since the last read; the file of another process is read from its start. */
-  function textAfter(path: string): string {
-    let file: number | undefined
-    try {
-      file = openSync(path, 'r')
-      const { size } = fstatSync(file)
-      if (size < offset) offset = 0
-      const bytes = Buffer.alloc(Math.min(size - offset, mostAtOnce))
-      const length = readSync(file, bytes, 0, bytes.length, offset)
-      // a line is read when all of it is there, so that no character is divided
-      const whole = bytes.subarray(0, length).lastIndexOf(0x0a) + 1
-      offset += whole
-      return bytes.toString('utf8', 0, whole)
-    } catch {
-      return ''
-    } finally {
-      if (file !== undefined) closeSync(file)
     }
   }
 

@@ -175,6 +175,9 @@ function effectText(kind: string, request: Json): string {
   return `${callText(tool, input ?? {})} of the MCP server ${server}`
 }
 
+/** The first line of the hint of an error about calls whose outcome is unknown; their choices follow. */
+export const adviceOnUncertain = 'Check, then resume with one of these for each:'
+
 function choicesText({ id, kind, isTool }: Pick<Uncertain, 'id' | 'kind' | 'isTool'>): string {
   const fail = 'it counts as failed: the caller gets an error'
   const ways =
@@ -185,7 +188,7 @@ function choicesText({ id, kind, isTool }: Pick<Uncertain, 'id' | 'kind' | 'isTo
         : { redo: 'it is repeated', done: 'it counts as done, without output', fail }
   const told = isTool === true ? { tell: 'the model is told that its outcome is unknown, and decides' } : {}
   const lines = Object.entries({ ...ways, ...told }).map(([choice, way]) => `  --uncertain ${id}=${choice}  ${way}`)
-  return `Check, then resume with one of these for each:\n${lines.join('\n')}`
+  return `${adviceOnUncertain}\n${lines.join('\n')}`
 }
 
 /**

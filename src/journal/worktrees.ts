@@ -25,8 +25,8 @@ export async function hasEnded(run: string): Promise<boolean> {
 /** The ids of runs that have worktrees, one per line, beside the runs: each run reads only this, however many there are. */
 const listName = 'worktrees.txt'
 
-/** Lists a run that is about to create worktrees. A run that is not listed removes its own, or they are removed with it. */
-export function listWorktrees(run: string): void {
+/** Notes a run that is about to create worktrees. A run that is not in the list removes its own, or they are removed with it. */
+export function noteWorktrees(run: string): void {
   try {
     appendFileSync(join(dirname(run), listName), `${basename(run)}\n`, { mode: 0o600 })
   } catch {

@@ -54,11 +54,7 @@ export function mismatch(path: DataPath, expected: string, value: Json): Finding
 /** What to write instead: the value as it was meant where that is certain, in a form that is TOML and YAML. */
 function correction(path: DataPath, expected: string, value: Json): string {
   if (typeof value === 'string') {
-    if (
-      /^a list of (?:globs|strings|tool names|tools|hosts|models|agents|files|names)\b/.test(expected) &&
-      value !== ''
-    )
-      return `${JSON.stringify([value])}: ${expected}`
+    if (/^a list of (?!tables\b)/.test(expected) && value !== '') return `${JSON.stringify([value])}: ${expected}`
     const isNumber = /^-?\d+(?:\.\d+)?$/.test(value) && /^a (?:whole )?number/.test(expected)
     const isSwitch = /^(?:true|false)$/.test(value) && expected.startsWith('true')
     if (isNumber || isSwitch) return `${expected}, without quotes`

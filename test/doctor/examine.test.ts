@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import type { Check, DoctorInput } from '../../src/doctor/check.ts'
 import { examine } from '../../src/doctor/examine.ts'
 import { runsFolder } from '../../src/journal/run-id.ts'
-import { listWorktrees, removeEndedWorktrees } from '../../src/journal/worktrees.ts'
+import { noteWorktrees, removeEndedWorktrees } from '../../src/journal/worktrees.ts'
 import { root } from '../helpers/baton.ts'
 import { hasBox } from '../helpers/box.ts'
 import { tempTree } from '../helpers/temp.ts'
@@ -276,7 +276,7 @@ describe('files left by killed runs', () => {
     await killed.journal.close()
     for (const id of [ended, interrupted]) {
       mkdirSync(join(runs, id, 'worktrees/a'), { recursive: true })
-      listWorktrees(join(runs, id))
+      noteWorktrees(join(runs, id))
     }
     expect(of(await look({ patient }), 'left').filter((text) => !text.includes('temporary'))).toEqual([
       `note the work tree of ${ended}, which has ended, is still there`,

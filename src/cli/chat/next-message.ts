@@ -2,6 +2,7 @@ import { join, sep } from 'node:path'
 import { type BatonError, isBatonError, rewordError } from '../../base/error.ts'
 import { harmlessName } from '../../base/terminal-text.ts'
 import { loadRunSpec, type RunSpec } from '../../config/run-spec.ts'
+import { adviceOnUncertain } from '../../journal/uncertain.ts'
 import { checkMode } from '../../load/check-mode.ts'
 import { type ModelInForce, modelInForce } from '../../load/model-in-force.ts'
 import { promptFileOf } from '../../load/target.ts'
@@ -64,7 +65,7 @@ export function inChat(error: BatonError): BatonError {
     ?.replaceAll(/(?<![\w-])-m (?=\S+::)/g, '/model ')
     .replaceAll(/(?<![\w-])-m(?: NAME)?(?![\w-])/g, '/model NAME')
     .replace(
-      'Check, then resume with one of these for each:',
+      adviceOnUncertain,
       'Check, then end the chat and continue it with one of these for each (baton chat --continue --uncertain …).\nOr go on: the model is told that the call was interrupted.',
     )
   return said === hint || said === undefined ? error : rewordError(error, { hint: said })

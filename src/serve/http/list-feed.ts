@@ -2,7 +2,6 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readRunSummary } from '../../history/run-list.ts'
-import { runIds } from '../../journal/find-run.ts'
 import { isActive, type ShownStatus } from '../../journal/summary.ts'
 import type { ActiveRuns } from './active-runs.ts'
 import { eventText, type OpenSource } from './event-stream.ts'
@@ -32,7 +31,7 @@ export interface ListFeed {
 }
 
 export function createListFeed(
-  { runs, totals }: ServedWorkspace,
+  { runs, totals, readIndex }: ServedWorkspace,
   { shown, held }: { readonly shown: ShownRuns; readonly held: Pick<ActiveRuns, 'ids' | 'isQueued'> },
 ): ListFeed {
   const listeners = new Set<(run: ShownRun) => void>()
@@ -43,7 +42,7 @@ export function createListFeed(
   /** Reports changes since the last poll. The first poll reports nothing. */
   async function look(isFirst: boolean): Promise<void> {
     const now = new Map<string, Known>()
-    const newest = new Set(runIds(runs).slice(0, watched))
+    const newest = new Set(readIndex().ids.slice(0, watched))
     const unsettled = [...known].filter(([, { status }]) => status !== undefined && isActive(status))
     for (const id of new Set([...newest, ...held.ids(), ...unsettled.map(([one]) => one)])) {
       const before = known.get(id)
@@ -54,7 +53,9 @@ export function createListFeed(
         continue
       }
       const folder = join(runs, id)
-      const modified = statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? 0
+      const modified = statSync(folder, { throwIfNoEntry: false })?.mtimeMs
+      // it was removed
+      if (modified === undefined) continue
       if (before?.modified === modified && !isQueued && before.status !== undefined && !isActive(before.status)) {
         now.set(id, before)
         continue

@@ -2,6 +2,7 @@ import { linkSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, wri
 import { join } from 'node:path'
 import { BatonError, hasSystemCode, messageOf } from '../../base/error.ts'
 import { isObject, type Json } from '../../base/json.ts'
+import { writeWholeFile } from '../../base/private-file.ts'
 import { makeFolderPrivate } from '../../base/private-folder.ts'
 import { randomName } from '../../base/random-name.ts'
 import { type Owner, processOwners } from '../../journal/owner.ts'
@@ -185,16 +186,8 @@ function removeStaleClaim(file: string, claim: string | undefined): void {
   }
 }
 
-/** Replaces the file: a reader sees the old text or the new one. */
-function write(file: string, value: object, { flush } = { flush: false }): void {
-  const next = `${file}.${randomName()}.tmp`
-  try {
-    writeFileSync(next, `${JSON.stringify(value)}\n`, { mode: 0o600, flag: 'wx', flush })
-    renameSync(next, file)
-  } catch (error) {
-    rmSync(next, { force: true })
-    throw error
-  }
+function write(file: string, value: object, options?: { readonly flush: boolean }): void {
+  writeWholeFile(file, `${JSON.stringify(value)}\n`, options)
 }
 
 function readJson(file: string): object | undefined {

@@ -124,7 +124,7 @@ export async function work({ env, signal }: WorkerOptions): Promise<number> {
       if (hasBegun) return
       hasBegun = true
       if (isWaiting) stop.abort(new BatonError('ABORTED', 'the run waits for its turn', { hint: 'It can be resumed.' }))
-      else letServerAnswer()
+      else lowerPriority()
       const of = conversation?.id()
       send({ kind: 'begun', id, ...(of === undefined ? {} : { conversation: of }) })
     }
@@ -226,7 +226,7 @@ function answeredBy({ answer, ...given }: OfJob, onAsk: OnAsk | undefined): Part
 }
 
 /** Runs that keep all processors busy slow each other, not the answers of the server. */
-function letServerAnswer(): void {
+function lowerPriority(): void {
   try {
     setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
   } catch {

@@ -198,9 +198,11 @@ export function neverMet(
 
 /** A shell ends with 127 if it does not find a command, and with 126 if it may not run it. */
 function notRunnable(last: IterationRecord | undefined): string {
-  const [, code, output] = /: exit code (12[67])\n([^]*)$/.exec(last?.check ?? '') ?? []
-  if (code === undefined) return ''
-  return `: it cannot be run (exit code ${code}): ${output?.trim().split('\n').at(-1) ?? ''}`
+  // the first is its own: its output may have others
+  const [, code = '', output = ''] = /: exit code (\d+)\n([^]*)$/.exec(last?.check ?? '') ?? []
+  return ['126', '127'].includes(code)
+    ? `: it cannot be run (exit code ${code}): ${output.trim().split('\n').at(-1) ?? ''}`
+    : ''
 }
 
 /** The error of a run whose files are not those of the best iteration, although git could restore them. */

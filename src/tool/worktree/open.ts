@@ -17,7 +17,7 @@ import {
   type Surroundings,
 } from '../../event/context.ts'
 import { item, part, type Place, placeText } from '../../event/place.ts'
-import { listWorktrees, worktreePrefix } from '../../journal/worktrees.ts'
+import { noteWorktrees, worktreePrefix } from '../../journal/worktrees.ts'
 import { performActions } from '../changes/perform-actions.ts'
 import { changesOf, type TreeChange, type TreeChanges } from './changes.ts'
 import { stateDiff } from './file-store.ts'
@@ -220,7 +220,7 @@ async function make(
       const signal = AbortSignal.any([stop, services.signal])
       const name = nameAt(at, scope.runId)
       const { env } = services
-      listWorktrees(dirname(folder))
+      noteWorktrees(dirname(folder))
       const made = await makeTree(
         { workspace: realPath(workspace), folder, name, env, leftOut: [...ownFolders] },
         signal,

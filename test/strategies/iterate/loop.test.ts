@@ -145,11 +145,15 @@ describe('iterating', () => {
     expect(neverMet(result, 'RUN').message).toBe(
       'the command of "until" has not exited with 0 after 3 iterations; the last 2 iterations failed: refused',
     )
-    const check = 'nmp test: exit code 127\nsh: 1: nmp: not found\n'
-    const unknown = { ...result, records: [{ ...result.records[0], success: true, check } as IterationRecord] }
-    expect(neverMet({ ...unknown, iterations_attempted: 1 }, 'RUN').message).toBe(
-      'the command of "until" has not exited with 0 after one iteration: it cannot be run (exit code 127): sh: 1: nmp: not found',
+    const unmetWith = (check: string): string => {
+      const records = [{ ...result.records[0], success: true, check } as IterationRecord]
+      return neverMet({ ...result, records, iterations_attempted: 1 }, 'RUN').message
+    }
+    const unmet = 'the command of "until" has not exited with 0 after one iteration'
+    expect(unmetWith('nmp test: exit code 127\nsh: 1: nmp: not found\n')).toBe(
+      `${unmet}: it cannot be run (exit code 127): sh: 1: nmp: not found`,
     )
+    expect(unmetWith('npm test: exit code 1\nsh of a test: exit code 127\nnot found\n')).toBe(unmet)
     const { result: mended } = await iterated({ settings: count(2), works: [failed, {}] })
     expect(endedFailing(mended, 'RUN')).toBeUndefined()
   })
