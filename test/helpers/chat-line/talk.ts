@@ -21,8 +21,9 @@ interface ChatOnTerminal {
 export type StartChat = (place: { readonly cwd: string; readonly url: string }) => ChatOnTerminal
 
 const awaited = '\u001b[?2004h'
-/** The editor draws a question again as it is answered, but only Enter is followed by another line. */
-const asked = /\n[^]*allow it\?/
+const question = /allow it\?/
+/** The editor also draws a question again with each key, in as many lines as it needs; this is what Enter draws. */
+const questionAfterEnter = /\r\n[^]*allow it\?/
 const refreshed = '\u001b[0J'
 const hint = 'Ctrl-D or /exit ends the chat.'
 const patienceMs = 60_000
@@ -68,8 +69,8 @@ class Talk {
   private columns = 100
   /** How often the terminal was taken and a message awaited before the first step. */
   private awaitedBefore = 1
-  /** Where in the output the question is. */
-  private askedFrom = 0
+  /** What shows in the output that the question is put, and from where. */
+  private asked = { from: 0, as: question }
 
   constructor(random: Random, cwd: string) {
     this.random = random
@@ -193,7 +194,7 @@ class Talk {
       sent += one.raw
       press(this.expected, one)
     }
-    if (this.expected.questions > questions) this.askedFrom = from
+    if (this.expected.questions > questions) this.asked = { from, as: questionAfterEnter }
     if (sent === '') return
     this.steps.push(`type ${JSON.stringify(sent)}`)
     this.chat.type(sent)
@@ -312,7 +313,7 @@ class Talk {
     this.words += 1
     const file = `f${this.words}.txt`
     this.steps.push(`ask ${file}`)
-    this.askedFrom = this.chat.output().length
+    this.asked = { from: this.chat.output().length, as: question }
     this.model.answer(callsTools(['write', { path: file, content: 'x\n' }]))
     askAbout(this.expected, file)
   }
@@ -354,7 +355,8 @@ class Talk {
       if (this.awaited() > this.awaitedBefore + expected.prompts) throw new Error('more messages were awaited')
     }
     if (expected.phase === 'question') {
-      await this.until(() => asked.test(chat.output().slice(this.askedFrom)), 'the question is put')
+      const { from, as } = this.asked
+      await this.until(() => as.test(chat.output().slice(from)), 'the question is put')
     }
     if (expected.phase === 'ended') {
       await this.until(chat.isEnded, 'the chat ends')
