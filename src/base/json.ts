@@ -44,14 +44,11 @@ export function equalJson(left: Json | undefined, right: Json | undefined): bool
 /** Deeper values that come from outside are refused: code that reads them later is recursive. */
 export const maxJsonDepth = 200
 
-/** Iterative, so that any depth can be measured. */
+/** Whether a value has parts below this many levels; looks no deeper. */
 export function isDeeper(value: unknown, levels: number): boolean {
-  let layer: unknown[] = [value]
-  for (let level = 0; layer.length > 0; level += 1) {
-    if (level > levels) return true
-    layer = layer.flatMap((item) => (typeof item === 'object' && item !== null ? Object.values(item) : []))
-  }
-  return false
+  if (typeof value !== 'object' || value === null) return false
+  const parts: readonly unknown[] = Array.isArray(value) ? value : Object.values(value)
+  return levels === 0 ? parts.length > 0 : parts.some((part) => isDeeper(part, levels - 1))
 }
 
 /**

@@ -36,6 +36,7 @@ interface OwnTexts extends LiveTexts {
   readonly add: (event: RunEvent) => void
   /** The run has ended. */
   readonly clear: () => void
+  readonly isEmpty: () => boolean
 }
 
 interface TextSender {
@@ -103,6 +104,11 @@ export function createLiveTexts(): OwnTexts {
       }
     },
     clear: () => items.clear(),
+    // is asked for each piece of a text: most often the first item has one
+    isEmpty() {
+      for (const { texts } of items.values()) if (texts.text ?? texts.reasoning) return false
+      return true
+    },
     all: () =>
       [...items.values()].flatMap(({ texts }) => [texts.reasoning, texts.text].filter((one) => one !== undefined)),
     listen,

@@ -65,8 +65,7 @@ export function publishTexts(folder: string): TextPublication {
     add(event) {
       if (event.type === 'item.completed') sender.flush()
       texts.add(event)
-      const isWriting = texts.all().length > 0
-      if (isWriting) timer ??= setInterval(look, lookMs).unref()
+      if (!texts.isEmpty()) timer ??= setInterval(look, lookMs).unref()
       else if (timer !== undefined) {
         clearInterval(timer)
         timer = undefined

@@ -42,7 +42,8 @@ const deepestKept = 2 * maxJsonDepth
 export function parseJson(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text)
-    return isDeeper(value, deepestKept) ? withoutDeeper(value, deepestKept) : value
+    // each level takes two characters
+    return text.length > 2 * deepestKept && isDeeper(value, deepestKept) ? withoutDeeper(value, deepestKept) : value
   } catch {
     return undefined
   }

@@ -1,4 +1,6 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { setFlagsFromString } from 'node:v8'
 import { BatonError, messageOf } from '../../base/error.ts'
 import { wasmFlags } from '../../base/wasm-flag.ts'
@@ -53,9 +55,18 @@ async function compile(wasmFile: string | undefined): Promise<CompiledModule> {
   }
 }
 
+const luaFile = 'wasmoon/dist/glue.wasm'
+
+/** Looks in the folders above; Node's own search, for packages elsewhere, loads its loader of ES modules first. */
 async function installedFile(): Promise<string> {
+  let folder = dirname(fileURLToPath(import.meta.url))
+  while (folder !== dirname(folder)) {
+    const file = join(folder, 'node_modules', luaFile)
+    if (existsSync(file)) return file
+    folder = dirname(folder)
+  }
   const { createRequire } = await import('node:module')
-  return createRequire(import.meta.url).resolve('wasmoon/dist/glue.wasm')
+  return createRequire(import.meta.url).resolve(luaFile)
 }
 
 /** The memory limit while the engine itself works in a state: its work must not fail halfway. */
