@@ -37,34 +37,39 @@ const statusFormats: { readonly [status in RunStatus]: Format } = {
 }
 
 const columns = ['run', 'when', 'status', 'time', 'tasks', 'tokens', 'cost', 'model', 'file'] as const
+type Column = (typeof columns)[number]
 
+/** Left out where a terminal is too narrow, the first one first. */
+const omitted: readonly Column[] = ['model', 'tokens', 'tasks', 'when', 'cost', 'time']
 /** Columns of a terminal that the file of a run gets at least, and the model at most. */
-const fileWidth = { least: 8, beside: 20 } as const
+const leastFileWidth = 12
 const modelWidth = 24
 
 /**
  * Runs as a table, one line each. An interrupted or suspended run has its resume command on the next line. `width`:
- * columns of the terminal, infinite for a pipe. There are no models if the terminal is too narrow for them.
+ * columns of the terminal, infinite for a pipe. Columns for which the terminal is too narrow are left out.
  */
 export function runTable(
   runs: readonly RunSummary[],
   { paint, width, workspace }: RunsOptions & { readonly width: number },
 ): string {
   const all = runs.map((run) => cellsOf(run, workspace))
-  const widthOfColumn = (title: (typeof columns)[number]): number =>
-    Math.max(title.length, ...all.map((cells) => widthOf(cells[title])))
-  const beforeFile = (titles: readonly (typeof columns)[number][]): number =>
+  const widthOfColumn = (title: Column): number => Math.max(title.length, ...all.map((cells) => widthOf(cells[title])))
+  const beforeFile = (titles: readonly Column[]): number =>
     titles.reduce((sum, title) => (title === 'file' ? sum : sum + widthOfColumn(title) + 2), 0)
-  const hasModels = beforeFile(columns) + Math.min(widthOfColumn('file'), fileWidth.beside) <= width
-  const titles = columns.filter((title) => title !== 'model' || hasModels)
+  const fits = (titles: readonly Column[]): boolean =>
+    beforeFile(titles) + Math.min(widthOfColumn('file'), leastFileWidth) <= width
+  const titles = omitted.reduce<readonly Column[]>(
+    (left, title) => (fits(left) ? left : left.filter((one) => one !== title)),
+    columns,
+  )
   const rows = all.map((cells) => titles.map((title) => cells[title]))
   const widths = titles.map(widthOfColumn)
   const before = beforeFile(titles)
   const line = (cells: readonly string[], color: (column: number, text: string) => string): string =>
     cells
       .map((cell, column) => {
-        if (column === cells.length - 1)
-          return color(column, cutMiddle(cell, Math.max(fileWidth.least, width - before)))
+        if (column === cells.length - 1) return color(column, cutMiddle(cell, Math.max(leastFileWidth, width - before)))
         return color(column, cell) + ' '.repeat((widths[column] ?? 0) - widthOf(cell) + 2)
       })
       .join('')
@@ -72,7 +77,7 @@ export function runTable(
   const lines = [line(titles, (_, text) => paint('dim', text))]
   for (const [index, run] of runs.entries()) {
     const format = statusFormats[run.status]
-    lines.push(line(rows[index] ?? [], (column, text) => (column === 2 ? paint(format, text) : text)))
+    lines.push(line(rows[index] ?? [], (column, text) => (titles[column] === 'status' ? paint(format, text) : text)))
     if (run.status === 'waiting_for_approval') lines.push(`  ${paint('cyan', 'calls')}: baton runs show ${run.id}`)
     if (isResumed(run) && (run.status === 'interrupted' || run.status === 'suspended'))
       lines.push(`  ${resumeLine(run.id, paint)}`)
@@ -90,7 +95,7 @@ export function resumeLine(id: string, paint: Paint): string {
   return `${paint('cyan', 'resume')}: baton resume ${id}`
 }
 
-function cellsOf(run: RunSummary, workspace: string): { readonly [column in (typeof columns)[number]]: string } {
+function cellsOf(run: RunSummary, workspace: string): { readonly [column in Column]: string } {
   const { id, started, duration_ms, tokens, cost_usd, calls, models, file } = run
   const count = tokens.input + tokens.output
   return {

@@ -30,10 +30,10 @@ describe('the timeout of a run', () => {
       { 'main.md': '+++\ntemplate = true\n+++\nSay fine.\n' },
       (index) => (index === 1 ? { text: 'never', stallAfter: 1 } : { text: 'fine' }),
     )
-    const given = { inputs: ['one', 'two'], overrides: ['timeout=1500ms', 'input_concurrency=1'] }
+    const given = { inputs: ['one', 'two'], overrides: ['timeout=4s', 'input_concurrency=1'] }
     const report = await start(given)
     expect(report).toMatchObject({ exitCode: 4, stopReason: 'limit', canResume: true, error: { code: 'LIMIT' } })
-    expect(report.error).toMatchObject({ message: 'the run took longer than its timeout, 1.5 s' })
+    expect(report.error).toMatchObject({ message: 'the run took longer than its timeout, 4 s' })
     expect(report.tasks).toMatchObject([{ label: 'one', status: 'done' }])
     expect(events.at(-1)).toMatchObject({ type: 'run.failed', stop_reason: 'limit', exit_code: 4 })
     await server.closedByClient(1)
