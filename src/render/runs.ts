@@ -38,6 +38,8 @@ const statusFormats: { readonly [status in RunStatus]: Format } = {
 
 const columns = ['run', 'when', 'status', 'time', 'tasks', 'tokens', 'cost', 'model', 'file'] as const
 type Column = (typeof columns)[number]
+type PerColumn<Value> = { readonly [title in Column]: Value }
+const headings = perColumn((title) => title)
 
 /** Left out where a terminal is too narrow, the first one first. */
 const omitted: readonly Column[] = ['model', 'tokens', 'tasks', 'when', 'cost', 'time']
@@ -53,36 +55,39 @@ export function runTable(
   runs: readonly RunSummary[],
   { paint, width, workspace }: RunsOptions & { readonly width: number },
 ): string {
-  const all = runs.map((run) => cellsOf(run, workspace))
-  const widthOfColumn = (title: Column): number => Math.max(title.length, ...all.map((cells) => widthOf(cells[title])))
+  const rows = runs.map((run) => ({ run, cells: cellsOf(run, workspace) }))
+  const all = [headings, ...rows.map(({ cells }) => cells)]
+  const widths = perColumn((title) => Math.max(...all.map((cells) => widthOf(cells[title]))))
   const beforeFile = (titles: readonly Column[]): number =>
-    titles.reduce((sum, title) => (title === 'file' ? sum : sum + widthOfColumn(title) + 2), 0)
+    titles.reduce((sum, title) => (title === 'file' ? sum : sum + widths[title] + 2), 0)
   const fits = (titles: readonly Column[]): boolean =>
-    beforeFile(titles) + Math.min(widthOfColumn('file'), leastFileWidth) <= width
+    beforeFile(titles) + Math.min(widths.file, leastFileWidth) <= width
   const titles = omitted.reduce<readonly Column[]>(
     (left, title) => (fits(left) ? left : left.filter((one) => one !== title)),
     columns,
   )
-  const rows = all.map((cells) => titles.map((title) => cells[title]))
-  const widths = titles.map(widthOfColumn)
-  const before = beforeFile(titles)
-  const line = (cells: readonly string[], color: (column: number, text: string) => string): string =>
-    cells
-      .map((cell, column) => {
-        if (column === cells.length - 1) return color(column, cutMiddle(cell, Math.max(leastFileWidth, width - before)))
-        return color(column, cell) + ' '.repeat((widths[column] ?? 0) - widthOf(cell) + 2)
+  const fileWidth = Math.max(leastFileWidth, width - beforeFile(titles))
+  const line = (cells: PerColumn<string>, color: (title: Column, text: string) => string): string =>
+    titles
+      .map((title) => {
+        if (title === 'file') return color(title, cutMiddle(cells.file, fileWidth))
+        return color(title, cells[title]) + ' '.repeat(widths[title] - widthOf(cells[title]) + 2)
       })
       .join('')
       .trimEnd()
-  const lines = [line(titles, (_, text) => paint('dim', text))]
-  for (const [index, run] of runs.entries()) {
+  const lines = [line(headings, (_, text) => paint('dim', text))]
+  for (const { run, cells } of rows) {
     const format = statusFormats[run.status]
-    lines.push(line(rows[index] ?? [], (column, text) => (titles[column] === 'status' ? paint(format, text) : text)))
+    lines.push(line(cells, (title, text) => (title === 'status' ? paint(format, text) : text)))
     if (run.status === 'waiting_for_approval') lines.push(`  ${paint('cyan', 'calls')}: baton runs show ${run.id}`)
     if (isResumed(run) && (run.status === 'interrupted' || run.status === 'suspended'))
       lines.push(`  ${resumeLine(run.id, paint)}`)
   }
   return lines.map((text) => `${text}\n`).join('')
+}
+
+function perColumn<Value>(valueOf: (title: Column) => Value): PerColumn<Value> {
+  return Object.fromEntries(columns.map((title) => [title, valueOf(title)])) as PerColumn<Value>
 }
 
 /** Whether a command can resume such a run and would have something to do. */
@@ -95,7 +100,7 @@ export function resumeLine(id: string, paint: Paint): string {
   return `${paint('cyan', 'resume')}: baton resume ${id}`
 }
 
-function cellsOf(run: RunSummary, workspace: string): { readonly [column in Column]: string } {
+function cellsOf(run: RunSummary, workspace: string): PerColumn<string> {
   const { id, started, duration_ms, tokens, cost_usd, calls, models, file } = run
   const count = tokens.input + tokens.output
   return {

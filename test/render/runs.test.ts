@@ -52,7 +52,7 @@ describe('the table of runs', () => {
     expect(shown({ models })[0]).toBe(text)
   })
 
-  it('has the columns for which the terminal has room, and is never wider', () => {
+  it('leaves out the columns for which the terminal has no room, the models first', () => {
     const titles = (width: number): string => {
       const lines = runTable([summary], { ...options, width })
         .trimEnd()
