@@ -36,7 +36,6 @@ interface OwnTexts extends LiveTexts {
   readonly add: (event: RunEvent) => void
   /** The run has ended. */
   readonly clear: () => void
-  readonly isEmpty: () => boolean
 }
 
 interface TextSender {
@@ -104,11 +103,6 @@ export function createLiveTexts(): OwnTexts {
       }
     },
     clear: () => items.clear(),
-    // is asked for each piece of a text: most often the first item has one
-    isEmpty() {
-      for (const { texts } of items.values()) if (texts.text ?? texts.reasoning) return false
-      return true
-    },
     all: () =>
       [...items.values()].flatMap(({ texts }) => [texts.reasoning, texts.text].filter((one) => one !== undefined)),
     listen,

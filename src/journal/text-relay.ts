@@ -65,12 +65,7 @@ export function publishTexts(folder: string): TextPublication {
     add(event) {
       if (event.type === 'item.completed') sender.flush()
       texts.add(event)
-      if (!texts.isEmpty()) timer ??= setInterval(look, lookMs).unref()
-      else if (timer !== undefined) {
-        clearInterval(timer)
-        timer = undefined
-        sender.flush()
-      }
+      if (event.type === 'item.delta') timer ??= setInterval(look, lookMs).unref()
     },
     close() {
       clearInterval(timer)
