@@ -101,9 +101,9 @@ async function firstEvent({ origin, headers }) {
   const { body } = await fetch(`${origin}/api/runs/${promptId}/events`, { headers, signal: stop.signal })
   const { value } = await body.getReader().read()
   const time = performance.now() - begin
-  // of the run itself, if nothing of it is recorded yet
+  // the run comes first if it has no rows yet
   if (!/^event: (?:rows|run)$/m.test(Buffer.from(value).toString()))
-    throw new Error('the first event is no state of the run')
+    throw new Error('the first event has neither rows nor the run')
   stop.abort()
   // the next one starts when this run has ended
   await sleep(100)

@@ -86,14 +86,14 @@ describe('start-up', () => {
     },
   )
 
-  it('of a script loads no Node modules that only networks, large files and temporary folders need', () => {
+  it('of a script loads no Node modules that only networks, packages, large files and temporary folders need', () => {
     const folder = tempTree({ 'a.aip': '# Output\n\n```lua\nreturn 1\n```\n' })
     // creates the key that records are signed with
     noted('builtin', ['run', 'a.aip'], folder)
     const builtins = noted('builtin', ['run', 'a.aip'], folder)
     expect(builtins).toContain('fs')
     const found = builtins.filter((name) =>
-      ['dns', 'fs/promises', 'http', 'https', 'perf_hooks', 'tls', 'worker_threads'].includes(name),
+      ['dns', 'fs/promises', 'http', 'https', 'module', 'perf_hooks', 'tls', 'worker_threads'].includes(name),
     )
     expect(found).toEqual([])
   })

@@ -57,7 +57,10 @@ async function compile(wasmFile: string | undefined): Promise<CompiledModule> {
 
 const luaFile = 'wasmoon/dist/glue.wasm'
 
-/** Looks in the folders above; Node's own search, for packages elsewhere, loads its loader of ES modules first. */
+/**
+ * Looks in `node_modules` of the folders above, as Node does. Node's own search, which also finds packages that a package
+ * manager keeps elsewhere, first loads the loader of ES modules: a fiftieth of a short run.
+ */
 async function installedFile(): Promise<string> {
   let folder = dirname(fileURLToPath(import.meta.url))
   while (folder !== dirname(folder)) {

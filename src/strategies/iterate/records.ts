@@ -198,7 +198,7 @@ export function neverMet(
 
 /** A shell ends with 127 if it does not find a command, and with 126 if it may not run it. */
 function notRunnable(last: IterationRecord | undefined): string {
-  // the first is its own: its output may have others
+  // the first exit code in the text is that of the check; what it printed may name others
   const [, code = '', output = ''] = /: exit code (\d+)\n([^]*)$/.exec(last?.check ?? '') ?? []
   return ['126', '127'].includes(code)
     ? `: it cannot be run (exit code ${code}): ${output.trim().split('\n').at(-1) ?? ''}`
